@@ -1,0 +1,74 @@
+# Stepwell: every task of the project. `make` alone lists them.
+# Needs Python >= 3.11 and make; everything else is installed into .venv from the lock file.
+
+PYTHON   ?= $(shell sh scripts/find_python.sh)
+VENV     := .venv
+PY       := $(VENV)/bin/python
+JOBS     ?= 2
+ARGS     ?=
+
+# A stamp is the proof that a step was done with the present lock file, build hook and UI sources.
+DEPS     := $(VENV)/.dependencies-installed
+PROJECT  := $(VENV)/.project-installed
+UI_FILES := $(shell find ui -name node_modules -prune -o -type f -print 2> /dev/null)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup run test check bench chaos docs snapshot ui clean
+
+help: ## Show this list
+	@echo "Usage: make <target> [ARGS=...]"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+
+setup: $(PROJECT) ## Create .venv, install the locked dependencies and the project, build the UI
+
+run: $(PROJECT) ## Start database, server, worker and UI in one process tree; Ctrl-C stops them
+	@$(VENV)/bin/stepwell up $(ARGS)
+
+test: $(PROJECT) ## Run every test, in parallel, with a real browser
+	@$(PY) scripts/ensure_browser.py
+	@$(PY) -m pytest -n $(JOBS) --dist worksteal --session-timeout=1140 $(ARGS)
+
+check: $(PROJECT) ## Lint, types, import direction, tidy and documentation tests; under a minute
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+	@$(VENV)/bin/lint-imports --no-logo 2>&1
+	@$(PY) scripts/check_ui.py
+	@$(PY) -m pytest -q tests/tidy tests/docs
+
+bench: $(PROJECT) ## Measure against the peers that are installed; prints ratios
+	@$(PY) -m bench $(ARGS)
+
+chaos: $(PROJECT) ## The long seeded storm: killed workers, cut connections, restarted database
+	@$(PY) -m pytest tests/chaos --timeout=3600 $(ARGS)
+
+docs: $(PROJECT) ## Rewrite the generated references and test every document
+	@$(PY) scripts/write_reference.py
+	@$(PY) -m pytest -q tests/docs
+
+snapshot: $(PROJECT) ## Rewrite schema.snapshot.sql from the migrations
+	@$(PY) scripts/write_snapshot.py
+
+ui: $(PROJECT) ## Build the web UI into the package
+	@$(PY) scripts/check_ui.py --build-only
+
+clean: ## Remove the environment, caches and everything that was built
+	rm -rf $(VENV) build dist src/stepwell/ui_dist ui/node_modules .hypothesis
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PY):
+	@test -n "$(PYTHON)"
+	@echo "Creating $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(DEPS): requirements-dev.lock | $(PY)
+	@echo "Installing the locked dependencies"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(PROJECT): $(DEPS) pyproject.toml $(wildcard hatch_build.py) $(UI_FILES)
+	@echo "Installing the project and building the UI"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
