@@ -50,8 +50,9 @@ docs: $(PROJECT) ## Rewrite the generated references and test every document
 snapshot: $(PROJECT) ## Rewrite schema.snapshot.sql from the migrations
 	@$(PY) scripts/write_snapshot.py
 
-ui: $(PROJECT) ## Build the web UI into the package
-	@$(PY) scripts/check_ui.py --build-only
+ui: ## Build the web UI into the package again
+	@rm -rf src/stepwell/ui_dist $(PROJECT)
+	@$(MAKE) --no-print-directory setup
 
 clean: ## Remove the environment, caches and everything that was built
 	rm -rf $(VENV) build dist src/stepwell/ui_dist ui/node_modules .hypothesis

@@ -1,0 +1,81 @@
+"""Make sure a Chromium is there for the UI tests.
+
+Receives nothing; prints the browser found. Installs Debian's package when this is root with apt, else says how.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MAC_PATHS = (
+    Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
+    Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
+)
+PACKAGES = ("chromium", "fonts-liberation")
+APT_SECONDS = 600
+HOW = (
+    "No Chromium was found for the UI tests. Install one and run `make test` again:\n"
+    "  Debian, Ubuntu   sudo apt-get install chromium\n"
+    "  Fedora           sudo dnf install chromium\n"
+    "  macOS            brew install --cask chromium\n"
+    "or set STEPWELL_TEST_BROWSER to the path of a Chromium executable."
+)
+
+
+def find_browser() -> str | None:
+    """The path of a usable browser, or None."""
+    named = os.environ.get("STEPWELL_TEST_BROWSER")
+    if named:
+        return named if os.access(named, os.X_OK) else None
+    for name in NAMES:
+        if path := shutil.which(name):
+            return path
+    return next((str(path) for path in MAC_PATHS if path.exists()), None)
+
+
+def can_use_apt() -> bool:
+    return shutil.which("apt-get") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def install_with_apt() -> bool:
+    """Whether apt could install the packages; its output is shown only when it fails."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "--yes", "--no-install-recommends", *PACKAGES]
+    # The package lists may be absent (a container image), stale, or fine: try the cheap way first.
+    for command in (install, ["apt-get", "update"], install):
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=APT_SECONDS,
+            check=False,
+        )
+        if command is install and done.returncode == 0:
+            return True
+    print(done.stdout, file=sys.stderr)
+    return False
+
+
+def main() -> int:
+    browser = find_browser()
+    if browser is None and "STEPWELL_TEST_BROWSER" not in os.environ and can_use_apt():
+        print("Installing Debian's chromium for the UI tests", flush=True)
+        if install_with_apt():
+            browser = find_browser()
+    if browser is None:
+        print(HOW, file=sys.stderr)
+        return 1
+    print(f"Browser for the UI tests: {browser}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
