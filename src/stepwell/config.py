@@ -1,0 +1,93 @@
+"""Read settings: receives the environment and command-line overrides, hands on one frozen `Settings`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from stepwell.errors import UsageError
+
+URL_SCHEMES = ("postgresql://", "postgres://")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+POOL_SIZE_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that is set outside the code. `database_url` None means: embedded, in `data_dir`."""
+
+    database_url: str | None
+    data_dir: Path
+    log_level: str = "info"
+    pool_max_size: int = 10
+    debug: bool = False
+
+    @property
+    def is_embedded(self) -> bool:
+        return self.database_url is None
+
+
+def load(
+    environ: Mapping[str, str] | None = None,
+    *,
+    database_url: str | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+) -> Settings:
+    """Explicit arguments win over the environment; the environment wins over the defaults."""
+    env = os.environ if environ is None else environ
+    if database_url and data_dir:
+        raise UsageError(
+            "--database-url and --data-dir exclude each other",
+            hint="give the address of a PostgreSQL server or the folder of the embedded one",
+        )
+    # A data folder given on the command line is an explicit wish for the embedded server.
+    url = database_url or (None if data_dir else env.get("STEPWELL_DATABASE_URL") or None)
+    return Settings(
+        database_url=_checked_url(url),
+        data_dir=_data_dir(data_dir or env.get("STEPWELL_DATA_DIR") or None),
+        log_level=_choice(env, "STEPWELL_LOG_LEVEL", LOG_LEVELS, "info"),
+        pool_max_size=_count(env, "STEPWELL_POOL_MAX_SIZE", default=10, limit=POOL_SIZE_LIMIT),
+        debug=_flag(env, "STEPWELL_DEBUG"),
+    )
+
+
+def _checked_url(url: str | None) -> str | None:
+    """Accept a PostgreSQL URL or a libpq `key=value` string; never repeat the value, it may hold a password."""
+    if url is None or url.startswith(URL_SCHEMES) or ("=" in url and "://" not in url):
+        return url
+    raise UsageError(
+        "STEPWELL_DATABASE_URL (--database-url) is not a PostgreSQL address",
+        hint="write postgresql://user@host:5432/database or host=… dbname=…",
+        field="database_url",
+    )
+
+
+def _data_dir(value: str | os.PathLike[str] | None) -> Path:
+    if value is None:
+        return platformdirs.user_data_path("stepwell", appauthor=False)
+    return Path(value).expanduser().absolute()
+
+
+def _choice(env: Mapping[str, str], name: str, accepted: tuple[str, ...], default: str) -> str:
+    value = (env.get(name) or default).lower()
+    if value not in accepted:
+        raise UsageError(f"{name} is {value!r}", hint=f"accepted are {', '.join(accepted)}", field=name)
+    return value
+
+
+def _count(env: Mapping[str, str], name: str, *, default: int, limit: int) -> int:
+    text = env.get(name) or str(default)
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= limit:
+        raise UsageError(f"{name} is {text!r}", hint=f"accepted is a number from 1 to {limit}", field=name)
+    return int(text)
+
+
+def _flag(env: Mapping[str, str], name: str) -> bool:
+    value = (env.get(name) or "0").lower()
+    if value not in ("0", "1", "true", "false"):
+        raise UsageError(f"{name} is {value!r}", hint="accepted are 1, 0, true, false", field=name)
+    return value in ("1", "true")

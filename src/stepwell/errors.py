@@ -1,0 +1,189 @@
+"""Name every way stepwell can refuse or fail; receives database errors, hands on exceptions.
+
+    StepwellError
+    ├── InvalidInput          SW001  a field is wrong; the message says what would be accepted
+    ├── NotFound              SW002  the named thing does not exist (for this tenant)
+    ├── Conflict              SW003  the thing is in a state, or has a content, that excludes the request
+    ├── Refused               SW004  the registry, a guard or a policy says no
+    ├── LeaseLost             SW005  the lease ended or belongs to another session
+    ├── LimitExceeded         SW006  too many, too large, too deep, too long
+    ├── PermissionDenied      SW007  the caller may not do this
+    ├── UnsupportedDatabase   SW008  the server is not a PostgreSQL we can run on
+    ├── UsageError                   a command or setting is wrong
+    ├── SchemaError                  migrations and database disagree
+    └── DatabaseFailure              the database answered with an error of its own
+        └── DatabaseUnavailable      the database did not answer, or its data folder cannot be used
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "Conflict",
+    "DatabaseFailure",
+    "DatabaseUnavailable",
+    "InvalidInput",
+    "LeaseLost",
+    "LimitExceeded",
+    "NotFound",
+    "PermissionDenied",
+    "Refused",
+    "SchemaError",
+    "StepwellError",
+    "UnsupportedDatabase",
+    "UsageError",
+    "from_database",
+]
+
+
+class StepwellError(Exception):
+    """Base of all. `code` is stable and machine-readable; the text is for people."""
+
+    code: ClassVar[str] = "error"
+    sqlstate: str | None = None
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        detail: str | None = None,
+        hint: str | None = None,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+        self.field = field
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def is_transient(self) -> bool:
+        """True when the same request may succeed later without any change."""
+        return False
+
+    def sentence(self) -> str:
+        """Message and remedy on one line, for a terminal."""
+        text = " ".join(self.message.split()).rstrip(".")
+        if self.hint:
+            text = f"{text}: {' '.join(self.hint.split()).rstrip('.')}"
+        return f"{text}."
+
+
+class InvalidInput(StepwellError):
+    code = "invalid_input"
+    sqlstate = "SW001"
+
+
+class NotFound(StepwellError):
+    code = "not_found"
+    sqlstate = "SW002"
+
+
+class Conflict(StepwellError):
+    code = "conflict"
+    sqlstate = "SW003"
+
+
+class Refused(StepwellError):
+    code = "refused"
+    sqlstate = "SW004"
+
+
+class LeaseLost(StepwellError):
+    code = "lease_lost"
+    sqlstate = "SW005"
+
+
+class LimitExceeded(StepwellError):
+    code = "limit_exceeded"
+    sqlstate = "SW006"
+
+
+class PermissionDenied(StepwellError):
+    code = "permission_denied"
+    sqlstate = "SW007"
+
+
+class UnsupportedDatabase(StepwellError):
+    code = "unsupported_database"
+    sqlstate = "SW008"
+
+
+class UsageError(StepwellError):
+    code = "usage"
+
+
+class SchemaError(StepwellError):
+    code = "schema"
+
+
+class DatabaseFailure(StepwellError):
+    """An error PostgreSQL raised by itself; `sqlstate` is PostgreSQL's."""
+
+    code = "database_failure"
+
+    @property
+    def is_transient(self) -> bool:
+        return self.sqlstate in _TRANSIENT_SQLSTATES
+
+
+class DatabaseUnavailable(DatabaseFailure):
+    code = "database_unavailable"
+
+    @property
+    def is_transient(self) -> bool:
+        return True
+
+
+_BY_SQLSTATE: dict[str, type[StepwellError]] = {
+    "SW001": InvalidInput,
+    "SW002": NotFound,
+    "SW003": Conflict,
+    "SW004": Refused,
+    "SW005": LeaseLost,
+    "SW006": LimitExceeded,
+    "SW007": PermissionDenied,
+    "SW008": UnsupportedDatabase,
+    "42501": PermissionDenied,
+}
+
+# Serialization failure, deadlock, lock not available, statement cancelled by a time-out.
+_TRANSIENT_SQLSTATES = frozenset({"40001", "40P01", "55P03", "57014"})
+
+# Connection trouble, operator shutdown, too many connections, disk full.
+_UNAVAILABLE_CLASSES = ("08", "57P", "53")
+
+
+def from_database(error: BaseException) -> StepwellError:
+    """Turn a `psycopg.Error` into ours. Read by attribute, so that this module imports no driver."""
+    if isinstance(error, StepwellError):
+        return error
+    sqlstate: str | None = getattr(error, "sqlstate", None)
+    diag = getattr(error, "diag", None)
+    primary: str | None = getattr(diag, "message_primary", None)
+    message = primary or (str(error).strip() or type(error).__name__)
+    detail: str | None = getattr(diag, "message_detail", None)
+    hint: str | None = getattr(diag, "message_hint", None)
+    field: str | None = getattr(diag, "column_name", None)
+    if sqlstate is None:
+        # The driver gives no SQLSTATE when the connection could not be made or was cut.
+        cls: type[StepwellError] = DatabaseUnavailable if _is_connection_error(error) else DatabaseFailure
+    elif sqlstate in _BY_SQLSTATE:
+        cls = _BY_SQLSTATE[sqlstate]
+    elif sqlstate.startswith(_UNAVAILABLE_CLASSES):
+        cls = DatabaseUnavailable
+    else:
+        cls = DatabaseFailure
+    found = cls(message, detail=detail, hint=hint, field=field)
+    if issubclass(cls, DatabaseFailure):
+        found.sqlstate = sqlstate
+    return found
+
+
+def _is_connection_error(error: BaseException) -> bool:
+    names = {base.__name__ for base in type(error).__mro__}
+    return bool(names & {"OperationalError", "PoolTimeout", "PoolClosed", "OSError"})
