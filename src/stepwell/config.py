@@ -56,7 +56,7 @@ def load(
 
 
 def _checked_url(url: str | None) -> str | None:
-    """Accept a PostgreSQL URL or a libpq `key=value` string; never repeat the value, it may hold a password."""
+    """Accept a URL or a libpq `key=value` string; never repeat the value, it may hold a password."""
     if url is None or url.startswith(URL_SCHEMES) or ("=" in url and "://" not in url):
         return url
     raise UsageError(

@@ -1,18 +1,18 @@
 """Name every way stepwell can refuse or fail; receives database errors, hands on exceptions.
 
-    StepwellError
-    ├── InvalidInput          SW001  a field is wrong; the message says what would be accepted
-    ├── NotFound              SW002  the named thing does not exist (for this tenant)
-    ├── Conflict              SW003  the thing is in a state, or has a content, that excludes the request
-    ├── Refused               SW004  the registry, a guard or a policy says no
-    ├── LeaseLost             SW005  the lease ended or belongs to another session
-    ├── LimitExceeded         SW006  too many, too large, too deep, too long
-    ├── PermissionDenied      SW007  the caller may not do this
-    ├── UnsupportedDatabase   SW008  the server is not a PostgreSQL we can run on
-    ├── UsageError                   a command or setting is wrong
-    ├── SchemaError                  migrations and database disagree
-    └── DatabaseFailure              the database answered with an error of its own
-        └── DatabaseUnavailable      the database did not answer, or its data folder cannot be used
+StepwellError
+├── InvalidInput          SW001  a field is wrong; the message says what would be accepted
+├── NotFound              SW002  the named thing does not exist (for this tenant)
+├── Conflict              SW003  the thing is in a state, or has a content, that excludes the request
+├── Refused               SW004  the registry, a guard or a policy says no
+├── LeaseLost             SW005  the lease ended or belongs to another session
+├── LimitExceeded         SW006  too many, too large, too deep, too long
+├── PermissionDenied      SW007  the caller may not do this
+├── UnsupportedDatabase   SW008  the server is not a PostgreSQL we can run on
+├── UsageError                   a command or setting is wrong
+├── SchemaError                  migrations and database disagree
+└── DatabaseFailure              the database answered with an error of its own
+    └── DatabaseUnavailable      the database did not answer, or its data folder cannot be used
 """
 
 from __future__ import annotations
