@@ -33,7 +33,6 @@ check: $(PROJECT) ## Lint, types, import direction, tidy and documentation tests
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
-	@$(VENV)/bin/lint-imports --no-logo 2>&1
 	@$(PY) scripts/check_ui.py
 	@$(PY) -m pytest -q tests/tidy tests/docs
 

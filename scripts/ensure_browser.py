@@ -1,6 +1,6 @@
 """Make sure a Chromium is there for the UI tests.
 
-Receives nothing; prints the browser found. Installs Debian's package when this is root with apt, else says how.
+Receives nothing; prints the browser found. As root with apt it installs Debian's package, else it says how.
 """
 
 from __future__ import annotations

@@ -1,0 +1,161 @@
+"""Reads SQL files closely enough to hold our rules: words, literals, comments, routines and their parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<comment>--[^\n]*|/\*.*?\*/)
+    | (?P<string>[eE]'(?:\\.|[^'\\]|'')*'|'(?:[^']|'')*')
+    | (?P<quoted>"(?:[^"]|"")*")
+    | (?P<body>\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
+    | (?P<word>[A-Za-z_][\w$]*)
+    | (?P<number>\d[\w.]*)
+    | (?P<mark>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    kind: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Routine:
+    name: str
+    line: int
+    line_count: int
+    parameters: tuple[str, ...]
+    fixes_search_path: bool
+    body: tuple[Token, ...]
+
+    @property
+    def is_public(self) -> bool:
+        return not self.name.startswith("_")
+
+
+def tokens(text: str, first_line: int = 1) -> list[Token]:
+    """Every token but white space. A dollar-quoted body stays one token; `inside` opens it."""
+    found = []
+    line = first_line
+    for match in _TOKEN.finditer(text):
+        kind = str(match.lastgroup)
+        if kind != "space":
+            found.append(Token(kind, match.group(), line))
+        line += match.group().count("\n")
+    return found
+
+
+def inside(body: Token) -> list[Token]:
+    tag_length = body.text.index("$", 1) + 1
+    return tokens(body.text[tag_length:-tag_length], body.line)
+
+
+def code(text: str) -> list[Token]:
+    """All tokens with the bodies of routines and `do` blocks opened, comments left out."""
+    flat: list[Token] = []
+    for token in tokens(text):
+        flat.extend(inside(token) if token.kind == "body" else [token])
+    return [token for token in flat if token.kind != "comment"]
+
+
+def statements(found: list[Token]) -> Iterator[list[Token]]:
+    """Top-level statements, comments left out, without their closing semicolon."""
+    statement: list[Token] = []
+    for token in found:
+        if token.kind == "comment":
+            continue
+        if token.text == ";":
+            if statement:
+                yield statement
+            statement = []
+        else:
+            statement.append(token)
+    if statement:
+        yield statement
+
+
+def words(statement: list[Token]) -> list[str]:
+    return [token.text for token in statement]
+
+
+def header(text: str) -> str:
+    """The comment lines a file opens with."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("--"):
+            break
+        lines.append(line.removeprefix("--").strip())
+    return "\n".join(lines)
+
+
+def routines(text: str) -> list[Routine]:
+    """The functions and procedures a file defines."""
+    return [
+        _routine(statement)
+        for statement in statements(tokens(text))
+        if words(statement)[0] == "create" and _kind_position(statement) is not None
+    ]
+
+
+def _kind_position(statement: list[Token]) -> int | None:
+    head = words(statement)[:5]
+    return next((at for at, word in enumerate(head) if word in ("function", "procedure")), None)
+
+
+def _routine(statement: list[Token]) -> Routine:
+    texts = words(statement)
+    opening = texts.index("(")
+    closing = _matching(texts, opening)
+    bodies = [token for token in statement if token.kind == "body"]
+    last = bodies[-1] if bodies else statement[-1]
+    rest = texts[closing:]
+    return Routine(
+        name=texts[opening - 1],
+        line=statement[0].line,
+        line_count=last.line + last.text.count("\n") - statement[0].line + 1,
+        parameters=tuple(_parameters(texts[opening + 1 : closing])),
+        fixes_search_path=any(pair == ("set", "search_path") for pair in pairwise(rest)),
+        body=tuple(inside(bodies[-1])) if bodies else (),
+    )
+
+
+def _parameters(texts: list[str]) -> Iterator[str]:
+    """Names of the parameters a caller passes; output columns are named for the reader, not for us."""
+    for part in split(texts):
+        mode = part[0] if part[0] in ("in", "out", "inout", "variadic") else "in"
+        if mode != "out":
+            yield part[1] if part[0] == mode else part[0]
+
+
+def split(texts: list[str]) -> Iterator[list[str]]:
+    """The comma-separated parts, commas inside parentheses not counted."""
+    part: list[str] = []
+    depth = 0
+    for text in texts:
+        depth += (text in ("(", "[")) - (text in (")", "]"))
+        if text == "," and depth == 0:
+            yield part
+            part = []
+        else:
+            part.append(text)
+    if part:
+        yield part
+
+
+def _matching(texts: list[str], opening: int) -> int:
+    depth = 0
+    for at in range(opening, len(texts)):
+        depth += (texts[at] == "(") - (texts[at] == ")")
+        if depth == 0:
+            return at
+    raise ValueError("a parenthesis is never closed")

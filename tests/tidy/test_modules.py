@@ -1,0 +1,44 @@
+"""Every module says what it does, and no module is a drawer for leftovers."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.tidy.sources import files, read
+
+FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
+DOCSTRING_LINES = 5
+# errors.py draws the tree of exceptions in its docstring, as the style asks.
+LONGER_DOCSTRING = {"src/stepwell/errors.py", "src/stepwell/__init__.py"}
+MODULES = [*files(".py", under="src"), *files(".py", under="scripts"), *files(".py", under="bench")]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_a_module_opens_with_one_to_five_lines_on_what_it_does(path):
+    docstring = ast.get_docstring(ast.parse(read(path)))
+    assert docstring, f"{path} has no docstring: name its verb, what it receives, what it hands on"
+    if str(path) not in LONGER_DOCSTRING:
+        count = len([line for line in docstring.splitlines() if line.strip()])
+        assert count <= DOCSTRING_LINES, f"{path}: {count} lines of docstring; at most {DOCSTRING_LINES}"
+
+
+def test_no_module_is_named_after_nothing():
+    vague = [str(path) for path in files(".py", ".sql", ".ts", ".vue") if path.stem in FORBIDDEN_STEMS]
+    assert not vague, "name a module after the verb it serves"
+
+
+def test_python_holds_no_sql():
+    """Only store names SQL, and there a call is one line: statements live in src/stepwell/sql."""
+    opening = ("insert into ", "update stepwell.", "delete from ", "create table ", "create function ")
+    found = []
+    for path in files(".py", under="src/stepwell"):
+        if path.is_relative_to("src/stepwell/store"):
+            continue
+        for node in ast.walk(ast.parse(read(path))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value.strip().lower()
+                if text.startswith(opening) or (text.startswith("select ") and " from " in text):
+                    found.append(f"{path}:{node.lineno}")
+    assert not found, "SQL belongs into src/stepwell/sql, its call into src/stepwell/store"

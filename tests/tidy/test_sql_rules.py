@@ -1,0 +1,209 @@
+"""The SQL rules of CONTRIBUTING.md, held by reading the files."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from tests.tidy import sql_source
+from tests.tidy.sources import files, read
+
+MIGRATIONS = files(".sql", under="src/stepwell/sql/migrations")
+ROUTINES = files(".sql", under="src/stepwell/sql/routines")
+HEADER_LINES = ("Purpose:", "Locks:", "Idempotency:", "Raises:")
+
+# A public function without the fn_ prefix, and why.
+NAMED_OTHERWISE = {"now": "reads as the clock it replaces: stepwell.now()"}
+
+# Functions that leave search_path to the caller, and why.
+CALLERS_SEARCH_PATH: dict[str, str] = {}
+
+# Words our SQL uses that PostgreSQL reserves or reads as syntax; anything shouted among them is a slip.
+KEYWORDS = set(
+    re.findall(
+        r"\w+",
+        """
+        add all alter always and any array as asc begin between bigint boolean by cascade case cast check column
+        commit concurrently conflict constraint create cross current declare default delete desc distinct do
+        drop each else elsif end enum except exception execute exists false for foreign from full function
+        generated grant group having identity if immutable in index inner insert int integer into is join json
+        jsonb key language lateral left like limit loop not notify null of offset on only or order out over
+        partition perform plpgsql policy primary procedure raise range record references replace return
+        returning returns revoke row rows schema security select sequence set setof skip sql stable strict table
+        temp text then timestamptz to trigger true type union unique update using uuid values view volatile when
+        where while window with
+        """,
+    )
+)
+)
+
+
+def ids(path: object) -> str:
+    return str(path).removeprefix("src/stepwell/sql/")
+
+
+def routine_names() -> set[str]:
+    return {routine.name for path in ROUTINES for routine in sql_source.routines(read(path))}
+
+
+def defined_views(text: str) -> list[str]:
+    """Views a routine file defines; a file of views is public as a whole."""
+    pattern = r"create\s+or\s+replace\s+view\s+stepwell\.(\w+)"
+    return re.findall(pattern, text)
+
+
+@pytest.mark.parametrize("path", [*MIGRATIONS, *ROUTINES], ids=ids)
+def test_keywords_are_lowercase(path):
+    shouted = [
+        f"{path}:{token.line} {token.text}"
+        for token in sql_source.code(read(path))
+        if token.kind == "word" and token.text.isupper() and token.text.lower() in KEYWORDS
+    ]
+    assert not shouted
+
+
+@pytest.mark.parametrize("path", [*MIGRATIONS, *ROUTINES], ids=ids)
+def test_a_file_opens_by_saying_what_it_is_for(path):
+    assert sql_source.header(read(path)), f"{path} opens without a comment"
+
+
+@pytest.mark.parametrize("path", ROUTINES, ids=ids)
+def test_a_routine_file_serves_one_public_name(path):
+    text = read(path)
+    public = [routine.name for routine in sql_source.routines(text) if routine.is_public]
+    assert len(set(public)) == 1 or (not public and (defined_views(text) or sql_source.routines(text))), (
+        f"{path} defines {public}: one public function per file, its helpers named _so, or views alone"
+    )
+    wrong = [name for name in public if not name.startswith("fn_") and name not in NAMED_OTHERWISE]
+    assert not wrong, "a public function is named fn_<what>_<verb>"
+
+
+@pytest.mark.parametrize("path", ROUTINES, ids=ids)
+def test_a_routine_file_tells_purpose_locks_idempotency_and_errors(path):
+    text = read(path)
+    if not sql_source.routines(text):
+        return
+    opening = sql_source.header(text)
+    missing = [line for line in HEADER_LINES if not re.search(rf"^{line}\s*\S", opening, re.MULTILINE)]
+    assert not missing, f"{path} opens without {missing}"
+
+
+@pytest.mark.parametrize("path", ROUTINES, ids=ids)
+def test_routines_are_replaceable_fix_their_search_path_and_name_their_parts(path):
+    text = read(path)
+    problems = []
+    for routine in sql_source.routines(text):
+        if not routine.fixes_search_path and routine.name not in CALLERS_SEARCH_PATH:
+            problems.append(f"{path}:{routine.line} {routine.name}: no `set search_path`")
+        problems += [
+            f"{path}:{routine.line} {routine.name}: parameter {name} is not named p_…"
+            for name in routine.parameters
+            if not name.startswith("p_")
+        ]
+        problems += [
+            f"{path}:{line} {routine.name}: variable {name} is not named v_…"
+            for name, line in declared_variables(routine)
+            if not name.startswith("v_")
+        ]
+    for statement in sql_source.statements(sql_source.tokens(text)):
+        head = sql_source.words(statement)[:3]
+        if head[0] == "create" and head[1:3] != ["or", "replace"]:
+            problems.append(
+                f"{path}:{statement[0].line} create without or replace: routines are applied again"
+            )
+    assert not problems
+
+
+def declared_variables(routine: sql_source.Routine) -> list[tuple[str, int]]:
+    """First word of every declaration between `declare` and `begin`."""
+    found = []
+    in_declare = at_start = False
+    for token in routine.body:
+        if token.kind == "comment":
+            continue
+        if token.text == "declare":
+            in_declare = at_start = True
+        elif token.text == "begin":
+            in_declare = False
+        elif in_declare:
+            if at_start and token.kind == "word":
+                found.append((token.text, token.line))
+            at_start = token.text == ";"
+    return found
+
+
+@pytest.mark.parametrize("path", MIGRATIONS, ids=ids)
+def test_constraints_are_named_as_claims(path):
+    unnamed = []
+    for statement in sql_source.statements(sql_source.tokens(read(path))):
+        texts = sql_source.words(statement)
+        if texts[:2] not in (["create", "table"], ["alter", "table"]):
+            continue
+        for at, word in enumerate(texts):
+            named = at >= 2 and texts[at - 2] == "constraint"
+            starts = word in ("check", "unique", "references", "exclude") or texts[at : at + 2] in (
+                ["primary", "key"],
+                ["foreign", "key"],
+            )
+            if starts and not named and not (word == "references" and closes_foreign_key(texts, at)):
+                unnamed.append(f"{path}:{statement[at].line} {word}")
+    assert not unnamed, "write `constraint <claim> …` so that the error says what was broken"
+
+
+def closes_foreign_key(texts: list[str], at: int) -> bool:
+    """Whether this `references` belongs to a `foreign key (…)` or a named column constraint."""
+    opening = at - 1
+    while opening >= 0 and texts[opening] != "(":
+        opening -= 1
+    return texts[at - 1] == ")" and texts[opening - 2 : opening] == ["foreign", "key"]
+
+
+@pytest.mark.parametrize("path", MIGRATIONS, ids=ids)
+def test_migrations_define_and_call_no_routine(path):
+    text = read(path)
+    assert not sql_source.routines(text), f"{path} defines a routine; those live in routines/"
+    ours = routine_names()
+    found = sql_source.code(text)
+    calls = []
+    for name, mark in pairwise(found):
+        if name.kind == "word" and mark.text == "(" and name.text in ours - {"now"}:
+            calls.append(f"{path}:{name.line} {name.text}")
+    pairs = zip(found, found[1:], found[2:], strict=False)
+    calls += [
+        f"{path}:{a.line} stepwell.now"
+        for a, b, c in pairs
+        if (a.text, b.text, c.text) == ("stepwell", ".", "now")
+    ]
+    assert not calls, "a migration must mean the same after the routine has changed"
+
+
+def test_migrations_are_numbered_without_gaps():
+    names = [path.name for path in MIGRATIONS]
+    assert all(re.fullmatch(r"\d{4}_[a-z0-9_]+\.sql", name) for name in names)
+    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+
+
+def test_a_routine_is_defined_once():
+    homes: dict[str, set[str]] = {}
+    for path in ROUTINES:
+        for routine in sql_source.routines(read(path)):
+            homes.setdefault(routine.name, set()).add(str(path))
+    twice = {name: places for name, places in homes.items() if len(places) > 1}
+    assert not twice
+
+
+def test_only_the_transition_core_writes_a_state():
+    """One door: no routine outside transition/ sets state_code."""
+    doors = []
+    for path in ROUTINES:
+        if "transition" in path.parts or "start" in path.parts:
+            continue
+        found = sql_source.code(read(path))
+        doors += [
+            f"{path}:{name.line}"
+            for before, name, mark in zip(found, found[1:], found[2:], strict=False)
+            if name.text == "state_code" and mark.text == "=" and before.text in ("set", ",")
+        ]
+    assert not doors

@@ -1,0 +1,39 @@
+"""The reader of SQL files sees what the rules are about."""
+
+from __future__ import annotations
+
+from tests.tidy import sql_source
+
+ROUTINE = """-- Purpose: adds.
+-- Locks: none.
+create or replace function stepwell.fn_add(p_a int, p_b numeric(10, 2) default 0, out total int)
+returns int language plpgsql
+set search_path = stepwell, pg_temp
+as $body$
+declare
+    v_sum int := 0; -- a comment; with a semicolon
+    v_text text := 'it''s; fine';
+begin
+    return p_a;
+end
+$body$;
+"""
+
+
+def test_a_routine_is_read_with_its_parts():
+    (routine,) = sql_source.routines(ROUTINE)
+    assert routine.name == "fn_add"
+    assert routine.parameters == ("p_a", "p_b")
+    assert routine.fixes_search_path
+    assert routine.line == 3
+    assert routine.line_count == 11
+    assert routine.is_public
+
+
+def test_literals_and_comments_are_no_code():
+    code = [token.text for token in sql_source.code("select 'SELECT' -- SELECT\n, \"SELECT\" /* SELECT */;")]
+    assert code == ["select", "'SELECT'", ",", '"SELECT"', ";"]
+
+
+def test_the_header_ends_at_the_first_line_of_code():
+    assert sql_source.header(ROUTINE) == "Purpose: adds.\nLocks: none."

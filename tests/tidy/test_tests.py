@@ -1,0 +1,46 @@
+"""Tests wait for events, never for time."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.tidy.sources import files, read
+
+SLEEPERS = {("time", "sleep"), ("asyncio", "sleep"), ("anyio", "sleep"), ("trio", "sleep")}
+
+
+def sleeps(tree: ast.AST) -> list[int]:
+    """Lines that pause for a fixed time; sleep(0) only yields and is no wait."""
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if (node.module, alias.name) in SLEEPERS
+    }
+    lines = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        match node.func:
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if (module, name) in SLEEPERS:
+                pass
+            case ast.Name(id=name) if name in imported:
+                pass
+            case _:
+                continue
+        if not (node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value == 0):
+            lines.append(node.lineno)
+    return lines
+
+
+def test_no_test_sleeps():
+    found = [
+        f"{path}:{line}" for path in files(".py", under="tests") for line in sleeps(ast.parse(read(path)))
+    ]
+    assert not found, "await the event instead; tests/support has what it takes"
+
+
+def test_the_rule_sees_each_way_to_sleep():
+    source = "import time, asyncio\nfrom time import sleep as nap\ntime.sleep(1)\nasyncio.sleep(0)\nnap(2)\n"
+    assert sleeps(ast.parse(source)) == [3, 5]
