@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+
+import { formatBytes, formatCount, formatRelative } from "./format";
+
+const now = new Date("2026-03-01T12:00:00Z");
+const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+
+describe("formatBytes", () => {
+  test("keeps one decimal only where it says something", () => {
+    expect(formatBytes(512, "en")).toBe("512 byte");
+    expect(formatBytes(1_572_864, "en")).toBe("1.5 MB");
+    expect(formatBytes(31 * 1024 * 1024, "en")).toBe("31 MB");
+  });
+  test("stops at terabytes", () => {
+    expect(formatBytes(5 * 1024 ** 5, "en")).toBe("5,120 TB");
+  });
+});
+
+test("counts are grouped as the language does", () => {
+  expect(formatCount(1234567, "en")).toBe("1,234,567");
+  expect(formatCount(1234567, "vi")).toBe("1.234.567");
+});
+
+describe("formatRelative", () => {
+  test("never rounds up to the next unit", () => {
+    expect(formatRelative(ago(119), now, "en")).toBe("1 minute ago");
+    expect(formatRelative(ago(3_599), now, "en")).toBe("59 minutes ago");
+    expect(formatRelative(ago(86_399), now, "en")).toBe("23 hours ago");
+  });
+  test("says now for this very second", () => {
+    expect(formatRelative(now, now, "en")).toBe("now");
+  });
+  test("speaks Vietnamese", () => {
+    expect(formatRelative(ago(7_200), now, "vi")).toBe("2 giờ trước");
+  });
+});

@@ -1,0 +1,43 @@
+// Numbers, sizes and times as a person reads them, in the language of the page.
+
+const kibibyte = 1024;
+const byteUnits = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+
+export function formatBytes(bytes: number, locale: string): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= kibibyte && unit < byteUnits.length - 1) {
+    value /= kibibyte;
+    unit += 1;
+  }
+  return new Intl.NumberFormat(locale, {
+    style: "unit",
+    unit: byteUnits[unit] ?? "byte",
+    unitDisplay: "short",
+    maximumFractionDigits: value < 10 && unit > 0 ? 1 : 0,
+  }).format(value);
+}
+
+export function formatCount(count: number, locale: string): string {
+  return new Intl.NumberFormat(locale).format(count);
+}
+
+const steps: [limitSeconds: number, unit: Intl.RelativeTimeFormatUnit, unitSeconds: number][] = [
+  [60, "second", 1],
+  [3_600, "minute", 60],
+  [86_400, "hour", 3_600],
+  [86_400 * 30, "day", 86_400],
+  [86_400 * 365, "month", 86_400 * 30],
+  [Number.POSITIVE_INFINITY, "year", 86_400 * 365],
+];
+
+export function formatRelative(at: Date, now: Date, locale: string): string {
+  const seconds = (at.getTime() - now.getTime()) / 1000;
+  const [, unit, unitSeconds] = steps.find(([limit]) => Math.abs(seconds) < limit) ?? [0, "second", 1];
+  // Truncated, not rounded: "1 hour ago" must not appear after 31 minutes.
+  return new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(Math.trunc(seconds / unitSeconds) || 0, unit);
+}
+
+export function formatExact(at: Date, locale: string): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" }).format(at);
+}

@@ -1,0 +1,17 @@
+// A browser may refuse storage (private windows, policy); a setting then lives as long as the page.
+
+export function readStored(key: string): string | null {
+  try {
+    return window.localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function writeStored(key: string, value: string): void {
+  try {
+    window.localStorage.setItem(key, value);
+  } catch {
+    // Nothing to do: the choice still holds on this page.
+  }
+}
