@@ -62,7 +62,7 @@ class Account:
 
 
 def tool_environment() -> dict[str, str]:
-    """A bare environment: no PG* variable of the caller redirects the tools, no locale changes their words."""
+    """A bare environment: no PG* variable of the caller redirects the tools, no locale changes words."""
     return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 
