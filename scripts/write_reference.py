@@ -1,0 +1,88 @@
+"""Write docs/cli.md from the commands themselves.
+
+Receives the command tree of `stepwell`; a test compares the committed page with what this would write.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer.core
+import typer.main
+from stepwell.cli.main import app
+
+Command = typer.core.TyperCommand | typer.core.TyperGroup
+Parameter = typer.core.TyperArgument | typer.core.TyperOption
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+HEADER = """# Commands
+
+Written by `make docs` from the commands themselves. `--help` shows the same at the terminal.
+"""
+
+
+def cli_reference() -> str:
+    """The whole page: every visible command, its arguments and options."""
+    root = typer.main.get_command(app)
+    sections = [HEADER]
+    for path, command in commands("stepwell", root):
+        sections.extend(describe(path, command))
+    return "\n".join(sections).rstrip() + "\n"
+
+
+def commands(path: str, command: Command) -> Iterator[tuple[str, Command]]:
+    """The command and everything below it, in alphabetical order, hidden ones left out."""
+    if command.hidden:
+        return
+    yield path, command
+    children = getattr(command, "commands", {})
+    for name in sorted(children):
+        yield from commands(f"{path} {name}", children[name])
+
+
+def describe(path: str, command: Command) -> Iterator[str]:
+    yield f"## `{usage(path, command)}`\n"
+    if command.help:
+        yield inspect.cleandoc(command.help).replace("\b\n", "") + "\n"
+    rows = [row for parameter in command.params if (row := describe_option(parameter))]
+    if rows:
+        yield "| option | meaning |\n|---|---|"
+        yield from rows
+        yield ""
+
+
+def usage(path: str, command: Command) -> str:
+    arguments = [argument(parameter) for parameter in command.params if is_argument(parameter)]
+    return " ".join([path, *arguments, *(["COMMAND"] if getattr(command, "commands", None) else [])])
+
+
+def is_argument(parameter: Parameter) -> bool:
+    return parameter.param_type_name == "argument"
+
+
+def argument(parameter: Parameter) -> str:
+    name = str(parameter.metavar or parameter.name).upper() + ("..." if parameter.nargs == -1 else "")
+    return name if parameter.required else f"[{name}]"
+
+
+def describe_option(parameter: Parameter) -> str | None:
+    if getattr(parameter, "hidden", False):
+        return None
+    meaning = " ".join((getattr(parameter, "help", None) or "").split())
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    if is_argument(parameter):
+        names = f"`{parameter.name}`"
+    return f"| {names} | {meaning} |"
+
+
+def main() -> int:
+    PAGE.write_text(cli_reference(), encoding="utf-8")
+    print(f"Written: {PAGE.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

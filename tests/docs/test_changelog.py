@@ -1,0 +1,31 @@
+"""The changelog keeps its form and the version is said once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import stepwell
+from tests.tidy.sources import read
+
+KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_the_changelog_keeps_its_form():
+    text = read(Path("CHANGELOG.md"))
+    assert re.search(r"^## \[Unreleased\]$", text, re.MULTILINE)
+    for heading in re.findall(r"^## (.+)$", text, re.MULTILINE):
+        assert re.fullmatch(r"\[Unreleased\]|\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}", heading)
+    assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= KINDS
+
+
+def test_package_and_metadata_name_the_same_version():
+    metadata = tomllib.loads(read(Path("pyproject.toml")))["project"]
+    assert stepwell.__version__ == metadata["version"]
+
+
+def test_the_licence_is_there_in_full():
+    licence = read(Path("LICENSE"))
+    assert licence.lstrip().startswith("Apache License")
+    assert "END OF TERMS AND CONDITIONS" in licence

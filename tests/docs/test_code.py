@@ -1,0 +1,70 @@
+"""What the documents tell a reader to type works."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.documents import blocks, commands, documents
+from tests.tidy.sources import ROOT, read
+
+PYTHON_BLOCKS = [block for path in documents() for block in blocks(path) if block.language == "python"]
+TARGETS = set(re.findall(r"^([a-z]+):", read(Path("Makefile")), re.MULTILINE))
+OWN_FOLDERS = ("tests/", "scripts/", "docs/", "src/", "examples/", "bench/", ".ci/")
+
+
+@pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=str)
+def test_python_blocks_compile(block):
+    compile(block.code, str(block), "exec")
+
+
+@pytest.mark.parametrize("block", [block for block in PYTHON_BLOCKS if block.is_run], ids=str)
+def test_python_blocks_that_say_so_run(block, dsn, tmp_path):
+    script = tmp_path / "block.py"
+    script.write_text(block.code, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "STEPWELL_DATABASE_URL": dsn},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", documents(), ids=str)
+def test_make_targets_exist(path):
+    named = {match[1] for typed in commands(path) if (match := re.match(r"make ([a-z]+)\b", typed))}
+    assert named <= TARGETS
+
+
+@pytest.mark.parametrize("path", documents(), ids=str)
+def test_paths_of_the_project_exist(path):
+    missing = [
+        typed
+        for typed in commands(path)
+        if typed.startswith(OWN_FOLDERS)
+        and re.fullmatch(r"[\w./-]+", typed)
+        and not (ROOT / typed).exists()
+        and "ui_dist" not in typed
+    ]
+    assert not missing
+
+
+def test_every_make_target_is_explained():
+    makefile = read(Path("Makefile"))
+    explained = set(re.findall(r"^([a-z]+):.*## \S", makefile, re.MULTILINE))
+    assert explained == TARGETS
+    assert set(re.findall(r"`make ([a-z]+)`", read(Path("CONTRIBUTING.md")))) >= TARGETS - {"help", "setup"}
+
+
+def test_the_example_in_the_readme_stays_short():
+    (example,) = [block for block in PYTHON_BLOCKS if block.path == Path("README.md")]
+    assert len([line for line in example.code.splitlines() if line.strip()]) <= 20

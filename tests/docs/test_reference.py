@@ -1,0 +1,53 @@
+"""Every command and every setting is documented."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+from stepwell.cli.main import app
+
+from scripts.write_reference import cli_reference
+from scripts.write_reference import commands as command_tree
+from tests.docs.documents import commands, documents
+from tests.tidy.sources import files, read
+
+SETTING = re.compile(r"\bSTEPWELL_[A-Z][A-Z_]*[A-Z]\b")
+
+
+def test_the_page_of_commands_is_what_the_commands_say():
+    assert read(Path("docs/cli.md")) == cli_reference(), "run `make docs`"
+
+
+def test_every_command_and_option_says_what_it_does():
+    silent = []
+    for path, command in command_tree("stepwell", typer.main.get_command(app)):
+        if not command.help:
+            silent.append(path)
+        silent += [
+            f"{path} {parameter.opts[0]}"
+            for parameter in command.params
+            if not getattr(parameter, "hidden", False) and not getattr(parameter, "help", None)
+        ]
+    assert not silent
+
+
+@pytest.mark.parametrize("path", documents(), ids=str)
+def test_commands_named_in_documents_exist(path):
+    known = {name for name, _ in command_tree("stepwell", typer.main.get_command(app))}
+    unknown = []
+    for typed in commands(path):
+        words = re.match(r"stepwell((?: [a-z][a-z-]*)+)", typed)
+        if words and not any(typed == name or typed.startswith(f"{name} ") for name in known - {"stepwell"}):
+            unknown.append(typed)
+    assert not unknown
+
+
+def test_every_setting_is_documented_and_every_documented_setting_exists():
+    sources = [*files(".py", under="src"), *files(".py", under="tests"), *files(".py", under="scripts")]
+    sources += [*files(".py", under="bench"), *files(".py", under="."), Path("Makefile")]
+    used = {name for path in sources for name in SETTING.findall(read(path))}
+    documented = set(SETTING.findall(read(Path("docs/settings.md"))))
+    assert used == documented
