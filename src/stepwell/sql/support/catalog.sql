@@ -57,7 +57,7 @@ entry as (
     select 'table' as kind, o.name,
            format(e'create table %s (\n%s\n)', o.name, c.body)
            || coalesce(' partition by ' || pg_get_partkeydef(o.oid), '')
-           || coalesce(' with (' || array_to_string(array(select unnest(o.reloptions) order by 1), ', ') || ')', '')
+           || coalesce(' with (' || (select string_agg(v, ', ' order by v) from unnest(o.reloptions) v) || ')', '')
            || ';'
            || case when o.relrowsecurity then format(e'\nalter table %s enable row level security;', o.name) else '' end
            || case when o.relforcerowsecurity
@@ -71,7 +71,7 @@ entry as (
     union all
     select 'view', o.name,
            format(e'create view %s (\n%s\n)', o.name, c.body)
-           || coalesce(' with (' || array_to_string(array(select unnest(o.reloptions) order by 1), ', ') || ')', '')
+           || coalesce(' with (' || (select string_agg(v, ', ' order by v) from unnest(o.reloptions) v) || ')', '')
            || ';' || coalesce(e'\n' || g.body, ''),
            md5(pg_get_viewdef(o.oid))
       from ours o

@@ -1,0 +1,95 @@
+"""Fixtures every test may use: `server`, `databases`, `empty_dsn`, `dsn`, `db`, `clock`."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.support import server as run_server
+from tests.support.clock import Clock
+from tests.support.databases import Databases
+from tests.support.server import RunServer
+
+RUN_ID = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    worker = getattr(config, "workerinput", None)
+    if worker is not None:
+        config.stash[RUN_ID] = worker["stepwell_run_id"]
+    else:
+        config.stash[RUN_ID] = f"{os.getpid()}-{secrets.token_hex(4)}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: object) -> None:
+    """Runs in the controller of xdist, for each worker."""
+    node.workerinput["stepwell_run_id"] = node.config.stash[RUN_ID]  # type: ignore[attr-defined]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    # Workers stop what they use; the controller clears what a killed worker could not.
+    if getattr(config, "workerinput", None) is None:
+        run_server.remove(config.stash[RUN_ID])
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest) -> Iterator[RunServer]:
+    """The PostgreSQL of this run."""
+    started = RunServer(request.config.stash[RUN_ID])
+    started.start()
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="session")
+def databases(server: RunServer) -> Iterator[Databases]:
+    """Makes databases: `with databases.fresh() as dsn`."""
+    made = Databases(server)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture(scope="session")
+def template(databases: Databases) -> str:
+    """Name of the migrated database the others are cloned from."""
+    return databases.template()
+
+
+@pytest.fixture
+def empty_dsn(databases: Databases) -> Iterator[str]:
+    """Conninfo of a fresh database without our schema."""
+    with databases.fresh() as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def dsn(databases: Databases, template: str) -> Iterator[str]:
+    """Conninfo of a fresh database with our schema."""
+    with databases.fresh(template) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def db(dsn: str) -> Iterator[psycopg.Connection]:
+    """A connection to the test's database: autocommit, search_path stepwell."""
+    with psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as connection:
+        yield connection
+
+
+@pytest.fixture
+def clock(dsn: str) -> Iterator[Clock]:
+    """Moves stepwell.now() of the test's database for all processes."""
+    made = Clock(dsn)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,1 @@
+"""What tests stand on: a real server, a database per test, a movable clock, waiting for events."""

@@ -1,0 +1,63 @@
+"""Give each test a database of its own: receives the run's server, hands on clones of a migrated template."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from stepwell.store import migrate, sql_files
+from tests.support.server import RunServer
+
+TEMPLATE_LOCK_KEY = 0x7465_6D70_6C61_7465
+_numbers = itertools.count(1)
+_process_tag = f"{os.getpid()}_{secrets.token_hex(3)}"
+
+
+class Databases:
+    """Makes and drops databases over one administrative connection."""
+
+    def __init__(self, server: RunServer) -> None:
+        self.server = server
+        self._admin = psycopg.connect(server.admin_conninfo, autocommit=True)
+        # Copying files beats logging pages where nothing is synced; elsewhere the checkpoint it needs is slow.
+        self._strategy = "file_copy" if server.is_embedded else "wal_log"
+
+    def close(self) -> None:
+        self._admin.close()
+
+    def template(self) -> str:
+        """Name of the migrated template; made once for each state of the SQL files."""
+        files = sql_files.load()
+        name = f"stepwell_template_{files.sha256[:16]}"
+        self._admin.execute("select pg_advisory_lock(%s)", (TEMPLATE_LOCK_KEY,))
+        try:
+            if not self._exists(name):
+                building = f"{name}_building"
+                self._admin.execute(f"drop database if exists {building} with (force)")
+                self._admin.execute(f"create database {building} template template0 encoding 'UTF8'")
+                migrate.migrate(self.server.conninfo(building), files)
+                self._admin.execute(f"alter database {building} rename to {name}")
+        finally:
+            self._admin.execute("select pg_advisory_unlock(%s)", (TEMPLATE_LOCK_KEY,))
+        return name
+
+    @contextmanager
+    def fresh(self, template: str = "template0") -> Iterator[str]:
+        """A database that lives as long as the block; hands on its conninfo."""
+        name = f"stepwell_test_{_process_tag}_{next(_numbers)}"
+        strategy = self._strategy
+        self._admin.execute(f"create database {name} template {template} strategy {strategy}")
+        try:
+            yield self.server.conninfo(name)
+        finally:
+            self._admin.execute(f"drop database if exists {name} with (force)")
+
+    def _exists(self, name: str) -> bool:
+        return (
+            self._admin.execute("select from pg_database where datname = %s", (name,)).fetchone() is not None
+        )

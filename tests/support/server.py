@@ -1,0 +1,75 @@
+"""One PostgreSQL for a whole test run: receives the run's folder or an address, hands on conninfos.
+
+STEPWELL_TEST_DATABASE_URL selects a server of your own (any database of it, with the right to create
+databases); else an embedded one is started on first use, shared by all xdist workers of the run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from psycopg.conninfo import make_conninfo
+
+from stepwell.store.embedded import EmbeddedServer
+
+# Speed for the tests' own server only; what is durable is tested on a server with the product's settings.
+TEST_SETTINGS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "64MB",
+    "max_connections": "300",
+    "autovacuum": "off",
+    "log_min_messages": "fatal",
+}
+
+
+class RunServer:
+    """The server of this run. `is_embedded` tells whether it is ours to stop."""
+
+    def __init__(self, run_id: str) -> None:
+        self._url = os.environ.get("STEPWELL_TEST_DATABASE_URL") or None
+        self._embedded: EmbeddedServer | None = None
+        self._data_dir = folder_of(run_id)
+
+    @property
+    def is_embedded(self) -> bool:
+        return self._url is None
+
+    def start(self) -> None:
+        if self._url is None:
+            self._embedded = EmbeddedServer(self._data_dir, settings=TEST_SETTINGS)
+            self._embedded.start()
+
+    def stop(self) -> None:
+        if self._embedded is not None:
+            self._embedded.stop()
+
+    def conninfo(self, dbname: str) -> str:
+        if self._url is not None:
+            return make_conninfo(self._url, dbname=dbname)
+        assert self._embedded is not None, "the server was not started"
+        return self._embedded.conninfo(dbname)
+
+    @property
+    def admin_conninfo(self) -> str:
+        """A database nobody clones, for create and drop."""
+        return self._url if self._url is not None else self.conninfo("postgres")
+
+
+def folder_of(run_id: str) -> Path:
+    return Path(tempfile.gettempdir()) / f"stepwell-test-{run_id}"
+
+
+def remove(run_id: str) -> None:
+    """After all workers ended, however they ended: stop the server if it still runs, remove its folder."""
+    folder = folder_of(run_id)
+    if not folder.exists():
+        return
+    server = EmbeddedServer(folder)
+    if server.postmaster_pid is not None:
+        server.start()
+        server.stop()
+    shutil.rmtree(folder, ignore_errors=True)
