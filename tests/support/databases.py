@@ -24,10 +24,13 @@ class Databases:
     def __init__(self, server: RunServer) -> None:
         self.server = server
         self._admin = psycopg.connect(server.admin_conninfo, autocommit=True)
-        # Copying files beats logging pages where nothing is synced; elsewhere the checkpoint it needs is slow.
+        # Copying files beats logging pages where nothing is synced; elsewhere its checkpoints are slow.
         self._strategy = "file_copy" if server.is_embedded else "wal_log"
 
+        self._finished: list[str] = []
+
     def close(self) -> None:
+        self._drop_finished()
         self._admin.close()
 
     def template(self) -> str:
@@ -50,12 +53,17 @@ class Databases:
     def fresh(self, template: str = "template0") -> Iterator[str]:
         """A database that lives as long as the block; hands on its conninfo."""
         name = f"stepwell_test_{_process_tag}_{next(_numbers)}"
-        strategy = self._strategy
-        self._admin.execute(f"create database {name} template {template} strategy {strategy}")
+        self._drop_finished()
+        self._admin.execute(f"create database {name} template {template} strategy {self._strategy}")
         try:
             yield self.server.conninfo(name)
         finally:
-            self._admin.execute(f"drop database if exists {name} with (force)")
+            # Dropped before the next one is made: by then its backends have gone and nothing is waited for.
+            self._finished.append(name)
+
+    def _drop_finished(self) -> None:
+        while self._finished:
+            self._admin.execute(f"drop database if exists {self._finished.pop()} with (force)")
 
     def _exists(self, name: str) -> bool:
         return (
