@@ -46,8 +46,7 @@ def test_commands_named_in_documents_exist(path):
 
 
 def test_every_setting_is_documented_and_every_documented_setting_exists():
-    sources = [*files(".py", under="src"), *files(".py", under="tests"), *files(".py", under="scripts")]
-    sources += [*files(".py", under="bench"), *files(".py", under="."), Path("Makefile")]
+    sources = [*files(".py", ".ts", ".sh"), Path("Makefile")]
     used = {name for path in sources for name in SETTING.findall(read(path))}
     documented = set(SETTING.findall(read(Path("docs/settings.md"))))
     assert used == documented

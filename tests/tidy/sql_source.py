@@ -122,7 +122,8 @@ def _routine(statement: list[Token]) -> Routine:
     return Routine(
         name=texts[opening - 1],
         line=statement[0].line,
-        line_count=last.line + last.text.count("\n") - statement[0].line + 1,
+        # The body: a long list of parameters is read as a table, not as code.
+        line_count=max(last.text.count("\n") - 1, 1),
         parameters=tuple(_parameters(texts[opening + 1 : closing])),
         fixes_search_path=any(pair == ("set", "search_path") for pair in pairwise(rest)),
         body=tuple(inside(bodies[-1])) if bodies else (),

@@ -26,7 +26,7 @@ def test_a_routine_is_read_with_its_parts():
     assert routine.parameters == ("p_a", "p_b")
     assert routine.fixes_search_path
     assert routine.line == 3
-    assert routine.line_count == 11
+    assert routine.line_count == 6
     assert routine.is_public
 
 
