@@ -7,12 +7,12 @@ FUNCTION_LINES = 70
 
 # path: why one file is the clearer form
 LONG_FILES: dict[str, str] = {
-    "src/stepwell/sql/migrations/0002_runtime.sql": "the runtime tables are read side by side, as one picture",
+    "src/stepwell/sql/migrations/0002_runtime.sql": "the runtime tables are read as one picture",
 }
 
 # "path::function": why one function is the clearer form
 LONG_FUNCTIONS: dict[str, str] = {
     "src/stepwell/sql/routines/transition/_transition_apply.sql::_transition_apply": (
-        "one statement judges, changes, appends and counts on one snapshot; cut apart it would read rows twice"
+        "one statement judges, changes, appends and counts on one snapshot; cut up it would read rows twice"
     ),
 }

@@ -1,0 +1,79 @@
+"""A value that Python and SQL both know is the same in both."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from enum import StrEnum
+
+import pytest
+
+import stepwell
+from stepwell import errors
+from tests.tidy import sql_source
+from tests.tidy.sources import files, read
+
+# "module:name" in Python → the constraint that lists the same values in SQL.
+AGREEMENTS = {
+    "stepwell.define.graph:KINDS": "step_kind_is_known",
+    "stepwell.define.template:FAILURE_POLICIES": "failure_policy_is_known",
+}
+
+# "module:name" → why no constraint lists the values.
+PYTHON_ONLY: dict[str, str] = {}
+
+
+def values_in_sql(constraint: str) -> set[str]:
+    """The literals of a named check, from the last migration that defines it."""
+    for path in reversed(files(".sql", under="src/stepwell/sql/migrations")):
+        for statement in sql_source.statements(sql_source.tokens(read(path))):
+            texts = sql_source.words(statement)
+            for at, word in enumerate(texts):
+                if word == constraint and texts[at - 1] == "constraint":
+                    following = texts[at : at + texts[at:].index(")")]
+                    return {text.strip("'") for text in following if text.startswith("'")}
+    raise AssertionError(f"no migration defines the constraint {constraint}")
+
+
+def values_in_python(name: str) -> set[str]:
+    module, _, attribute = name.partition(":")
+    return {str(value) for value in getattr(importlib.import_module(module), attribute)}
+
+
+def enums() -> set[str]:
+    """Every StrEnum of the package, as module:name."""
+    found = set()
+    for info in pkgutil.walk_packages(stepwell.__path__, "stepwell."):
+        if info.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(info.name)
+        found |= {
+            f"{value.__module__}:{value.__name__}"
+            for value in vars(module).values()
+            if isinstance(value, type) and issubclass(value, StrEnum) and value.__module__ == info.name
+        }
+    return found
+
+
+@pytest.mark.parametrize(("name", "constraint"), AGREEMENTS.items())
+def test_python_and_sql_list_the_same_values(name, constraint):
+    assert values_in_python(name) == values_in_sql(constraint)
+
+
+def test_every_enum_has_its_counterpart():
+    assert enums() <= set(AGREEMENTS) | set(PYTHON_ONLY), "name the constraint in AGREEMENTS, or a reason"
+
+
+def test_every_error_code_raised_in_sql_has_its_exception():
+    known = {
+        found.sqlstate
+        for found in vars(errors).values()
+        if isinstance(found, type) and issubclass(found, errors.StepwellError)
+    }
+    raised = {
+        code
+        for path in files(".sql", under="src/stepwell/sql")
+        for code in re.findall(r"'(SW\d{3})'", read(path))
+    }
+    assert raised <= known
