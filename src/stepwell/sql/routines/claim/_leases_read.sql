@@ -1,0 +1,29 @@
+-- Purpose: what a handler needs of each freshly leased unit: operation, input, why it runs again, time limit.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell._leases_read(p_batch_id bigint, p_tenant_ids int[], p_unit_ids bigint[])
+returns setof stepwell.job_lease
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select
+        'lease', q.tenant_id, u.unit_id, u.lease_no, p_batch_id, o.operation_name, u.attempt_count + 1,
+        u.max_attempts::int, coalesce(d.timeout_seconds, o.timeout_seconds), d.step_id,
+        case when u.scope = 'job' then j.payload else r.input end,
+        case when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
+        case when u.lease_no > 1 then (
+            select jsonb_build_object('task_type', w.task_type, 'event_type', w.event_type, 'payload', w.payload)
+            from stepwell.unit_wake as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id) end,
+        case when u.lease_no > 1 then (
+            select jsonb_object_agg(c.checkpoint_name, c.checkpoint_value)
+            from stepwell.unit_checkpoint as c where c.tenant_id = u.tenant_id and c.unit_id = u.unit_id) end,
+        coalesce(r.trace_id, j.trace_id), coalesce(r.correlation_id, j.correlation_id), u.deadline_at
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+    left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+    left join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    left join stepwell.job_detail as j on u.tenant_id = j.tenant_id and u.unit_id = j.job_id
+$$;

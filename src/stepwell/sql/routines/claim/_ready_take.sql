@@ -1,0 +1,46 @@
+-- Purpose: takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight; what a
+--   tenant leaves unused goes to the others in a second pass.
+-- Locks: the rows taken, skipping those another claim holds.
+-- Idempotency: none.
+-- Raises: nothing.
+create or replace function stepwell._ready_take(p_class_ids int[], p_limit int)
+returns table (tenant_id int, unit_id bigint)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with recursive seen as (
+        (select r.tenant_id from stepwell.job_ready as r order by r.tenant_id limit 1)
+        union all
+        select (select r.tenant_id from stepwell.job_ready as r where r.tenant_id > s.tenant_id
+            order by r.tenant_id limit 1)
+        from seen as s
+        where s.tenant_id is not null
+    ), turn as (
+        select s.tenant_id, ceil(p_limit * t.weight::numeric / sum(t.weight) over ())::int as share
+        from seen as s
+        inner join stepwell.tenant as t on s.tenant_id = t.tenant_id
+        where s.tenant_id is not null
+    ), picked as (
+        select x.tenant_id, x.class_id, x.rank, x.unit_id
+        from turn as t
+        cross join unnest(p_class_ids) as c (class_id)
+        cross join lateral (
+            select r.tenant_id, r.class_id, r.rank, r.unit_id
+            from stepwell.job_ready as r
+            where r.tenant_id = t.tenant_id and r.class_id = c.class_id
+            order by r.rank, r.unit_id
+            limit t.share
+            for update skip locked
+        ) as x
+        limit p_limit
+    )
+    delete from stepwell.job_ready as r
+    using picked as p
+    where r.tenant_id = p.tenant_id and r.class_id = p.class_id and r.rank = p.rank and r.unit_id = p.unit_id
+    returning r.tenant_id, r.unit_id;
+end
+$$;

@@ -1,0 +1,16 @@
+-- Purpose: a hint to idle workers that something of their class became claimable; at most one per commit, since
+--   Postgres folds equal notifications. Polling stays the authority.
+-- Locks: none.
+-- Idempotency: a hint.
+-- Raises: nothing.
+create or replace function stepwell._workers_wake(p_class_ids int[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if exists (select from stepwell.worker_session as s
+        where s.closed_at is null and s.is_idle and s.class_ids && p_class_ids) then
+        perform pg_notify('stepwell_ready', '');
+    end if;
+end
+$$;

@@ -1,0 +1,63 @@
+-- Purpose: writes the units and counters of new runs, moves each run to in_progress and its entry steps to ready.
+-- Locks: only rows it inserts.
+-- Idempotency: called once per new run.
+-- Raises: nothing of its own.
+create or replace function stepwell._run_create(
+    p_tenant_id int, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority int, p_actor text,
+    p_parent_unit_ids bigint[] default null
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_step_machine constant text := stepwell._machine_of('step');
+    v_run_machine constant text := stepwell._machine_of('workflow_run');
+    v_count constant int := cardinality(p_run_ids);
+    v_step_count int;
+    v_mandatory_count int;
+    v_tenant_ids int[];
+    v_unit_ids bigint[];
+begin
+    select count(*), count(*) filter (where not d.optional) into v_step_count, v_mandatory_count
+    from stepwell.workflow_step_def as d
+    where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id and d.scope_no = 0;
+    insert into stepwell.run_progress (
+        tenant_id, run_id, open_count, mandatory_count, idle_count, last_rollup_at)
+    select p_tenant_id, r.run_id, v_step_count, v_mandatory_count, v_mandatory_count, v_now
+    from unnest(p_run_ids) as r (run_id);
+    insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
+    select p_tenant_id, format('run:%s:%s', r.run_id, g.group_no), g.max_concurrency
+    from unnest(p_run_ids) as r (run_id)
+    inner join stepwell.workflow_group as g on g.tenant_id = p_tenant_id and g.version_id = p_version.version_id;
+    insert into stepwell.work_unit (
+        tenant_id, unit_id, version_id, def_no, parent_id, priority, last_transition_at, scope, state_machine_id, state_code)
+    select p_tenant_id, q.run_id << 20, p_version.version_id, 0, q.parent_id, p_priority, v_now,
+        'workflow_run', v_run_machine, 'not_started'
+    from unnest(p_run_ids, p_parent_unit_ids) as q (run_id, parent_id);
+    insert into stepwell.work_unit (
+        tenant_id, unit_id, version_id, def_no, operation_id, class_id, pending_count, priority, max_attempts,
+        mandatory, has_contract, last_transition_at, scope, state_machine_id, state_code, slot_key)
+    select
+        p_tenant_id, (r.run_id << 20) | d.step_no, p_version.version_id, d.step_no, d.operation_id, o.class_id,
+        d.pending_count, d.priority + p_priority, d.max_attempts, not d.optional, d.has_contract, v_now,
+        'step', v_step_machine, 'not_started',
+        case when d.group_no is not null then format('run:%s:%s', r.run_id, d.group_no) end
+    from unnest(p_run_ids) as r (run_id)
+    cross join stepwell.workflow_step_def as d
+    left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
+    where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id and d.scope_no = 0
+    order by r.run_id, d.step_no;
+    perform stepwell._must_apply(
+        array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r),
+        'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', p_actor);
+    select array_agg(p_tenant_id), array_agg((r.run_id << 20) | d.step_no order by r.run_id, d.step_no)
+    into v_tenant_ids, v_unit_ids
+    from unnest(p_run_ids) as r (run_id)
+    cross join stepwell.workflow_step_def as d
+    where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id
+        and d.scope_no = 0 and d.pending_count = 0;
+    perform stepwell._units_ready(v_tenant_ids, v_unit_ids, array_fill(0, array[cardinality(v_unit_ids)]));
+end
+$$;

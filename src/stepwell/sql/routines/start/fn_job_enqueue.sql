@@ -1,0 +1,91 @@
+-- Purpose: n free-standing jobs of one operation in one call. A key seen before returns the job it made then.
+-- Locks: concurrency_slot rows when a concurrency key is given.
+-- Idempotency: by (tenant, idempotency key).
+-- Raises: SW001 for bad input; SW006 over a limit.
+create or replace function stepwell.fn_job_enqueue(
+    p_tenant_id int,
+    p_operation_name text,
+    p_payloads jsonb[],
+    p_keys text[] default null,
+    p_priority int default 0,
+    p_process_after timestamptz default null,
+    p_concurrency_key text default null,
+    p_max_concurrency int default null,
+    p_max_attempts int default null,
+    p_actor text default 'client',
+    p_trace_id text default null,
+    p_correlation_id text default null,
+    p_source_ref text default null,
+    p_target_ref text default null,
+    p_payload_ref text default null
+) returns table (job_id bigint, is_new boolean)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_machine constant text := stepwell._machine_of('job');
+    v_later constant boolean := coalesce(p_process_after > v_now, false);
+    v_operation stepwell.operation;
+    v_new_ids bigint[];
+begin
+    perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id);
+    v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
+    if p_concurrency_key is not null then
+        insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
+        values (p_tenant_id, 'key:' || p_concurrency_key, coalesce(p_max_concurrency, 1))
+        on conflict (tenant_id, slot_key) do update set max_count = coalesce(p_max_concurrency, concurrency_slot.max_count);
+    end if;
+    with born as (
+        insert into stepwell.job_detail (
+            tenant_id, job_id, payload, idempotency_key, source_ref, target_ref, payload_ref, trace_id, correlation_id,
+            created_at, created_by)
+        select p_tenant_id, nextval('stepwell.stream_seq') << 20, q.payload, q.job_key, p_source_ref, p_target_ref,
+            p_payload_ref, p_trace_id, p_correlation_id, v_now, p_actor
+        from unnest(p_payloads, p_keys) as q (payload, job_key)
+        on conflict do nothing
+        returning job_id
+    ), unit as (
+        insert into stepwell.work_unit (
+            tenant_id, unit_id, operation_id, class_id, priority, max_attempts, last_transition_at, scope,
+            state_machine_id, state_code, slot_key)
+        select p_tenant_id, b.job_id, v_operation.operation_id, v_operation.class_id, p_priority,
+            coalesce(p_max_attempts, v_operation.max_attempts), v_now, 'job', v_machine, 'ready', 'key:' || p_concurrency_key
+        from born as b
+    ), logged as (
+        insert into stepwell.event_log (
+            tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, trace_id, correlation_id)
+        select p_tenant_id, v_now, b.job_id >> 20, b.job_id, 'job.enqueued', 'ready', 'system', p_actor,
+            p_trace_id, p_correlation_id
+        from born as b
+    ), queued as (
+        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id)
+        select p_tenant_id, v_operation.class_id, -p_priority, b.job_id
+        from born as b
+        where not v_later and p_concurrency_key is null
+    ), delayed as (
+        insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+        select p_tenant_id, b.job_id, 'start', p_process_after
+        from born as b
+        where v_later
+    )
+    select array_agg(b.job_id) into v_new_ids from born as b;
+    if v_new_ids is not null and not v_later then
+        if p_concurrency_key is not null then
+            perform stepwell._slots_take(array_fill(p_tenant_id, array[cardinality(v_new_ids)]), v_new_ids);
+        end if;
+        perform stepwell._workers_wake(array[v_operation.class_id]);
+    end if;
+    if p_keys is null then
+        return query select n.job_id, true from unnest(v_new_ids) as n (job_id);
+    else
+        return query
+        select j.job_id, j.job_id = any (v_new_ids)
+        from unnest(p_keys) with ordinality as q (job_key, ord)
+        inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.idempotency_key = q.job_key
+        order by q.ord;
+    end if;
+end
+$$;

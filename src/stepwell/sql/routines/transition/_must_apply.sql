@@ -1,0 +1,32 @@
+-- Purpose: applies one kind of transition to many units where the engine itself is the actor, so that a refusal is a
+--   fault of the registry or of the engine and must stop the transaction.
+-- Locks: as _transition_apply.
+-- Idempotency: none.
+-- Raises: SW004 naming the first refusal.
+create or replace function stepwell._must_apply(
+    p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text,
+    p_trigger_ref text, p_actor text default null, p_evidence jsonb[] default null, p_payloads jsonb[] default null,
+    p_released_counts int[] default null, p_session_id bigint default null
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_refusal record;
+begin
+    if p_unit_ids is null or cardinality(p_unit_ids) = 0 then
+        return;
+    end if;
+    select a.unit_id, a.problems into v_refusal
+    from stepwell._transition_apply(
+        p_tenant_ids, p_unit_ids, array_fill(p_to_state, array[cardinality(p_unit_ids)]), p_actor_class,
+        p_trigger_kind, p_trigger_ref, p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id) as a
+    where not a.ok
+    limit 1;
+    if found then
+        raise exception using errcode = 'SW004',
+            message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_to_state,
+                array_to_string(v_refusal.problems, ', '));
+    end if;
+end
+$$;

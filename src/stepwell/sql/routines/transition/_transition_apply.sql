@@ -1,0 +1,182 @@
+-- Purpose: the transition core. Takes n requests, judges each against the registry, applies those that hold,
+--   appends one event per change, keeps the run's counters, returns n verdicts. Every state change of every
+--   unit passes here; single calls and batches alike.
+-- Locks: the unit rows it changes, in the order given (callers hand ids in ascending order and already hold
+--   the run); then run_progress of the runs whose counters move.
+-- Idempotency: none here; fn_state_transition_validate keeps keys, workers are fenced by their lease.
+-- Raises: nothing; a refusal is a verdict with its problems.
+create or replace function stepwell._transition_apply(
+    p_tenant_ids int[],
+    p_unit_ids bigint[],
+    p_to_states text[],
+    p_actor_class text,
+    p_trigger_kind text,
+    p_trigger_ref text,
+    p_actor text default null,
+    p_from_states text[] default null,
+    p_evidence jsonb[] default null,
+    p_payloads jsonb[] default null,
+    p_released_counts int[] default null,
+    p_session_id bigint default null,
+    p_preview boolean default false
+) returns table (
+    tenant_id int, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[]
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_actor constant text := coalesce(p_actor, 'session:' || p_session_id);
+begin
+    return query
+    with judged as materialized (
+        select
+            q.ord, q.tenant_id, q.unit_id, q.to_state, q.payload,
+            u.unit_id is not null as found,
+            u.scope, u.state_code, u.lease_no, u.mandatory, u.deadline_at, u.overdue_first_at, u.max_attempts,
+            t.transition_id, t.event_type, t.from_class, t.to_class, t.from_settled, t.to_settled,
+            coalesce(q.evidence ->> 'audit_ref', 'session:' || p_session_id) as audit_ref,
+            q.evidence -> 'trace_id' #>> '{}' as trace_id,
+            q.evidence -> 'correlation_id' #>> '{}' as correlation_id,
+            array_remove(array[
+                case when u.unit_id is null then 'unit_not_found' end,
+                case when q.from_state <> u.state_code then 'state_is_' || u.state_code end,
+                case when u.unit_id is not null and t.transition_id is null
+                    then format('no_transition:%s->%s by %s', u.state_code, q.to_state, p_actor_class) end,
+                case when t.proposed then 'transition_is_only_proposed:' || t.transition_id end,
+                case when t.trigger_kind <> p_trigger_kind or t.trigger_ref <> p_trigger_ref
+                    then format('trigger_must_be:%s %s', t.trigger_kind, t.trigger_ref) end,
+                case when not t.event_is_registered then 'event_type_not_registered:' || t.event_type end,
+                case when t.audit_required and p_session_id is null and q.evidence ->> 'audit_ref' is null
+                    then 'audit_ref_required' end,
+                case t.guard_kind when 'predicate_fn' then
+                    case when case t.guard_ref
+                        when 'preconditions_met' then u.pending_count = coalesce(q.released_count, 0)
+                        when 'executor_lease_granted' then p_session_id is not null and u.operation_id is not null
+                        when 'retry_budget_left' then p_session_id is not null and u.attempt_count < u.max_attempts
+                        when 'failure_classified' then q.payload ->> 'classification' in ('transient', 'permanent')
+                        else (t.guard_ref = 'output_contract_met' and not u.has_contract)
+                            or stepwell._guard_named(t.guard_ref, u, q.evidence, p_actor, v_now)
+                    end then null else 'transition_refused_by_guard:' || t.guard_ref end
+                when 'config' then
+                    case when stepwell._guard_expression(t.guard_ref, u, q.evidence)
+                        then null else 'transition_refused_by_guard:' || t.guard_ref end
+                end,
+                e.payload_problem
+            ], null) as problems,
+            e.payload_problem
+        from unnest(p_tenant_ids, p_unit_ids, p_to_states, p_from_states, p_evidence, p_payloads, p_released_counts)
+            with ordinality as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, ord)
+        left join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        left join stepwell.transition_rule as t
+            on u.state_machine_id = t.state_machine_id and u.state_code = t.from_state
+            and q.to_state = t.to_state and t.actor_class = p_actor_class
+        cross join lateral (select case
+            when t.event_has_contract and (q.payload is not null or t.event_requires_payload)
+                then stepwell._event_payload_problem(t.event_type, q.payload) end) as e (payload_problem)
+    ), rejected as (
+        insert into stepwell.event_validation_audit (tenant_id, event_type, unit_id, payload, problems, rejected_at)
+        select j.tenant_id, j.event_type, j.unit_id, j.payload, array[j.payload_problem], v_now
+        from judged as j
+        where j.payload_problem is not null and not p_preview
+    ), changed as (
+        update stepwell.work_unit as u set
+            state_code = j.to_state,
+            last_transition_at = v_now,
+            lease_session_id = case j.to_state
+                when 'in_progress' then p_session_id when 'overdue' then u.lease_session_id end,
+            lease_no = case when j.to_state = 'in_progress' then u.lease_no + 1 else u.lease_no end,
+            pending_count = case when j.state_code = 'not_started' then 0 else u.pending_count end,
+            attempt_count = case
+                when j.to_state = 'failed' or (j.to_state = 'ready' and p_trigger_ref = 'lease_expired')
+                    then u.attempt_count + 1
+                else u.attempt_count end,
+            started_at = case when j.to_state = 'in_progress' then coalesce(u.started_at, v_now) else u.started_at end,
+            completed_at = case when j.to_settled then coalesce(u.completed_at, v_now) else u.completed_at end,
+            waiting_facet = case when j.to_state = 'waiting' then j.payload ->> 'waiting_facet' end,
+            waiting_facets = case when j.to_state = 'waiting' then
+                array(select jsonb_array_elements_text(j.payload -> 'waiting_facets')) end,
+            failure_class = case when j.to_state = 'failed' then j.payload ->> 'failure_class' else u.failure_class end,
+            overdue_first_at = case when j.to_state = 'overdue' or (j.to_settled and u.deadline_at < v_now)
+                then coalesce(u.overdue_first_at, u.deadline_at) else u.overdue_first_at end,
+            completed_after_deadline = u.completed_after_deadline
+                or (j.to_state = 'completed' and coalesce(u.deadline_at < v_now or u.overdue_first_at is not null, false)),
+            sla_breach_duration = case when j.to_state = 'completed' and u.deadline_at < v_now
+                then v_now - u.deadline_at else u.sla_breach_duration end
+        from judged as j
+        where j.problems = '{}' and not p_preview
+            and u.tenant_id = j.tenant_id and u.unit_id = j.unit_id
+            and u.state_code = j.state_code and u.lease_no = j.lease_no
+        returning j.ord, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
+            u.sla_breach_duration, u.mandatory, u.scope, j.state_code as from_state, j.to_state, j.event_type,
+            j.audit_ref, j.trace_id, j.correlation_id, j.payload, j.from_class, j.to_class, j.from_settled, j.to_settled
+    ), appended as (
+        insert into stepwell.event_log (
+            tenant_id, at, stream_id, unit_id, request_id, event_type, from_state, to_state,
+            actor_class, actor, audit_ref, trace_id, correlation_id, payload)
+        select
+            c.tenant_id, v_now, c.unit_id >> 20, c.unit_id, c.lease_no, c.event_type, c.from_state, c.to_state,
+            p_actor_class, v_actor, c.audit_ref, c.trace_id, c.correlation_id,
+            case when c.to_state = 'completed' and c.completed_after_deadline
+                then coalesce(c.payload, '{}') || jsonb_build_object('completed_after_deadline', true,
+                    'overdue_first_at', c.overdue_first_at, 'sla_breach_duration', c.sla_breach_duration)
+                else c.payload end
+        from changed as c
+        order by c.ord
+    ), delta as (
+        select
+            c.tenant_id, c.unit_id >> 20 as run_id,
+            count(*) filter (where c.from_settled) - count(*) filter (where c.to_settled) as open_count,
+            count(*) filter (where c.mandatory and c.to_class = 'idle')
+                - count(*) filter (where c.mandatory and c.from_class = 'idle') as idle_count,
+            count(*) filter (where c.mandatory and c.to_class = 'active')
+                - count(*) filter (where c.mandatory and c.from_class = 'active') as active_count,
+            count(*) filter (where c.mandatory and c.to_class = 'wait')
+                - count(*) filter (where c.mandatory and c.from_class = 'wait') as wait_count,
+            count(*) filter (where c.mandatory and c.to_class = 'red')
+                - count(*) filter (where c.mandatory and c.from_class = 'red') as red_count,
+            count(*) filter (where c.mandatory and c.to_state = 'completed')
+                - count(*) filter (where c.mandatory and c.from_state = 'completed') as completed_count,
+            count(*) filter (where c.to_state = 'skipped') as skipped_count,
+            count(*) filter (where c.mandatory and c.to_state = 'cannot_complete')
+                - count(*) filter (where c.mandatory and c.from_state = 'cannot_complete') as failed_count
+        from changed as c
+        where c.scope = 'step' and (c.from_class <> c.to_class or c.to_settled <> c.from_settled)
+        group by c.tenant_id, c.unit_id >> 20
+        order by c.tenant_id, c.unit_id >> 20
+    ), counted as (
+        update stepwell.run_progress as p set
+            open_count = p.open_count + d.open_count,
+            idle_count = p.idle_count + d.idle_count,
+            active_count = p.active_count + d.active_count,
+            wait_count = p.wait_count + d.wait_count,
+            red_count = p.red_count + d.red_count,
+            completed_count = p.completed_count + d.completed_count,
+            skipped_count = p.skipped_count + d.skipped_count,
+            failed_count = p.failed_count + d.failed_count,
+            last_rollup_at = v_now,
+            rollup_state_code = case
+                when p.frozen_at is not null then p.rollup_state_code
+                when (p.red_count > 0) = (p.red_count + d.red_count > 0)
+                    and (p.wait_count > 0) = (p.wait_count + d.wait_count > 0)
+                    and (p.active_count > 0) = (p.active_count + d.active_count > 0) then p.rollup_state_code
+                else stepwell._rollup_colour(p.red_count + d.red_count, p.wait_count + d.wait_count,
+                    p.active_count + d.active_count)
+            end
+        from delta as d
+        where p.tenant_id = d.tenant_id and p.run_id = d.run_id
+    )
+    select
+        j.tenant_id, j.unit_id,
+        case when p_preview then j.problems = '{}' else c.unit_id is not null end,
+        j.transition_id, j.event_type,
+        case when j.problems = '{}' and not p_preview and c.unit_id is null
+            then array['state_changed_concurrently'] else j.problems end
+    from judged as j
+    left join changed as c on j.ord = c.ord
+    order by j.ord;
+end
+$$;

@@ -1,0 +1,76 @@
+-- Purpose: the door for one state change: validates against the registry and, unless it is a preview, applies it
+--   with its event and its consequences (the graph advances, queues and timers follow).
+-- Locks: the run (run_progress or the unit itself for a free-standing job), then the unit.
+-- Idempotency: with evidence.idempotency_key the first verdict is returned again; no second event, no second audit.
+-- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error.
+create or replace function stepwell.fn_state_transition_validate(
+    p_run_id bigint,
+    p_run_kind text,
+    p_from_state text,
+    p_to_state text,
+    p_actor_class text,
+    p_trigger_kind text,
+    p_trigger_ref text,
+    p_evidence jsonb default '{}',
+    p_preview boolean default false,
+    p_tenant_id int default 1
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_key constant text := p_evidence ->> 'idempotency_key';
+    v_verdict jsonb;
+    v_scope text;
+begin
+    if p_run_id is null or p_to_state is null or p_actor_class is null then
+        raise exception using errcode = 'SW001',
+            message = 'run_id, to_state and actor_class are required';
+    end if;
+    if not p_preview then
+        perform stepwell._stream_lock(array[p_tenant_id], array[p_run_id]);
+        if v_key is not null then
+            select i.verdict into v_verdict
+            from stepwell.transition_idempotency as i
+            where i.tenant_id = p_tenant_id and i.unit_id = p_run_id
+                and i.to_state = p_to_state and i.idempotency_key = v_key;
+            if found then
+                return v_verdict;
+            end if;
+        end if;
+    end if;
+    select u.scope into v_scope
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_run_id;
+    if v_scope is distinct from p_run_kind then
+        return jsonb_build_object('ok', false, 'transition_id', null, 'emitted_event_type', null, 'problems',
+            jsonb_build_array(case when v_scope is null then 'unit_not_found' else 'run_kind_is_' || v_scope end));
+    end if;
+    select jsonb_build_object('ok', a.ok, 'transition_id', a.transition_id,
+        'emitted_event_type', a.event_type, 'problems', to_jsonb(a.problems))
+    into v_verdict
+    from stepwell._transition_apply(
+        p_tenant_ids => array[p_tenant_id],
+        p_unit_ids => array[p_run_id],
+        p_to_states => array[p_to_state],
+        p_actor_class => p_actor_class,
+        p_trigger_kind => p_trigger_kind,
+        p_trigger_ref => p_trigger_ref,
+        p_actor => p_evidence ->> 'actor',
+        p_from_states => array[p_from_state],
+        p_evidence => array[p_evidence],
+        p_payloads => array[p_evidence -> 'payload'],
+        p_preview => p_preview) as a;
+    if not p_preview then
+        if (v_verdict ->> 'ok')::boolean then
+            perform stepwell._after_transition(p_tenant_id, p_run_id, p_from_state, p_evidence);
+        end if;
+        if v_key is not null then
+            insert into stepwell.transition_idempotency (
+                tenant_id, unit_id, to_state, idempotency_key, verdict, decided_at)
+            values (p_tenant_id, p_run_id, p_to_state, v_key, v_verdict, stepwell.now());
+        end if;
+    end if;
+    return v_verdict;
+end
+$$;
