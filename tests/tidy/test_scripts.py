@@ -1,0 +1,59 @@
+"""The programs behind make say what is missing instead of failing somewhere later."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.tidy.sources import ROOT
+
+
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_missing_browser_is_told_with_the_way_to_get_one():
+    done = run(sys.executable, "scripts/ensure_browser.py", STEPWELL_TEST_BROWSER="no/such/browser")
+    assert done.returncode == 1
+    assert "apt-get install chromium" in done.stderr
+
+
+def test_a_named_browser_is_used():
+    done = run(sys.executable, "scripts/ensure_browser.py", STEPWELL_TEST_BROWSER=sys.executable)
+    assert done.returncode == 0
+    assert sys.executable in done.stdout
+
+
+def test_a_missing_python_is_told_with_the_way_to_name_one(tmp_path):
+    done = run("/bin/sh", "scripts/find_python.sh", PATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "make PYTHON=" in done.stderr
+
+
+@pytest.mark.parametrize(("version", "accepted"), [("3.10", False), ("3.11", True)])
+def test_an_interpreter_is_taken_by_what_it_can_do(tmp_path, version, accepted):
+    """A stand-in for the interpreter answers as one of that version would."""
+    stand_in = tmp_path / "python3"
+    stand_in.write_text(f"#!/bin/sh\nexit {0 if accepted else 1}\n")
+    stand_in.chmod(0o755)
+    done = run("/bin/sh", "scripts/find_python.sh", PATH=str(tmp_path))
+    assert (done.returncode == 0) is accepted, version
+    assert (done.stdout.strip() == str(stand_in)) is accepted
+
+
+def test_make_alone_lists_the_targets():
+    done = run("make")
+    assert done.returncode == 0
+    for target in ("run", "test", "check", "bench", "chaos", "docs", "snapshot", "ui", "clean"):
+        assert f"  {target} " in done.stdout
