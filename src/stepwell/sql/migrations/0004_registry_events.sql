@@ -87,7 +87,7 @@ from (values
     ('waiting', 'waiting_facet', 'string', true,
         '{waiting_dependency,waiting_human,waiting_external,waiting_time_gate}'::text[],
         'What is waited for; of several, the first by ordinal'),
-    ('waiting', 'secondary_facets', 'array', false, null, 'The other things waited for'),
+    ('waiting', 'waiting_facets', 'array', false, null, 'Everything waited for, when it is more than one thing'),
     ('waiting', 'resume_at', 'string', false, null, 'When the wait ends by itself, RFC 3339'),
     ('waiting', 'event_type', 'string', false, null, 'The event that ends the wait'),
     ('waiting', 'approval_id', 'number', false, null, 'The approval waited for'),

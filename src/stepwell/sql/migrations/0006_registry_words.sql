@@ -1,21 +1,24 @@
 -- Seed of the registry, part four: roll-up rules, dialects, failure classes, vocabularies and thresholds.
 -- All of it may be edited in place; nothing in the code repeats these values.
 
+-- Rules R-1 to R-6; of these the core reads the ranked classes, and the roll-up functions the rest.
 insert into stepwell.rollup_policy_def (state_machine_id, policy_code, policy_config_jsonb, description) values
-('workflow_run.1', 'R-1',
-    '{"name": "red_overrides_yellow_overrides_green", "order": ["red", "yellow", "green", "gray"],
-      "colour_of_class": {"red": "red", "wait": "yellow", "active": "green", "idle": "gray", "terminal": "gray"}}',
-    'The colour of a run is the first of the order that any counted step has'),
-('workflow_run.1', 'R-2', '{"name": "wait_without_red_is_at_most_yellow", "class": "wait", "best_colour": "yellow"}',
+('workflow_run.1', 'red_overrides_yellow_overrides_green',
+    '{"rule": "R-1", "classes": [{"semantic_class": "red", "colour": "red", "rank": 1},
+                                 {"semantic_class": "wait", "colour": "yellow", "rank": 2},
+                                 {"semantic_class": "active", "colour": "green", "rank": 3},
+                                 {"semantic_class": "idle", "colour": "gray", "rank": 4}]}',
+    'The colour of a run is that of the highest-ranked class any counted step is in'),
+('workflow_run.1', 'wait_is_at_most_yellow', '{"rule": "R-2", "semantic_class": "wait", "best_colour": "yellow"}',
     'A counted step that waits keeps the run from being green'),
-('workflow_run.1', 'R-3', '{"name": "skipped_does_not_count", "excluded_states": ["skipped"]}',
+('workflow_run.1', 'skipped_does_not_count', '{"rule": "R-3", "excluded_states": ["skipped"]}',
     'A branch not taken pulls the run neither to yellow nor to red'),
-('workflow_run.1', 'R-4', '{"name": "mandatory_only", "optional_excluded": true}',
+('workflow_run.1', 'mandatory_only', '{"rule": "R-4", "optional_excluded": true}',
     'An optional step never pulls the colour of its run'),
-('workflow_run.1', 'R-5', '{"name": "declared_here", "blocked_escalation_treats_as_red": true, "empty_colour": "gray"}',
+('workflow_run.1', 'declared_here', '{"rule": "R-5", "blocked_escalation_treats_as_red": true, "empty_colour": "gray"}',
     'The rules are these rows: an escalated block counts as red, a run without counted steps is gray'),
-('workflow_run.1', 'R-6',
-    '{"name": "all_completed_is_green", "completed_states": ["completed"], "colour": "green", "completes_run": true}',
+('workflow_run.1', 'all_completed_is_green',
+    '{"rule": "R-6", "completed_states": ["completed"], "colour": "green", "completes_run": true}',
     'When every counted step is completed the run is green, and completes when nothing is pending');
 
 -- Words of the other documents. A qualifier narrows a state; the row without one is the rule. `—`: no such word.
@@ -161,3 +164,4 @@ insert into stepwell.dot_config (config_key, config_value, description) values
 ('limits.idempotency_key_bytes', '200', 'Longest idempotency key');
 
 refresh materialized view stepwell.transition_rule;
+refresh materialized view stepwell.rollup_rule;

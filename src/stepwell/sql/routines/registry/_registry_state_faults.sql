@@ -1,4 +1,4 @@
--- Purpose: faults of machines, states and facets, one row each, under the name of the check they break.
+-- Purpose: faults of machines and states, one row each, under the name of the check they break.
 -- Locks: none.
 -- Idempotency: read only.
 -- Raises: nothing.
@@ -64,23 +64,5 @@ as $$
     union all
     select 'machines_have_an_initial_state', format('%s has no initial state', m.state_machine_id)
     from state_machine_def as m
-    where not exists (select from state_def as s where s.state_machine_id = m.state_machine_id and s.is_initial)
-    union all
-    select 'facets_complete', format('%s lacks facet %s of waiting', m.state_machine_id, w.facet_code)
-    from floor_machine as m
-    cross join (values ('waiting_dependency'), ('waiting_human'), ('waiting_external'), ('waiting_time_gate'))
-        as w (facet_code)
-    where m.scope <> 'workflow_run' and not exists (
-        select from state_facet_def as d
-        where d.state_machine_id = m.state_machine_id and d.state_code = 'waiting' and d.facet_code = w.facet_code
-    )
-    union all
-    -- What the log accepts as a facet and what the registry declares must be the same words.
-    select 'facets_complete', format('facet %s of %s is no allowed value of %s.waiting',
-        d.facet_code, d.state_machine_id, m.scope)
-    from floor_machine as m
-    inner join state_facet_def as d on m.state_machine_id = d.state_machine_id and d.state_code = 'waiting'
-    inner join event_field_def as e
-        on e.event_type = m.scope || '.waiting' and e.field_name = 'waiting_facet'
-    where d.facet_code <> all(e.allowed_values);
+    where not exists (select from state_def as s where s.state_machine_id = m.state_machine_id and s.is_initial);
 $$;

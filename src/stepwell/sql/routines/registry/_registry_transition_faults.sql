@@ -10,7 +10,7 @@ set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 declare
-    v_definition text := rtrim(pg_get_viewdef('transition_rule'::regclass), ';');
+    v_view text;
     v_difference_count bigint;
 begin
     return query
@@ -51,20 +51,28 @@ begin
     from edge as e
     where e.guard_kind = 'config' and _jsonpath_problem(e.guard_ref) is not null
     union all
+    select 'guard_predicates_whitelisted', format('guard %1$s is not built in, and function guard_%1$s is missing',
+        g.predicate_name)
+    from guard_predicate as g
+    where not g.is_builtin
+        and to_regprocedure(format('stepwell.%I(stepwell.work_unit, jsonb)', 'guard_' || g.predicate_name)) is null
+    union all
     select 'hot_events_require_nothing', format('%s requires %s', f.event_type, f.field_name)
     from event_field_def as f
     where f.is_required and f.event_type in (
         'step.ready', 'step.started', 'step.completed', 'job.enqueued', 'job.ready', 'job.started', 'job.completed'
     );
 
-    execute format(
-        'select count(*) from ((select * from transition_rule except all (%1$s)) '
-        'union all ((%1$s) except all select * from transition_rule)) as d', v_definition)
-    into v_difference_count;
-    if v_difference_count > 0 then
-        return query select
-            'transition_rule_current',
-            format('%s rows differ from the registry; run fn_registry_refresh', v_difference_count);
-    end if;
+    foreach v_view in array array['transition_rule', 'rollup_rule'] loop
+        execute format(
+            'select count(*) from ((select * from %1$I except all (%2$s)) '
+            'union all ((%2$s) except all select * from %1$I)) as d',
+            v_view, rtrim(pg_get_viewdef(v_view::regclass), ';'))
+        into v_difference_count;
+        if v_difference_count > 0 then
+            return query select 'rules_are_current', format(
+                '%s differs from the registry in %s rows; run fn_registry_refresh', v_view, v_difference_count);
+        end if;
+    end loop;
 end;
 $$;

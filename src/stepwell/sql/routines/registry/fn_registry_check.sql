@@ -25,7 +25,7 @@ begin
         (9, 'guard_predicates_whitelisted'),
         (10, 'guard_expressions_parse'),
         (11, 'hot_events_require_nothing'),
-        (12, 'transition_rule_current'),
+        (12, 'rules_are_current'),
         (13, 'texts_in_both_languages'),
         (14, 'colour_tokens_complete'),
         (15, 'dialects_total'),
@@ -36,6 +36,8 @@ begin
         select f.check_name, f.fault from _registry_state_faults() as f
         union all
         select f.check_name, f.fault from _registry_transition_faults() as f
+        union all
+        select f.check_name, f.fault from _registry_text_faults() as f
         union all
         select f.check_name, f.fault from _registry_word_faults() as f
     )

@@ -1,6 +1,6 @@
 -- Purpose: make edits of the registry take effect: the transition core reads the materialised rules only.
 -- Call it in the transaction of the edit, so that rules and rows change together.
--- Locks: exclusive on transition_rule; the core goes on reading the old rules until commit.
+-- Locks: exclusive on transition_rule, then rollup_rule; the core goes on reading the old rules until commit.
 -- Idempotency: calling it again changes nothing.
 -- Raises: nothing of its own.
 create or replace function stepwell.fn_registry_refresh()
@@ -10,6 +10,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     refresh materialized view concurrently transition_rule;
+    refresh materialized view concurrently rollup_rule;
     return (select count(*) from transition_rule);
 end;
 $$;
