@@ -1,0 +1,88 @@
+"""Open pools of connections: receives a conninfo, hands on psycopg pools, sync or async.
+
+Every name in our SQL is written in full and every call is one statement in a transaction of its own, so a
+connection needs no session state and may be one of a transaction pooler such as PgBouncer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from stepwell.errors import from_database
+
+APPLICATION_NAME = "stepwell"
+OPEN_LIMIT_SECONDS = 30.0
+CHECKOUT_LIMIT_SECONDS = 30.0
+IDLE_LIMIT_SECONDS = 300.0
+
+Pool = ConnectionPool[psycopg.Connection[TupleRow]]
+AsyncPool = AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]]
+
+
+def named(conninfo: str, application_name: str = APPLICATION_NAME) -> str:
+    """The conninfo with a name the operator sees in pg_stat_activity, unless it has one."""
+    if conninfo_to_dict(conninfo).get("application_name"):
+        return conninfo
+    return make_conninfo(conninfo, application_name=application_name)
+
+
+@contextmanager
+def sync_pool(
+    conninfo: str, *, min_size: int = 1, max_size: int = 10, prepares: bool = True
+) -> Iterator[Pool]:
+    """`prepares=False` for a pooler that does not keep prepared statements (PgBouncer before 1.21)."""
+    try:
+        with ConnectionPool(
+            named(conninfo),
+            connection_class=psycopg.Connection[TupleRow],
+            min_size=min_size,
+            kwargs=_connection_settings(prepares=prepares),
+            open=False,
+            **_pool_settings(max_size),
+        ) as pool:
+            pool.wait(OPEN_LIMIT_SECONDS)
+            yield pool
+    except psycopg.OperationalError as error:
+        raise from_database(error) from error
+
+
+@asynccontextmanager
+async def async_pool(
+    conninfo: str, *, min_size: int = 1, max_size: int = 10, prepares: bool = True
+) -> AsyncIterator[AsyncPool]:
+    """The same for an event loop."""
+    try:
+        async with AsyncConnectionPool(
+            named(conninfo),
+            connection_class=psycopg.AsyncConnection[TupleRow],
+            min_size=min_size,
+            kwargs=_connection_settings(prepares=prepares),
+            open=False,
+            **_pool_settings(max_size),
+        ) as pool:
+            await pool.wait(OPEN_LIMIT_SECONDS)
+            yield pool
+    except psycopg.OperationalError as error:
+        raise from_database(error) from error
+
+
+def _connection_settings(*, prepares: bool) -> dict[str, Any]:
+    return {"autocommit": True, "prepare_threshold": 5 if prepares else None}
+
+
+def _pool_settings(max_size: int) -> dict[str, Any]:
+    return {
+        "max_size": max_size,
+        "timeout": CHECKOUT_LIMIT_SECONDS,
+        "max_idle": IDLE_LIMIT_SECONDS,
+        # A caller that waits in vain is told so; the queue does not grow without end.
+        "max_waiting": 1000,
+        "name": APPLICATION_NAME,
+    }
