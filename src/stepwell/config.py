@@ -22,6 +22,8 @@ class Settings:
 
     database_url: str | None
     data_dir: Path
+    # A direct address for LISTEN, where database_url is a transaction pooler.
+    listen_url: str | None = None
     log_level: str = "info"
     pool_max_size: int = 10
     debug: bool = False
@@ -47,7 +49,8 @@ def load(
     # A data folder given on the command line is an explicit wish for the embedded server.
     url = database_url or (None if data_dir else env.get("STEPWELL_DATABASE_URL") or None)
     return Settings(
-        database_url=_checked_url(url),
+        database_url=_checked_url(url, "STEPWELL_DATABASE_URL (--database-url)"),
+        listen_url=_checked_url(env.get("STEPWELL_LISTEN_URL") or None, "STEPWELL_LISTEN_URL"),
         data_dir=_data_dir(data_dir or env.get("STEPWELL_DATA_DIR") or None),
         log_level=_choice(env, "STEPWELL_LOG_LEVEL", LOG_LEVELS, "info"),
         pool_max_size=_count(env, "STEPWELL_POOL_MAX_SIZE", default=10, limit=POOL_SIZE_LIMIT),
@@ -55,14 +58,14 @@ def load(
     )
 
 
-def _checked_url(url: str | None) -> str | None:
+def _checked_url(url: str | None, name: str) -> str | None:
     """Accept a URL or a libpq `key=value` string; never repeat the value, it may hold a password."""
     if url is None or url.startswith(URL_SCHEMES) or ("=" in url and "://" not in url):
         return url
     raise UsageError(
-        "STEPWELL_DATABASE_URL (--database-url) is not a PostgreSQL address",
+        f"{name} is not a PostgreSQL address",
         hint="write postgresql://user@host:5432/database or host=… dbname=…",
-        field="database_url",
+        field=name.split()[0],
     )
 
 

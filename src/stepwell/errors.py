@@ -67,7 +67,7 @@ class StepwellError(Exception):
 
     def sentence(self) -> str:
         """Message and remedy on one line, for a terminal."""
-        text = " ".join(self.message.split()).rstrip(".")
+        text = " ".join(self.message.split()).rstrip(".?!")
         if self.hint:
             text = f"{text}: {' '.join(self.hint.split()).rstrip('.')}"
         return f"{text}."
@@ -172,6 +172,9 @@ def from_database(error: BaseException) -> StepwellError:
     if sqlstate is None:
         # The driver gives no SQLSTATE when the connection could not be made or was cut.
         cls: type[StepwellError] = DatabaseUnavailable if _is_connection_error(error) else DatabaseFailure
+        if cls is DatabaseUnavailable:
+            message = f"the database cannot be reached: {' '.join(message.split())}"
+            hint = "check its address, that it runs, and that it lets you in"
     elif sqlstate in _BY_SQLSTATE:
         cls = _BY_SQLSTATE[sqlstate]
     elif sqlstate.startswith(_UNAVAILABLE_CLASSES):

@@ -1,0 +1,90 @@
+"""Care for the schema from a terminal: receives a database, hands on what was done or found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from stepwell.config import Settings
+from stepwell.store import migrate as migrating
+from stepwell.store import verify as verifying
+from stepwell.store.target import database
+
+app = typer.Typer(no_args_is_help=True, help="Migrate, inspect and verify the schema of the database.")
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+@app.command()
+def migrate(context: typer.Context) -> None:
+    """Bring the database to the schema of this release; safe to repeat, and from many places at once."""
+    settings: Settings = context.obj
+    with database(settings) as conninfo:
+        report = migrating.migrate(conninfo)
+    for name in report.applied:
+        typer.echo(f"applied {name}")
+    for name in report.dropped:
+        typer.echo(f"dropped {name}")
+    typer.echo("routines are in force" if report.routines_applied else "nothing to do, the schema is current")
+
+
+@app.command()
+def status(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Show which migrations are applied and which are missing; exit code 1 when some are."""
+    settings: Settings = context.obj
+    with database(settings) as conninfo:
+        state = migrating.status(conninfo)
+    if as_json:
+        typer.echo(json.dumps({**asdict(state), "is_current": state.is_current}))
+    else:
+        typer.echo(f"PostgreSQL {state.server_version}")
+        for name in state.applied:
+            typer.echo(f"applied  {name}")
+        for name in state.pending:
+            typer.echo(f"missing  {name}")
+        typer.echo(f"routines {'are current' if state.routines_are_current else 'are missing or outdated'}")
+    if not state.is_current:
+        raise typer.Exit(1)
+
+
+@app.command()
+def verify(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Name every object that differs from what this release would make; exit code 1 when there is one."""
+    settings: Settings = context.obj
+    with database(settings) as conninfo:
+        verdict = verifying.verify(conninfo)
+    if as_json:
+        typer.echo(json.dumps(asdict(verdict)))
+    elif not verdict.drifts:
+        typer.echo(f"no drift (compared with {verdict.measure})")
+    else:
+        for drift in verdict.drifts:
+            typer.echo(str(drift))
+            for label, text in (("expected", drift.expected), ("found", drift.found)):
+                if text is not None:
+                    typer.echo(f"  {label}: " + text.replace("\n", "\n  "))
+    if verdict.drifts:
+        raise typer.Exit(1)
+
+
+@app.command()
+def dump(
+    context: typer.Context,
+    fresh: Annotated[
+        bool,
+        typer.Option(help="Dump what this release would make, from a scratch database, not what is there."),
+    ] = False,
+) -> None:
+    """Print the schema as normalised text, the same on every server; for review, not for restoring."""
+    settings: Settings = context.obj
+    with database(settings) as conninfo:
+        if not fresh:
+            text = verifying.dump(conninfo)
+        else:
+            with verifying.scratch_database(conninfo) as scratch:
+                migrating.migrate(scratch)
+                text = verifying.dump(scratch)
+    typer.echo(text, nl=False)

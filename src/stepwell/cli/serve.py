@@ -1,0 +1,49 @@
+"""Serve API and web interface from a terminal: receives an address, hands on a server that runs until a signal."""
+
+from __future__ import annotations
+
+import socket
+from typing import Annotated
+
+import typer
+
+from stepwell.config import Settings
+from stepwell.up.address import Address, listen
+
+app = typer.Typer(help="Serve the API and the web interface; the schema must be current.")
+
+HostOption = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 opens it to the network.")]
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Port to listen at, refused when in use; default: 8400 or the next free one.", min=0, max=65535
+    ),
+]
+
+
+@app.command()
+def serve(
+    context: typer.Context,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = None,
+    socket_handle: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Serve the API and the web interface until Ctrl-C."""
+    from stepwell.api import server
+    from stepwell.store.target import database
+
+    settings: Settings = context.obj
+    if socket_handle is not None:
+        # The supervisor listens already and has said so.
+        listener = socket.socket(fileno=socket_handle)
+    else:
+        address = listen(host, port)
+        listener = address.listener
+        typer.echo(_welcome(address))
+    with database(settings) as conninfo:
+        server.serve(listener, conninfo, is_embedded=settings.is_embedded)
+
+
+def _welcome(address: Address) -> str:
+    busy = f"Port {address.busy_port} is in use. " if address.busy_port else ""
+    return f"{busy}Serving at {address.url}"

@@ -1,0 +1,162 @@
+"""Start everything from a terminal: database, server, worker, keeper as one tree; Ctrl-C ends all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from stepwell import __version__
+from stepwell.cli.serve import HostOption, PortOption
+from stepwell.config import Settings
+from stepwell.errors import DatabaseUnavailable, StepwellError
+from stepwell.store import migrate
+from stepwell.store.embedded import EmbeddedServer
+from stepwell.up.address import Address, listen
+from stepwell.up.children import ChildSpec
+from stepwell.up.supervise import ChildFailed, Supervisor
+
+app = typer.Typer(help="Start database, server, worker and keeper in one process tree.")
+
+DATABASE_WATCH_SECONDS = 1.0
+READY_LIMIT_SECONDS = 60.0
+# A worker may finish what it holds; the others have nothing long to do.
+WORKER_GRACE_SECONDS = 15.0
+
+
+@app.command()
+def up(
+    context: typer.Context,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = None,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker and no keeper.")] = False,
+) -> None:
+    """Start database, server, worker, keeper and web interface; Ctrl-C stops everything, data stays."""
+    settings: Settings = context.obj
+    with _signals_raise(), _database(settings) as (conninfo, embedded):
+        address = listen(host, port)
+        with address.listener:
+            migrate.migrate(conninfo)
+            specs = _specs(settings, address, with_worker=not no_worker)
+            asyncio.run(_supervise(settings, address, specs, embedded))
+    typer.echo("Stopped.")
+
+
+async def _supervise(
+    settings: Settings, address: Address, specs: list[ChildSpec], embedded: EmbeddedServer | None
+) -> None:
+    async def ready() -> None:
+        await _answers(address)
+        _greet(settings, address, specs)
+
+    async def watch_database() -> None:
+        if embedded is not None:
+            await _watch(embedded)
+
+    supervisor = Supervisor(specs, say=typer.echo, ready=ready, also=[watch_database])
+    try:
+        await supervisor.run()
+    except ChildFailed as error:
+        raise StepwellError(str(error), hint="its reason is above") from error
+
+
+def _specs(settings: Settings, address: Address, *, with_worker: bool) -> list[ChildSpec]:
+    """Only commands this release has: each is one line of `cli.main.COMMANDS`."""
+    from stepwell.cli.main import COMMANDS
+
+    target = (
+        ("--data-dir", str(settings.data_dir))
+        if settings.database_url is None
+        # By environment, not by argument: the address may hold a password, and arguments are public.
+        else ()
+    )
+    environment = {} if settings.database_url is None else {"STEPWELL_DATABASE_URL": settings.database_url}
+    handle = address.listener.fileno()
+    specs = [
+        ChildSpec(
+            "server", (*target, "serve", "--socket-handle", str(handle)), environment, handles=(handle,)
+        ),
+        ChildSpec("worker", (*target, "worker"), environment, grace_seconds=WORKER_GRACE_SECONDS),
+        ChildSpec("keeper", (*target, "keeper"), environment),
+    ]
+    return [spec for spec in specs if spec.name == "server" or (with_worker and spec.name in COMMANDS)]
+
+
+def _greet(settings: Settings, address: Address, specs: list[ChildSpec]) -> None:
+    if address.busy_port is not None:
+        typer.echo(f"Port {address.busy_port} is in use; taking {address.port}.")
+    data = f"Data folder  {settings.data_dir}" if settings.is_embedded else "Database     given by URL"
+    typer.echo(
+        f"Stepwell {__version__}\n"
+        f"  Address      {address.url}\n"
+        f"  {data}\n"
+        f"  Running      {', '.join(spec.name for spec in specs)}\n"
+        "Ctrl-C stops everything."
+    )
+
+
+async def _answers(address: Address) -> None:
+    """One request: the kernel keeps it waiting until the server takes it, so there is nothing to poll."""
+    async with asyncio.timeout(READY_LIMIT_SECONDS):
+        host = address.listener.getsockname()[0]
+        reader, writer = await asyncio.open_connection(_reachable(host), address.port)
+        try:
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            await writer.drain()
+            status = await reader.readline()
+        finally:
+            writer.close()
+    if b" 200 " not in status:
+        raise StepwellError("the server does not answer as it should", detail=status.decode(errors="replace"))
+
+
+def _reachable(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
+async def _watch(embedded: EmbeddedServer) -> None:
+    """A database of ours that dies is ours to start again."""
+    while True:
+        await asyncio.sleep(DATABASE_WATCH_SECONDS)
+        if embedded.postmaster_pid is not None:
+            continue
+        typer.echo("The database ended and is started again.")
+        try:
+            await asyncio.to_thread(_start_again, embedded)
+        except DatabaseUnavailable as error:
+            typer.echo(error.sentence(), err=True)
+
+
+def _start_again(embedded: EmbeddedServer) -> None:
+    # Giving up our use while the children keep theirs ends nothing; taking it again starts what is missing.
+    embedded.stop()
+    embedded.start()
+
+
+@contextmanager
+def _database(settings: Settings) -> Iterator[tuple[str, EmbeddedServer | None]]:
+    if settings.database_url is not None:
+        yield settings.database_url, None
+        return
+    with EmbeddedServer(settings.data_dir) as embedded:
+        yield embedded.conninfo(), embedded
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Before the supervisor listens to signals, SIGTERM must unwind as Ctrl-C does, or the database stays."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,1252 @@
+-- The schema of stepwell, as the sum of its migrations and routines. Written by `stepwell db dump`.
+-- A picture for review, compared in tests, never run. Bodies of views and functions are in routines/.
+
+-- type: stepwell.job_lease
+create type stepwell.job_lease as (row_kind text, tenant_id integer, unit_id bigint, lease_no integer, batch_id bigint, operation_name text, attempt integer, max_attempts integer, timeout_seconds real, step_id text, input jsonb, bound_input jsonb, wake jsonb, checkpoints jsonb, trace_id text, correlation_id text, deadline_at timestamp with time zone);
+
+-- sequence: stepwell.event_seq
+create sequence stepwell.event_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.event_validation_audit_audit_id_seq
+create sequence stepwell.event_validation_audit_audit_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.executor_class_class_id_seq
+create sequence stepwell.executor_class_class_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
+
+-- sequence: stepwell.operation_operation_id_seq
+create sequence stepwell.operation_operation_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
+
+-- sequence: stepwell.stream_seq
+create sequence stepwell.stream_seq as bigint start 1 increment 1 minvalue 1 maxvalue 8796093022207 cache 1;
+
+-- sequence: stepwell.tenant_tenant_id_seq
+create sequence stepwell.tenant_tenant_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
+
+-- sequence: stepwell.worker_lease_batch_id_seq
+create sequence stepwell.worker_lease_batch_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.worker_session_session_id_seq
+create sequence stepwell.worker_session_session_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.workflow_registry_workflow_id_seq
+create sequence stepwell.workflow_registry_workflow_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
+
+-- sequence: stepwell.workflow_version_version_id_seq
+create sequence stepwell.workflow_version_version_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
+
+-- table: stepwell.clock_shift
+create table stepwell.clock_shift (
+    shift interval not null,
+    only_one boolean default true not null
+);
+
+-- table: stepwell.concurrency_slot
+create table stepwell.concurrency_slot (
+    tenant_id integer not null,
+    slot_key text not null,
+    max_count integer not null,
+    used_count integer default 0 not null
+) with (fillfactor=50);
+
+-- table: stepwell.dot_config
+create table stepwell.dot_config (
+    config_key text not null,
+    config_value jsonb not null,
+    description text not null,
+    updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.event_field_def
+create table stepwell.event_field_def (
+    event_type text not null,
+    field_name text not null,
+    json_type text not null,
+    is_required boolean not null,
+    allowed_values text[],
+    description text not null
+);
+
+-- table: stepwell.event_inbox
+create table stepwell.event_inbox (
+    tenant_id integer not null,
+    event_key text not null,
+    stream_id bigint not null,
+    event_type text not null,
+    payload jsonb not null,
+    received_at timestamp with time zone not null,
+    taken_by bigint
+);
+
+-- table: stepwell.event_log
+create table stepwell.event_log (
+    tenant_id integer not null,
+    event_id bigint default nextval('stepwell.event_seq'::regclass) not null,
+    tx xid8 default pg_current_xact_id() not null,
+    at timestamp with time zone not null,
+    stream_id bigint not null,
+    unit_id bigint not null,
+    request_id integer,
+    event_type text not null,
+    from_state text,
+    to_state text,
+    actor_class text not null,
+    actor text,
+    audit_ref text,
+    trace_id text,
+    correlation_id text,
+    payload jsonb
+) partition by RANGE (at);
+
+-- table: stepwell.event_reader
+create table stepwell.event_reader (
+    tenant_id integer not null,
+    reader_name text not null,
+    last_tx xid8 default '0'::xid8 not null,
+    last_event_id bigint default 0 not null,
+    moved_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.event_type_registry
+create table stepwell.event_type_registry (
+    event_type text not null,
+    description text not null,
+    is_registered boolean default true not null,
+    registered_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.event_validation_audit
+create table stepwell.event_validation_audit (
+    tenant_id integer not null,
+    audit_id bigint generated always as identity not null,
+    event_type text not null,
+    unit_id bigint,
+    payload jsonb,
+    problems text[] not null,
+    rejected_at timestamp with time zone not null
+);
+
+-- table: stepwell.event_wait
+create table stepwell.event_wait (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    stream_id bigint not null,
+    event_type text not null,
+    since_at timestamp with time zone not null
+);
+
+-- table: stepwell.executor_class
+create table stepwell.executor_class (
+    class_id integer generated always as identity not null,
+    class_name text not null,
+    description text not null
+);
+
+-- table: stepwell.failure_class_registry
+create table stepwell.failure_class_registry (
+    failure_class text not null,
+    classification text not null,
+    description text not null,
+    exception_names text[] default '{}'::text[] not null
+);
+
+-- table: stepwell.guard_predicate
+create table stepwell.guard_predicate (
+    predicate_name text not null,
+    description text not null,
+    problem_text text not null,
+    is_builtin boolean default true not null
+);
+
+-- table: stepwell.i18n_text
+create table stepwell.i18n_text (
+    text_key text not null,
+    lang text not null,
+    text_value text not null
+);
+
+-- table: stepwell.job_dead_letter
+create table stepwell.job_dead_letter (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    died_at timestamp with time zone not null,
+    failure_class text not null,
+    error jsonb not null,
+    attempt_count smallint not null,
+    resolved_at timestamp with time zone,
+    resolution text
+);
+
+-- table: stepwell.job_detail
+create table stepwell.job_detail (
+    tenant_id integer not null,
+    job_id bigint not null,
+    payload jsonb,
+    idempotency_key text,
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    trace_id text,
+    correlation_id text,
+    created_at timestamp with time zone not null,
+    created_by text not null
+);
+
+-- table: stepwell.job_line
+create table stepwell.job_line (
+    tenant_id integer not null,
+    slot_key text not null,
+    rank smallint not null,
+    unit_id bigint not null
+);
+
+-- table: stepwell.job_ready
+create table stepwell.job_ready (
+    tenant_id integer not null,
+    class_id integer not null,
+    rank smallint not null,
+    unit_id bigint not null
+) with (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=500, fillfactor=100);
+
+-- table: stepwell.operation
+create table stepwell.operation (
+    tenant_id integer not null,
+    operation_id integer generated always as identity not null,
+    operation_name text not null,
+    class_id integer not null,
+    max_attempts smallint default 5 not null,
+    retry_initial_seconds real default 1 not null,
+    retry_max_seconds real default 300 not null,
+    retry_multiplier real default 2 not null,
+    non_retryable text[] default '{}'::text[] not null,
+    timeout_seconds real,
+    updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.rollup_policy_def
+create table stepwell.rollup_policy_def (
+    state_machine_id text not null,
+    policy_code text not null,
+    policy_config_jsonb jsonb not null,
+    active boolean default true not null,
+    description text not null
+);
+
+-- table: stepwell.run_detail
+create table stepwell.run_detail (
+    tenant_id integer not null,
+    run_id bigint not null,
+    version_id integer not null,
+    workflow_id integer not null,
+    trigger_type text not null,
+    trigger_ref text,
+    input jsonb not null,
+    trace_id text,
+    correlation_id text,
+    started_by text not null,
+    parent_unit_id bigint,
+    depth smallint default 0 not null,
+    next_unit_no integer not null,
+    created_at timestamp with time zone not null,
+    finished_state text,
+    finished_at timestamp with time zone
+) with (fillfactor=80);
+
+-- table: stepwell.run_progress
+create table stepwell.run_progress (
+    tenant_id integer not null,
+    run_id bigint not null,
+    open_count integer not null,
+    mandatory_count integer not null,
+    idle_count integer default 0 not null,
+    active_count integer default 0 not null,
+    wait_count integer default 0 not null,
+    red_count integer default 0 not null,
+    completed_count integer default 0 not null,
+    skipped_count integer default 0 not null,
+    failed_count integer default 0 not null,
+    rollup_state_code text default 'gray'::text not null,
+    last_rollup_at timestamp with time zone not null,
+    frozen_at timestamp with time zone
+) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=50);
+
+-- table: stepwell.schema_migration
+create table stepwell.schema_migration (
+    migration_no integer not null,
+    name text not null,
+    sha256 text not null,
+    applied_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.schema_routine
+create table stepwell.schema_routine (
+    only_row boolean default true not null,
+    sha256 text not null,
+    function_names text[] not null,
+    view_names text[] not null,
+    applied_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.state_def
+create table stepwell.state_def (
+    state_machine_id text not null,
+    state_code text not null,
+    semantic_class text not null,
+    is_terminal boolean not null,
+    is_initial boolean default false not null,
+    ordinal integer not null,
+    ui_color_token text not null,
+    ui_icon_token text not null,
+    ui_icon_glyph text not null,
+    ui_label_i18n_key text not null,
+    ui_short_message_key text not null,
+    is_derived boolean default false not null,
+    floor_equivalent text,
+    justification text
+);
+
+-- table: stepwell.state_dialect
+create table stepwell.state_dialect (
+    dialect text not null,
+    scope text not null,
+    state_code text not null,
+    qualifier text default ''::text not null,
+    dialect_code text not null,
+    note text
+);
+
+-- table: stepwell.state_facet_def
+create table stepwell.state_facet_def (
+    state_machine_id text not null,
+    state_code text not null,
+    facet_code text not null,
+    ui_icon_token text not null,
+    ui_icon_glyph text not null,
+    ui_label_i18n_key text not null,
+    primary_ordinal integer not null
+);
+
+-- table: stepwell.state_machine_def
+create table stepwell.state_machine_def (
+    state_machine_id text not null,
+    scope text not null,
+    version text not null,
+    active boolean default false not null,
+    description text not null,
+    created_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.tenant
+create table stepwell.tenant (
+    tenant_id integer generated always as identity not null,
+    tenant_code text not null,
+    weight integer default 1 not null,
+    created_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.timer
+create table stepwell.timer (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    timer_kind text not null,
+    due_at timestamp with time zone not null
+);
+
+-- table: stepwell.transition_def
+create table stepwell.transition_def (
+    state_machine_id text not null,
+    from_state text not null,
+    to_state text not null,
+    actor_class text not null,
+    transition_code text not null,
+    trigger_kind text not null,
+    trigger_ref text,
+    guard_kind text default 'none'::text not null,
+    guard_ref text,
+    emitted_event_type text,
+    audit_required boolean default false not null,
+    rollback_to text,
+    proposed boolean default false not null,
+    is_extension boolean default false not null,
+    reason text
+);
+
+-- table: stepwell.transition_idempotency
+create table stepwell.transition_idempotency (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    to_state text not null,
+    idempotency_key text not null,
+    verdict jsonb not null,
+    decided_at timestamp with time zone not null
+);
+
+-- table: stepwell.unit_checkpoint
+create table stepwell.unit_checkpoint (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    checkpoint_name text not null,
+    checkpoint_value jsonb not null,
+    lease_no integer not null,
+    saved_at timestamp with time zone not null
+);
+
+-- table: stepwell.unit_failure
+create table stepwell.unit_failure (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    lease_no integer not null,
+    failure_class text not null,
+    classification text not null,
+    error jsonb not null,
+    attempt_count smallint not null,
+    failed_at timestamp with time zone not null,
+    next_eligible_at timestamp with time zone
+);
+
+-- table: stepwell.unit_output
+create table stepwell.unit_output (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    lease_no integer not null,
+    output jsonb not null,
+    created_at timestamp with time zone not null
+);
+
+-- table: stepwell.unit_wake
+create table stepwell.unit_wake (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    task_type text not null,
+    event_type text,
+    payload jsonb,
+    woken_at timestamp with time zone not null
+);
+
+-- table: stepwell.work_unit
+create table stepwell.work_unit (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    version_id integer,
+    def_no integer,
+    operation_id integer,
+    class_id integer,
+    pending_count integer default 0 not null,
+    lease_no integer default 0 not null,
+    lease_session_id bigint,
+    priority smallint default 0 not null,
+    attempt_count smallint default 0 not null,
+    max_attempts smallint default 1 not null,
+    mandatory boolean default true not null,
+    has_contract boolean default false not null,
+    completed_after_deadline boolean default false not null,
+    blocked_escalated boolean default false not null,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    last_transition_at timestamp with time zone not null,
+    deadline_at timestamp with time zone,
+    overdue_first_at timestamp with time zone,
+    parent_id bigint,
+    pic_id bigint,
+    sla_breach_duration interval,
+    scope text not null,
+    state_machine_id text not null,
+    state_code text not null,
+    waiting_facet text,
+    failure_class text,
+    slot_key text,
+    waiting_facets text[]
+) with (autovacuum_analyze_scale_factor=0.1, autovacuum_vacuum_scale_factor=0.05, fillfactor=60);
+
+-- table: stepwell.worker_lease
+create table stepwell.worker_lease (
+    session_id bigint not null,
+    batch_id bigint generated always as identity not null,
+    tenant_ids integer[] not null,
+    unit_ids bigint[] not null
+);
+
+-- table: stepwell.worker_session
+create table stepwell.worker_session (
+    session_id bigint generated always as identity not null,
+    worker_name text not null,
+    class_ids integer[] not null,
+    slot_count integer not null,
+    lease_seconds integer not null,
+    started_at timestamp with time zone not null,
+    last_tick_at timestamp with time zone not null,
+    expires_at timestamp with time zone not null,
+    closed_at timestamp with time zone,
+    is_idle boolean default false not null,
+    info jsonb default '{}'::jsonb not null
+) with (fillfactor=50);
+
+-- table: stepwell.workflow_branch
+create table stepwell.workflow_branch (
+    tenant_id integer not null,
+    version_id integer not null,
+    branch_no integer not null,
+    decision_no integer not null,
+    parent_branch_no integer,
+    negated boolean not null
+);
+
+-- table: stepwell.workflow_group
+create table stepwell.workflow_group (
+    tenant_id integer not null,
+    version_id integer not null,
+    group_no integer not null,
+    max_concurrency integer not null
+);
+
+-- table: stepwell.workflow_registry
+create table stepwell.workflow_registry (
+    tenant_id integer not null,
+    workflow_id integer generated always as identity not null,
+    workflow_name text not null,
+    workflow_class text default 'default'::text not null,
+    created_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- table: stepwell.workflow_schedule
+create table stepwell.workflow_schedule (
+    tenant_id integer not null,
+    schedule_name text not null,
+    workflow_id integer not null,
+    cron text not null,
+    time_zone text default 'UTC'::text not null,
+    input jsonb default '{}'::jsonb not null,
+    misfire text default 'latest'::text not null,
+    backfill_limit integer default 100 not null,
+    is_paused boolean default false not null,
+    next_at timestamp with time zone,
+    last_at timestamp with time zone,
+    created_at timestamp with time zone not null,
+    created_by text not null
+);
+
+-- table: stepwell.workflow_step_def
+create table stepwell.workflow_step_def (
+    tenant_id integer not null,
+    version_id integer not null,
+    step_no integer not null,
+    step_id text not null,
+    step_kind text not null,
+    scope_no integer default 0 not null,
+    branch_no integer,
+    group_no integer,
+    optional boolean default false not null,
+    priority smallint default 0 not null,
+    pending_count integer not null,
+    operation_id integer,
+    max_attempts smallint default 1 not null,
+    timeout_seconds real,
+    has_contract boolean default false not null,
+    inputs jsonb,
+    config jsonb default '{}'::jsonb not null
+);
+
+-- table: stepwell.workflow_step_relations
+create table stepwell.workflow_step_relations (
+    tenant_id integer not null,
+    version_id integer not null,
+    from_no integer not null,
+    to_no integer not null,
+    branch_no integer
+);
+
+-- table: stepwell.workflow_version
+create table stepwell.workflow_version (
+    tenant_id integer not null,
+    version_id integer generated always as identity not null,
+    workflow_id integer not null,
+    version_no integer not null,
+    graph_hash text not null,
+    graph jsonb not null,
+    failure_policy text not null,
+    step_count integer not null,
+    published_at timestamp with time zone not null,
+    published_by text not null
+);
+
+-- constraint: stepwell.clock_shift.clock_shift_has_one_row
+alter table stepwell.clock_shift add constraint clock_shift_has_one_row CHECK (only_one);
+
+-- constraint: stepwell.clock_shift.clock_shift_pkey
+alter table stepwell.clock_shift add constraint clock_shift_pkey PRIMARY KEY (only_one);
+
+-- constraint: stepwell.concurrency_slot.concurrency_slot_pkey
+alter table stepwell.concurrency_slot add constraint concurrency_slot_pkey PRIMARY KEY (tenant_id, slot_key);
+
+-- constraint: stepwell.concurrency_slot.max_count_is_positive
+alter table stepwell.concurrency_slot add constraint max_count_is_positive CHECK ((max_count >= 1));
+
+-- constraint: stepwell.concurrency_slot.used_count_is_not_negative
+alter table stepwell.concurrency_slot add constraint used_count_is_not_negative CHECK ((used_count >= 0));
+
+-- constraint: stepwell.dot_config.config_key_is_namespaced
+alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK ((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text));
+
+-- constraint: stepwell.dot_config.dot_config_pkey
+alter table stepwell.dot_config add constraint dot_config_pkey PRIMARY KEY (config_key);
+
+-- constraint: stepwell.event_field_def.allowed_values_are_for_strings
+alter table stepwell.event_field_def add constraint allowed_values_are_for_strings CHECK (((allowed_values IS NULL) OR (json_type = 'string'::text)));
+
+-- constraint: stepwell.event_field_def.event_field_def_pkey
+alter table stepwell.event_field_def add constraint event_field_def_pkey PRIMARY KEY (event_type, field_name);
+
+-- constraint: stepwell.event_field_def.event_field_def_type_exists
+alter table stepwell.event_field_def add constraint event_field_def_type_exists FOREIGN KEY (event_type) REFERENCES stepwell.event_type_registry(event_type);
+
+-- constraint: stepwell.event_field_def.json_type_is_known
+alter table stepwell.event_field_def add constraint json_type_is_known CHECK ((json_type = ANY (ARRAY['string'::text, 'number'::text, 'boolean'::text, 'object'::text, 'array'::text])));
+
+-- constraint: stepwell.event_inbox.event_inbox_pkey
+alter table stepwell.event_inbox add constraint event_inbox_pkey PRIMARY KEY (tenant_id, event_key);
+
+-- constraint: stepwell.event_reader.event_reader_pkey
+alter table stepwell.event_reader add constraint event_reader_pkey PRIMARY KEY (tenant_id, reader_name);
+
+-- constraint: stepwell.event_type_registry.event_type_is_dotted
+alter table stepwell.event_type_registry add constraint event_type_is_dotted CHECK ((event_type ~ '^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$'::text));
+
+-- constraint: stepwell.event_type_registry.event_type_registry_pkey
+alter table stepwell.event_type_registry add constraint event_type_registry_pkey PRIMARY KEY (event_type);
+
+-- constraint: stepwell.event_validation_audit.event_validation_audit_pkey
+alter table stepwell.event_validation_audit add constraint event_validation_audit_pkey PRIMARY KEY (tenant_id, audit_id);
+
+-- constraint: stepwell.event_wait.event_wait_pkey
+alter table stepwell.event_wait add constraint event_wait_pkey PRIMARY KEY (tenant_id, unit_id);
+
+-- constraint: stepwell.executor_class.class_name_is_plain
+alter table stepwell.executor_class add constraint class_name_is_plain CHECK ((class_name ~ '^[a-z][a-z0-9_-]{0,62}$'::text));
+
+-- constraint: stepwell.executor_class.class_name_is_unique
+alter table stepwell.executor_class add constraint class_name_is_unique UNIQUE (class_name);
+
+-- constraint: stepwell.executor_class.executor_class_pkey
+alter table stepwell.executor_class add constraint executor_class_pkey PRIMARY KEY (class_id);
+
+-- constraint: stepwell.executor_class.the_generator_never_executes
+alter table stepwell.executor_class add constraint the_generator_never_executes CHECK ((class_name !~ '^mot([_:-]|$)'::text));
+
+-- constraint: stepwell.failure_class_registry.classification_is_known
+alter table stepwell.failure_class_registry add constraint classification_is_known CHECK ((classification = ANY (ARRAY['transient'::text, 'permanent'::text])));
+
+-- constraint: stepwell.failure_class_registry.failure_class_registry_pkey
+alter table stepwell.failure_class_registry add constraint failure_class_registry_pkey PRIMARY KEY (failure_class);
+
+-- constraint: stepwell.guard_predicate.guard_predicate_pkey
+alter table stepwell.guard_predicate add constraint guard_predicate_pkey PRIMARY KEY (predicate_name);
+
+-- constraint: stepwell.guard_predicate.predicate_name_is_plain
+alter table stepwell.guard_predicate add constraint predicate_name_is_plain CHECK ((predicate_name ~ '^[a-z][a-z0-9_]*$'::text));
+
+-- constraint: stepwell.i18n_text.i18n_text_pkey
+alter table stepwell.i18n_text add constraint i18n_text_pkey PRIMARY KEY (text_key, lang);
+
+-- constraint: stepwell.i18n_text.lang_is_vi_or_en
+alter table stepwell.i18n_text add constraint lang_is_vi_or_en CHECK ((lang = ANY (ARRAY['vi'::text, 'en'::text])));
+
+-- constraint: stepwell.i18n_text.text_is_not_empty
+alter table stepwell.i18n_text add constraint text_is_not_empty CHECK ((text_value <> ''::text));
+
+-- constraint: stepwell.job_dead_letter.job_dead_letter_pkey
+alter table stepwell.job_dead_letter add constraint job_dead_letter_pkey PRIMARY KEY (tenant_id, unit_id, died_at);
+
+-- constraint: stepwell.job_detail.job_detail_pkey
+alter table stepwell.job_detail add constraint job_detail_pkey PRIMARY KEY (tenant_id, job_id);
+
+-- constraint: stepwell.job_line.job_line_pkey
+alter table stepwell.job_line add constraint job_line_pkey PRIMARY KEY (tenant_id, slot_key, rank, unit_id);
+
+-- constraint: stepwell.job_ready.job_ready_pkey
+alter table stepwell.job_ready add constraint job_ready_pkey PRIMARY KEY (tenant_id, class_id, rank, unit_id);
+
+-- constraint: stepwell.operation.max_attempts_is_bounded
+alter table stepwell.operation add constraint max_attempts_is_bounded CHECK (((max_attempts >= 1) AND (max_attempts <= 1000)));
+
+-- constraint: stepwell.operation.operation_class_exists
+alter table stepwell.operation add constraint operation_class_exists FOREIGN KEY (class_id) REFERENCES stepwell.executor_class(class_id);
+
+-- constraint: stepwell.operation.operation_name_has_a_length
+alter table stepwell.operation add constraint operation_name_has_a_length CHECK (((length(operation_name) >= 1) AND (length(operation_name) <= 200)));
+
+-- constraint: stepwell.operation.operation_name_is_unique
+alter table stepwell.operation add constraint operation_name_is_unique UNIQUE (tenant_id, operation_name);
+
+-- constraint: stepwell.operation.operation_pkey
+alter table stepwell.operation add constraint operation_pkey PRIMARY KEY (tenant_id, operation_id);
+
+-- constraint: stepwell.operation.retry_times_are_sane
+alter table stepwell.operation add constraint retry_times_are_sane CHECK (((retry_initial_seconds >= (0)::double precision) AND (retry_max_seconds >= retry_initial_seconds) AND (retry_multiplier >= (1)::double precision)));
+
+-- constraint: stepwell.operation.timeout_is_positive
+alter table stepwell.operation add constraint timeout_is_positive CHECK ((timeout_seconds > (0)::double precision));
+
+-- constraint: stepwell.rollup_policy_def.rollup_machine_exists
+alter table stepwell.rollup_policy_def add constraint rollup_machine_exists FOREIGN KEY (state_machine_id) REFERENCES stepwell.state_machine_def(state_machine_id);
+
+-- constraint: stepwell.rollup_policy_def.rollup_policy_def_pkey
+alter table stepwell.rollup_policy_def add constraint rollup_policy_def_pkey PRIMARY KEY (state_machine_id, policy_code);
+
+-- constraint: stepwell.run_detail.run_detail_pkey
+alter table stepwell.run_detail add constraint run_detail_pkey PRIMARY KEY (tenant_id, run_id);
+
+-- constraint: stepwell.run_detail.trace_id_is_w3c
+alter table stepwell.run_detail add constraint trace_id_is_w3c CHECK ((trace_id ~ '^[0-9a-f]{32}$'::text));
+
+-- constraint: stepwell.run_progress.open_count_is_not_negative
+alter table stepwell.run_progress add constraint open_count_is_not_negative CHECK ((open_count >= 0));
+
+-- constraint: stepwell.run_progress.rollup_is_a_colour
+alter table stepwell.run_progress add constraint rollup_is_a_colour CHECK ((rollup_state_code = ANY (ARRAY['gray'::text, 'green'::text, 'yellow'::text, 'red'::text])));
+
+-- constraint: stepwell.run_progress.run_progress_pkey
+alter table stepwell.run_progress add constraint run_progress_pkey PRIMARY KEY (tenant_id, run_id);
+
+-- constraint: stepwell.schema_migration.migration_number_is_positive
+alter table stepwell.schema_migration add constraint migration_number_is_positive CHECK ((migration_no > 0));
+
+-- constraint: stepwell.schema_migration.schema_migration_pkey
+alter table stepwell.schema_migration add constraint schema_migration_pkey PRIMARY KEY (migration_no);
+
+-- constraint: stepwell.schema_migration.sha256_is_hex
+alter table stepwell.schema_migration add constraint sha256_is_hex CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text));
+
+-- constraint: stepwell.schema_routine.schema_routine_pkey
+alter table stepwell.schema_routine add constraint schema_routine_pkey PRIMARY KEY (only_row);
+
+-- constraint: stepwell.schema_routine.there_is_one_set_of_routines
+alter table stepwell.schema_routine add constraint there_is_one_set_of_routines CHECK (only_row);
+
+-- constraint: stepwell.state_def.derived_state_has_floor_equivalent_and_reason
+alter table stepwell.state_def add constraint derived_state_has_floor_equivalent_and_reason CHECK (((is_derived = (floor_equivalent IS NOT NULL)) AND (is_derived = (justification IS NOT NULL))));
+
+-- constraint: stepwell.state_def.floor_equivalent_exists
+alter table stepwell.state_def add constraint floor_equivalent_exists FOREIGN KEY (state_machine_id, floor_equivalent) REFERENCES stepwell.state_def(state_machine_id, state_code);
+
+-- constraint: stepwell.state_def.ordinal_is_unique
+alter table stepwell.state_def add constraint ordinal_is_unique UNIQUE (state_machine_id, ordinal);
+
+-- constraint: stepwell.state_def.semantic_class_is_known
+alter table stepwell.state_def add constraint semantic_class_is_known CHECK ((semantic_class = ANY (ARRAY['idle'::text, 'active'::text, 'wait'::text, 'red'::text, 'terminal'::text])));
+
+-- constraint: stepwell.state_def.state_def_machine_exists
+alter table stepwell.state_def add constraint state_def_machine_exists FOREIGN KEY (state_machine_id) REFERENCES stepwell.state_machine_def(state_machine_id);
+
+-- constraint: stepwell.state_def.state_def_pkey
+alter table stepwell.state_def add constraint state_def_pkey PRIMARY KEY (state_machine_id, state_code);
+
+-- constraint: stepwell.state_dialect.dialect_is_known
+alter table stepwell.state_dialect add constraint dialect_is_known CHECK ((dialect = ANY (ARRAY['linear'::text, 'runtime'::text, 'node'::text, 'job'::text])));
+
+-- constraint: stepwell.state_dialect.state_dialect_pkey
+alter table stepwell.state_dialect add constraint state_dialect_pkey PRIMARY KEY (dialect, scope, state_code, qualifier);
+
+-- constraint: stepwell.state_facet_def.facet_ordinal_is_unique
+alter table stepwell.state_facet_def add constraint facet_ordinal_is_unique UNIQUE (state_machine_id, state_code, primary_ordinal);
+
+-- constraint: stepwell.state_facet_def.facet_state_exists
+alter table stepwell.state_facet_def add constraint facet_state_exists FOREIGN KEY (state_machine_id, state_code) REFERENCES stepwell.state_def(state_machine_id, state_code);
+
+-- constraint: stepwell.state_facet_def.state_facet_def_pkey
+alter table stepwell.state_facet_def add constraint state_facet_def_pkey PRIMARY KEY (state_machine_id, state_code, facet_code);
+
+-- constraint: stepwell.state_machine_def.scope_is_known
+alter table stepwell.state_machine_def add constraint scope_is_known CHECK ((scope = ANY (ARRAY['step'::text, 'task'::text, 'workflow_run'::text, 'job'::text, 'approval'::text, 'proposal'::text])));
+
+-- constraint: stepwell.state_machine_def.state_machine_def_pkey
+alter table stepwell.state_machine_def add constraint state_machine_def_pkey PRIMARY KEY (state_machine_id);
+
+-- constraint: stepwell.state_machine_def.version_is_semver
+alter table stepwell.state_machine_def add constraint version_is_semver CHECK ((version ~ '^[0-9]+\.[0-9]+\.[0-9]+$'::text));
+
+-- constraint: stepwell.tenant.tenant_code_is_unique
+alter table stepwell.tenant add constraint tenant_code_is_unique UNIQUE (tenant_code);
+
+-- constraint: stepwell.tenant.tenant_pkey
+alter table stepwell.tenant add constraint tenant_pkey PRIMARY KEY (tenant_id);
+
+-- constraint: stepwell.tenant.tenant_weight_is_positive
+alter table stepwell.tenant add constraint tenant_weight_is_positive CHECK (((weight >= 1) AND (weight <= 1000)));
+
+-- constraint: stepwell.timer.timer_kind_is_known
+alter table stepwell.timer add constraint timer_kind_is_known CHECK ((timer_kind = ANY (ARRAY['start'::text, 'retry'::text, 'wait_timeout'::text, 'sleep'::text, 'deadline'::text, 'block_severity'::text, 'approval_expiry'::text, 'escalation'::text])));
+
+-- constraint: stepwell.timer.timer_pkey
+alter table stepwell.timer add constraint timer_pkey PRIMARY KEY (tenant_id, unit_id, timer_kind);
+
+-- constraint: stepwell.transition_def.actor_class_is_known
+alter table stepwell.transition_def add constraint actor_class_is_known CHECK ((actor_class = ANY (ARRAY['system'::text, 'pic_human'::text, 'task_pic_human'::text, 'reviewer'::text, 'executor_worker'::text, 'mow_orchestrator'::text, 'escalation_handler'::text])));
+
+-- constraint: stepwell.transition_def.emitted_event_type_exists
+alter table stepwell.transition_def add constraint emitted_event_type_exists FOREIGN KEY (emitted_event_type) REFERENCES stepwell.event_type_registry(event_type);
+
+-- constraint: stepwell.transition_def.extension_has_a_reason
+alter table stepwell.transition_def add constraint extension_has_a_reason CHECK (((NOT is_extension) OR (reason IS NOT NULL)));
+
+-- constraint: stepwell.transition_def.from_state_exists
+alter table stepwell.transition_def add constraint from_state_exists FOREIGN KEY (state_machine_id, from_state) REFERENCES stepwell.state_def(state_machine_id, state_code);
+
+-- constraint: stepwell.transition_def.guard_has_ref_when_it_has_a_kind
+alter table stepwell.transition_def add constraint guard_has_ref_when_it_has_a_kind CHECK (((guard_kind = 'none'::text) = (guard_ref IS NULL)));
+
+-- constraint: stepwell.transition_def.guard_kind_is_known
+alter table stepwell.transition_def add constraint guard_kind_is_known CHECK ((guard_kind = ANY (ARRAY['none'::text, 'config'::text, 'predicate_fn'::text])));
+
+-- constraint: stepwell.transition_def.rollback_state_exists
+alter table stepwell.transition_def add constraint rollback_state_exists FOREIGN KEY (state_machine_id, rollback_to) REFERENCES stepwell.state_def(state_machine_id, state_code);
+
+-- constraint: stepwell.transition_def.to_state_exists
+alter table stepwell.transition_def add constraint to_state_exists FOREIGN KEY (state_machine_id, to_state) REFERENCES stepwell.state_def(state_machine_id, state_code);
+
+-- constraint: stepwell.transition_def.transition_def_pkey
+alter table stepwell.transition_def add constraint transition_def_pkey PRIMARY KEY (state_machine_id, from_state, to_state, actor_class);
+
+-- constraint: stepwell.transition_def.trigger_kind_is_known
+alter table stepwell.transition_def add constraint trigger_kind_is_known CHECK ((trigger_kind = ANY (ARRAY['event'::text, 'rpc'::text, 'timer'::text, 'condition_resolved'::text])));
+
+-- constraint: stepwell.transition_idempotency.transition_idempotency_pkey
+alter table stepwell.transition_idempotency add constraint transition_idempotency_pkey PRIMARY KEY (tenant_id, unit_id, to_state, idempotency_key);
+
+-- constraint: stepwell.unit_checkpoint.unit_checkpoint_pkey
+alter table stepwell.unit_checkpoint add constraint unit_checkpoint_pkey PRIMARY KEY (tenant_id, unit_id, checkpoint_name);
+
+-- constraint: stepwell.unit_failure.unit_failure_pkey
+alter table stepwell.unit_failure add constraint unit_failure_pkey PRIMARY KEY (tenant_id, unit_id, lease_no, failed_at);
+
+-- constraint: stepwell.unit_output.unit_output_pkey
+alter table stepwell.unit_output add constraint unit_output_pkey PRIMARY KEY (tenant_id, unit_id, lease_no);
+
+-- constraint: stepwell.unit_wake.task_type_is_known
+alter table stepwell.unit_wake add constraint task_type_is_known CHECK ((task_type = ANY (ARRAY['RESUMED'::text, 'WAITING_TIMEOUT'::text, 'SLEPT'::text])));
+
+-- constraint: stepwell.unit_wake.unit_wake_pkey
+alter table stepwell.unit_wake add constraint unit_wake_pkey PRIMARY KEY (tenant_id, unit_id);
+
+-- constraint: stepwell.work_unit.pending_count_is_not_negative
+alter table stepwell.work_unit add constraint pending_count_is_not_negative CHECK ((pending_count >= 0));
+
+-- constraint: stepwell.work_unit.waiting_always_has_a_facet
+alter table stepwell.work_unit add constraint waiting_always_has_a_facet CHECK (((state_code = 'waiting'::text) = (waiting_facet IS NOT NULL)));
+
+-- constraint: stepwell.work_unit.work_unit_pkey
+alter table stepwell.work_unit add constraint work_unit_pkey PRIMARY KEY (tenant_id, unit_id);
+
+-- constraint: stepwell.worker_lease.worker_lease_pkey
+alter table stepwell.worker_lease add constraint worker_lease_pkey PRIMARY KEY (session_id, batch_id);
+
+-- constraint: stepwell.worker_session.lease_seconds_is_bounded
+alter table stepwell.worker_session add constraint lease_seconds_is_bounded CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400)));
+
+-- constraint: stepwell.worker_session.slot_count_is_bounded
+alter table stepwell.worker_session add constraint slot_count_is_bounded CHECK (((slot_count >= 1) AND (slot_count <= 10000)));
+
+-- constraint: stepwell.worker_session.worker_session_pkey
+alter table stepwell.worker_session add constraint worker_session_pkey PRIMARY KEY (session_id);
+
+-- constraint: stepwell.workflow_branch.branch_decision_exists
+alter table stepwell.workflow_branch add constraint branch_decision_exists FOREIGN KEY (tenant_id, version_id, decision_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
+
+-- constraint: stepwell.workflow_branch.workflow_branch_pkey
+alter table stepwell.workflow_branch add constraint workflow_branch_pkey PRIMARY KEY (tenant_id, version_id, branch_no);
+
+-- constraint: stepwell.workflow_group.group_concurrency_is_positive
+alter table stepwell.workflow_group add constraint group_concurrency_is_positive CHECK ((max_concurrency >= 1));
+
+-- constraint: stepwell.workflow_group.group_version_exists
+alter table stepwell.workflow_group add constraint group_version_exists FOREIGN KEY (tenant_id, version_id) REFERENCES stepwell.workflow_version(tenant_id, version_id);
+
+-- constraint: stepwell.workflow_group.workflow_group_pkey
+alter table stepwell.workflow_group add constraint workflow_group_pkey PRIMARY KEY (tenant_id, version_id, group_no);
+
+-- constraint: stepwell.workflow_registry.workflow_name_has_a_length
+alter table stepwell.workflow_registry add constraint workflow_name_has_a_length CHECK (((length(workflow_name) >= 1) AND (length(workflow_name) <= 200)));
+
+-- constraint: stepwell.workflow_registry.workflow_name_is_unique
+alter table stepwell.workflow_registry add constraint workflow_name_is_unique UNIQUE (tenant_id, workflow_name);
+
+-- constraint: stepwell.workflow_registry.workflow_registry_pkey
+alter table stepwell.workflow_registry add constraint workflow_registry_pkey PRIMARY KEY (tenant_id, workflow_id);
+
+-- constraint: stepwell.workflow_schedule.backfill_is_bounded
+alter table stepwell.workflow_schedule add constraint backfill_is_bounded CHECK (((backfill_limit >= 1) AND (backfill_limit <= 10000)));
+
+-- constraint: stepwell.workflow_schedule.misfire_rule_is_known
+alter table stepwell.workflow_schedule add constraint misfire_rule_is_known CHECK ((misfire = ANY (ARRAY['skip'::text, 'latest'::text, 'all'::text])));
+
+-- constraint: stepwell.workflow_schedule.schedule_workflow_exists
+alter table stepwell.workflow_schedule add constraint schedule_workflow_exists FOREIGN KEY (tenant_id, workflow_id) REFERENCES stepwell.workflow_registry(tenant_id, workflow_id);
+
+-- constraint: stepwell.workflow_schedule.workflow_schedule_pkey
+alter table stepwell.workflow_schedule add constraint workflow_schedule_pkey PRIMARY KEY (tenant_id, schedule_name);
+
+-- constraint: stepwell.workflow_step_def.an_operation_step_names_its_operation
+alter table stepwell.workflow_step_def add constraint an_operation_step_names_its_operation CHECK (((step_kind = 'operation'::text) = (operation_id IS NOT NULL)));
+
+-- constraint: stepwell.workflow_step_def.step_id_is_unique
+alter table stepwell.workflow_step_def add constraint step_id_is_unique UNIQUE (tenant_id, version_id, step_id);
+
+-- constraint: stepwell.workflow_step_def.step_kind_is_known
+alter table stepwell.workflow_step_def add constraint step_kind_is_known CHECK ((step_kind = ANY (ARRAY['operation'::text, 'human'::text, 'wait'::text, 'subworkflow'::text, 'decision'::text, 'map'::text])));
+
+-- constraint: stepwell.workflow_step_def.step_version_exists
+alter table stepwell.workflow_step_def add constraint step_version_exists FOREIGN KEY (tenant_id, version_id) REFERENCES stepwell.workflow_version(tenant_id, version_id);
+
+-- constraint: stepwell.workflow_step_def.workflow_step_def_pkey
+alter table stepwell.workflow_step_def add constraint workflow_step_def_pkey PRIMARY KEY (tenant_id, version_id, step_no);
+
+-- constraint: stepwell.workflow_step_relations.relation_from_exists
+alter table stepwell.workflow_step_relations add constraint relation_from_exists FOREIGN KEY (tenant_id, version_id, from_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
+
+-- constraint: stepwell.workflow_step_relations.relation_to_exists
+alter table stepwell.workflow_step_relations add constraint relation_to_exists FOREIGN KEY (tenant_id, version_id, to_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
+
+-- constraint: stepwell.workflow_step_relations.workflow_step_relations_pkey
+alter table stepwell.workflow_step_relations add constraint workflow_step_relations_pkey PRIMARY KEY (tenant_id, version_id, from_no, to_no);
+
+-- constraint: stepwell.workflow_version.failure_policy_is_known
+alter table stepwell.workflow_version add constraint failure_policy_is_known CHECK ((failure_policy = ANY (ARRAY['continue-running'::text, 'abort-dependents'::text])));
+
+-- constraint: stepwell.workflow_version.graph_is_published_once
+alter table stepwell.workflow_version add constraint graph_is_published_once UNIQUE (tenant_id, workflow_id, graph_hash);
+
+-- constraint: stepwell.workflow_version.step_count_is_bounded
+alter table stepwell.workflow_version add constraint step_count_is_bounded CHECK (((step_count >= 1) AND (step_count <= 50000)));
+
+-- constraint: stepwell.workflow_version.version_no_is_unique
+alter table stepwell.workflow_version add constraint version_no_is_unique UNIQUE (tenant_id, workflow_id, version_no);
+
+-- constraint: stepwell.workflow_version.version_workflow_exists
+alter table stepwell.workflow_version add constraint version_workflow_exists FOREIGN KEY (tenant_id, workflow_id) REFERENCES stepwell.workflow_registry(tenant_id, workflow_id);
+
+-- constraint: stepwell.workflow_version.workflow_version_pkey
+alter table stepwell.workflow_version add constraint workflow_version_pkey PRIMARY KEY (tenant_id, version_id);
+
+-- index: stepwell.dead_letters_open
+CREATE INDEX dead_letters_open ON stepwell.job_dead_letter USING btree (tenant_id, died_at) WHERE (resolved_at IS NULL);
+
+-- index: stepwell.events_by_position
+CREATE INDEX events_by_position ON ONLY stepwell.event_log USING btree (tenant_id, tx, event_id);
+
+-- index: stepwell.events_by_stream
+CREATE INDEX events_by_stream ON ONLY stepwell.event_log USING btree (tenant_id, stream_id, event_id);
+
+-- index: stepwell.idempotency_by_age
+CREATE INDEX idempotency_by_age ON stepwell.transition_idempotency USING btree (decided_at);
+
+-- index: stepwell.inbox_untaken
+CREATE INDEX inbox_untaken ON stepwell.event_inbox USING btree (tenant_id, stream_id, event_type, received_at) WHERE (taken_by IS NULL);
+
+-- index: stepwell.job_key_is_unique
+CREATE UNIQUE INDEX job_key_is_unique ON stepwell.job_detail USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+-- index: stepwell.one_active_version_per_scope
+CREATE UNIQUE INDEX one_active_version_per_scope ON stepwell.state_machine_def USING btree (scope) WHERE active;
+
+-- index: stepwell.relations_by_successor
+CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING btree (tenant_id, version_id, to_no, from_no);
+
+-- index: stepwell.rollup_rule_pkey
+CREATE UNIQUE INDEX rollup_rule_pkey ON stepwell.rollup_rule USING btree (semantic_class);
+
+-- index: stepwell.runs_by_workflow
+CREATE INDEX runs_by_workflow ON stepwell.run_detail USING btree (tenant_id, workflow_id, run_id);
+
+-- index: stepwell.runs_open
+CREATE INDEX runs_open ON stepwell.run_detail USING btree (tenant_id, run_id) WHERE (finished_at IS NULL);
+
+-- index: stepwell.schedules_by_due
+CREATE INDEX schedules_by_due ON stepwell.workflow_schedule USING btree (next_at) WHERE (NOT is_paused);
+
+-- index: stepwell.sessions_open
+CREATE INDEX sessions_open ON stepwell.worker_session USING btree (session_id) WHERE (closed_at IS NULL);
+
+-- index: stepwell.timers_by_due
+CREATE INDEX timers_by_due ON stepwell.timer USING btree (due_at);
+
+-- index: stepwell.transition_rule_pkey
+CREATE UNIQUE INDEX transition_rule_pkey ON stepwell.transition_rule USING btree (state_machine_id, from_state, to_state, actor_class);
+
+-- index: stepwell.trigger_starts_one_run
+CREATE UNIQUE INDEX trigger_starts_one_run ON stepwell.run_detail USING btree (tenant_id, trigger_type, trigger_ref) WHERE (trigger_ref IS NOT NULL);
+
+-- index: stepwell.units_by_parent
+CREATE INDEX units_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE (parent_id IS NOT NULL);
+
+-- index: stepwell.units_by_pic
+CREATE INDEX units_by_pic ON stepwell.work_unit USING btree (tenant_id, pic_id) WHERE (pic_id IS NOT NULL);
+
+-- index: stepwell.waits_by_event
+CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, stream_id, event_type, unit_id);
+
+-- view: stepwell.rollup_rule
+create view stepwell.rollup_rule (
+    semantic_class text,
+    colour text,
+    rank integer
+);
+
+-- view: stepwell.transition_rule
+create view stepwell.transition_rule (
+    state_machine_id text,
+    from_state text,
+    to_state text,
+    actor_class text,
+    scope text,
+    transition_id text,
+    trigger_kind text,
+    trigger_ref text,
+    guard_kind text,
+    guard_ref text,
+    audit_required boolean,
+    proposed boolean,
+    event_type text,
+    event_is_registered boolean,
+    event_has_contract boolean,
+    event_requires_payload boolean,
+    from_class text,
+    to_class text,
+    from_terminal boolean,
+    to_terminal boolean,
+    from_settled boolean,
+    to_settled boolean
+);
+
+-- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text)
+create function stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._contrast_ratio(p_fg text, p_bg text)
+create function stepwell._contrast_ratio(p_fg text, p_bg text) returns numeric language sql immutable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text)
+create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text)
+create function stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._event_payload_problem(p_event_type text, p_payload jsonb)
+create function stepwell._event_payload_problem(p_event_type text, p_payload jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamp with time zone)
+create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamp with time zone) returns TABLE(ord bigint, tenant_id integer, unit_id bigint, lease_no integer, failure_class text, classification text, error jsonb, attempt_count smallint, next_eligible_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._graph_cycle(p_graph jsonb)
+create function stepwell._graph_cycle(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._graph_problem(p_graph jsonb)
+create function stepwell._graph_problem(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb)
+create function stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
+create function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamp with time zone)
+create function stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb)
+create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
+create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._jsonpath_problem(p_expression text)
+create function stepwell._jsonpath_problem(p_expression text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._limit(p_key text)
+create function stepwell._limit(p_key text) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._machine_of(p_scope text)
+create function stepwell._machine_of(p_scope text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint)
+create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._operation_of(p_tenant_id integer, p_operation_name text)
+create function stepwell._operation_of(p_tenant_id integer, p_operation_name text) returns stepwell.operation language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._path_problem(p_node jsonb)
+create function stepwell._path_problem(p_node jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._ready_take(p_class_ids integer[], p_limit integer)
+create function stepwell._ready_take(p_class_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell._registry_state_faults()
+create function stepwell._registry_state_faults() returns TABLE(check_name text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._registry_text_faults()
+create function stepwell._registry_text_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._registry_transition_faults()
+create function stepwell._registry_transition_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._registry_word_faults()
+create function stepwell._registry_word_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_has_contract boolean)
+create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_has_contract boolean) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
+create function stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._rollup_colour(p_red_count integer, p_wait_count integer, p_active_count integer)
+create function stepwell._rollup_colour(p_red_count integer, p_wait_count integer, p_active_count integer) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[])
+create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text)
+create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[])
+create function stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text)
+create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._stream_lock(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._stream_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_preview boolean)
+create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_preview boolean) returns TABLE(tenant_id integer, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[]) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
+create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint)
+create function stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._units_queue(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._units_queue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[], p_released_counts integer[])
+create function stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[], p_released_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer)
+create function stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer) returns stepwell.workflow_version language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._workers_wake(p_class_ids integer[])
+create function stepwell._workers_wake(p_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_event_type_schema(p_event_type text)
+create function stepwell.fn_event_type_schema(p_event_type text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_job_claim(p_session_id bigint, p_limit integer)
+create function stepwell.fn_job_claim(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text)
+create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer)
+create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb)
+create function stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_registry_check()
+create function stepwell.fn_registry_check() returns TABLE(check_name text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_registry_refresh()
+create function stepwell.fn_registry_refresh() returns bigint language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text)
+create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- granted to public: execute
+
+-- function: stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer)
+create function stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
+create function stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint) returns TABLE(unit_id bigint, lease_no integer, reason text) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb)
+create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text)
+create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text) returns TABLE(version_id integer, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.now()
+create function stepwell.now() returns timestamp with time zone language sql parallel safe set search_path=stepwell, pg_temp;
+-- granted to public: execute

@@ -1,0 +1,245 @@
+"""Examine an installation: receives settings and a conninfo, hands on one finding per check.
+
+`CHECKS` is open: a module that knows more appends a function from `Subject` to findings.
+"""
+
+from __future__ import annotations
+
+import enum
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from stepwell.config import Settings
+from stepwell.errors import StepwellError, from_database
+from stepwell.store import migrate
+from stepwell.store.pool import named
+
+Connection = psycopg.Connection[TupleRow]
+
+CONNECT_LIMIT_SECONDS = 10
+SKEW_WARN_SECONDS = 1.0
+CONNECTIONS_WARN_COUNT = 50
+DISK_FAIL_BYTES = 512 * 1024**2
+DISK_WARN_BYTES = 5 * 1024**3
+NOTIFY_LIMIT_SECONDS = 5.0
+
+
+class Level(enum.StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line: what was looked at, how it stands, and what to do about it."""
+
+    check: str
+    level: Level
+    detail: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a check may look at. `connection` is in autocommit; `listen` is a direct address."""
+
+    settings: Settings
+    conninfo: str
+    connection: Connection
+
+    @property
+    def listen_conninfo(self) -> str:
+        return self.settings.listen_url or self.conninfo
+
+    def value(self, query: str, *parameters: object) -> object:
+        row = self.connection.execute(query.encode(), parameters or None).fetchone()
+        return None if row is None else row[0]
+
+
+def examine(settings: Settings, conninfo: str) -> Iterator[Finding]:
+    """Run every check; one that breaks is a finding too, and does not stop the others."""
+    try:
+        connection = _connect(conninfo)
+    except psycopg.Error as error:
+        yield unreachable(from_database(error))
+        return
+    with connection:
+        subject = Subject(settings, conninfo, connection)
+        for check in CHECKS:
+            try:
+                yield from check(subject)
+            except psycopg.Error as error:
+                yield _broken(check, from_database(error))
+            except (StepwellError, OSError) as error:
+                yield _broken(check, error)
+
+
+def unreachable(error: StepwellError) -> Finding:
+    remedy = error.hint or "check STEPWELL_DATABASE_URL, and that the server runs and lets you in"
+    return Finding("database", Level.FAILED, error.message, remedy)
+
+
+def _broken(check: Callable[..., object], error: Exception) -> Finding:
+    remedy = getattr(error, "hint", None)
+    return Finding(check.__name__.removeprefix("check_"), Level.FAILED, " ".join(str(error).split()), remedy)
+
+
+def _connect(conninfo: str) -> Connection:
+    return psycopg.connect(
+        named(conninfo, "stepwell doctor"), autocommit=True, connect_timeout=CONNECT_LIMIT_SECONDS,
+        prepare_threshold=None,
+    )  # fmt: skip
+
+
+def check_database(subject: Subject) -> Iterable[Finding]:
+    migrate.check_version(subject.connection)
+    version = subject.connection.info.parameter_status("server_version")
+    where = f"embedded in {subject.settings.data_dir}" if subject.settings.is_embedded else "by its address"
+    yield Finding("database", Level.OK, f"PostgreSQL {version}, {where}")
+
+
+def check_settings(subject: Subject) -> Iterable[Finding]:
+    remedies = {
+        "fsync": "alter system set fsync = on; without it a power cut loses committed work",
+        "full_page_writes": "alter system set full_page_writes = on; else a torn page is lost",
+        "synchronous_commit": "alter system set synchronous_commit = on; else a crash loses the last commits",
+    }
+    for name, remedy in remedies.items():
+        value = str(subject.value("select current_setting(%s)", name))
+        level = Level.FAILED if value == "off" else Level.OK
+        yield Finding(name, level, value, remedy if level is Level.FAILED else None)
+    count = int(str(subject.value("select current_setting('max_connections')")))
+    level = Level.WARNING if count < CONNECTIONS_WARN_COUNT else Level.OK
+    remedy = f"set max_connections to {CONNECTIONS_WARN_COUNT} or more, or put a pooler in front"
+    yield Finding("max_connections", level, str(count), None if level is Level.OK else remedy)
+
+
+def check_schema(subject: Subject) -> Iterable[Finding]:
+    state = migrate.status(subject.conninfo)
+    if state.is_current:
+        yield Finding("schema", Level.OK, f"current, {len(state.applied)} migrations")
+        return
+    what = f"{len(state.pending)} migrations missing" if state.pending else "routines outdated"
+    yield Finding("schema", Level.FAILED, what, "run 'stepwell db migrate'")
+
+
+def check_clock(subject: Subject) -> Iterable[Finding]:
+    before = time.time()
+    server = float(str(subject.value("select extract(epoch from clock_timestamp())")))
+    after = time.time()
+    # The server's answer lies somewhere within the round trip; count only what that cannot explain.
+    skew = max(before - server, server - after, 0.0)
+    level = Level.WARNING if skew > SKEW_WARN_SECONDS else Level.OK
+    remedy = "synchronise both clocks (NTP); only the server's clock decides, but log lines will not line up"
+    yield Finding("clock", level, f"{skew:.3f} s apart", None if level is Level.OK else remedy)
+
+
+def check_permissions(subject: Subject) -> Iterable[Finding]:
+    wanted = {
+        "create in the database": "select has_database_privilege(current_database(), 'create')",
+        "use the schema stepwell": "select has_schema_privilege(oid, 'usage') from pg_namespace"
+        " where nspname = 'stepwell'",
+    }
+    missing = [right for right, query in wanted.items() if subject.value(query) is False]
+    role = subject.value("select current_user")
+    if missing:
+        detail = f"role {role} may not {' nor '.join(missing)}"
+        yield Finding(
+            "permissions", Level.FAILED, detail, f"grant the right to {role}, or use the owner's role"
+        )
+    else:
+        yield Finding("permissions", Level.OK, f"role {role} may migrate and use the schema")
+
+
+def check_disk(subject: Subject) -> Iterable[Finding]:
+    if not subject.settings.is_embedded:
+        size = subject.value("select pg_size_pretty(pg_database_size(current_database()))")
+        yield Finding("disk", Level.OK, f"database of {size}; free space is not visible from here")
+        return
+    free = shutil.disk_usage(subject.settings.data_dir).free
+    level = (
+        Level.OK if free >= DISK_WARN_BYTES else Level.WARNING if free >= DISK_FAIL_BYTES else Level.FAILED
+    )
+    remedy = f"free space on the disk of {subject.settings.data_dir}; without it the server stops"
+    yield Finding("disk", level, f"{free / 1024**3:.1f} GiB free", None if level is Level.OK else remedy)
+
+
+def check_notify(subject: Subject) -> Iterable[Finding]:
+    """Listen on the direct address, notify on the one that works, and see it arrive."""
+    channel = f"stepwell_doctor_{secrets.token_hex(4)}"
+    with _connect(subject.listen_conninfo) as listener:
+        listener.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+        started = time.monotonic()
+        subject.value("select pg_notify(%s, 'ping')", channel)
+        arrived = any(True for _ in listener.notifies(timeout=NOTIFY_LIMIT_SECONDS, stop_after=1))
+        took_ms = (time.monotonic() - started) * 1000
+    if arrived:
+        yield Finding("notify", Level.OK, f"arrived after {took_ms:.1f} ms")
+    else:
+        remedy = "set STEPWELL_LISTEN_URL to the server's own address; without it workers poll"
+        yield Finding("notify", Level.WARNING, "no notification arrived", remedy)
+
+
+def check_pooler(subject: Subject) -> Iterable[Finding]:
+    """Two open connections on one backend, or a session that forgets: a transaction pooler."""
+    with _several(subject.conninfo, 2) as (first, second):
+        mark = secrets.token_hex(4)
+        first.execute("select set_config('stepwell.doctor_mark', %s, false)", (mark,))
+        pids, marks = [], []
+        for connection in (first, second, first, second):
+            row = connection.execute(
+                "select pg_backend_pid(), current_setting('stepwell.doctor_mark', true)"
+            ).fetchone()
+            assert row is not None
+            pids.append(row[0])
+            marks.append(row[1])
+        is_shared = bool({pids[0], pids[2]} & {pids[1], pids[3]}) or marks[0] != mark or marks[1] == mark
+        is_pooled = any(c.info.backend_pid not in pids for c in (first, second))
+        first.execute("select set_config('stepwell.doctor_mark', '', false)")
+    if is_shared and subject.settings.listen_url is None:
+        remedy = "set STEPWELL_LISTEN_URL to the server's own address, so that workers need not poll"
+        yield Finding("pooler", Level.WARNING, "transaction pooling (PgBouncer or the like)", remedy)
+    elif is_shared:
+        yield Finding("pooler", Level.OK, "transaction pooling, with a direct address for LISTEN")
+    else:
+        yield Finding(
+            "pooler", Level.OK, "session pooling" if is_pooled else "none, the connection is direct"
+        )
+
+
+@contextmanager
+def _several(conninfo: str, count: int) -> Iterator[list[Connection]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(_connect(conninfo)) for _ in range(count)]
+
+
+def check_registry(subject: Subject) -> Iterable[Finding]:
+    """What the schema says about its own rows."""
+    if subject.value("select to_regprocedure('stepwell.fn_registry_check()')::oid") is None:
+        return
+    rows = subject.connection.execute("select * from stepwell.fn_registry_check()").fetchall()
+    for name, is_ok, detail in rows:
+        remedy = None if is_ok else "run 'stepwell db verify', then restore the registry rows it names"
+        yield Finding(f"registry {name}", Level.OK if is_ok else Level.FAILED, detail or "", remedy)
+
+
+CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
+    check_database,
+    check_settings,
+    check_schema,
+    check_clock,
+    check_permissions,
+    check_disk,
+    check_notify,
+    check_pooler,
+    check_registry,
+]
