@@ -1,0 +1,58 @@
+"""Define: a template tree, written in Python or YAML, becomes a checked, frozen graph. Pure; no database."""
+
+from stepwell.define.check import check_graph, freeze
+from stepwell.define.diff import Diff, diff_graphs
+from stepwell.define.duration import Duration, format_duration, parse_duration
+from stepwell.define.graph import Branch, Edge, Graph, Group, Node, find_cycle
+from stepwell.define.problem import DefinitionError, Problem
+from stepwell.define.template import (
+    Conditional,
+    FailurePolicy,
+    Human,
+    Map,
+    Operation,
+    Parallel,
+    Retry,
+    Sequential,
+    Step,
+    SubWorkflow,
+    Wait,
+    Workflow,
+)
+from stepwell.define.yaml import read_yaml
+from stepwell.define.yaml_schema import yaml_schema
+from stepwell.define.yaml_writer import update_yaml, write_yaml
+
+__all__ = [
+    "Branch",
+    "Conditional",
+    "DefinitionError",
+    "Diff",
+    "Duration",
+    "Edge",
+    "FailurePolicy",
+    "Graph",
+    "Group",
+    "Human",
+    "Map",
+    "Node",
+    "Operation",
+    "Parallel",
+    "Problem",
+    "Retry",
+    "Sequential",
+    "Step",
+    "SubWorkflow",
+    "Wait",
+    "Workflow",
+    "check_graph",
+    "diff_graphs",
+    "find_cycle",
+    "format_duration",
+    "freeze",
+    "parse_duration",
+    "read_yaml",
+    "update_yaml",
+    "write_yaml",
+    "yaml_schema",
+]

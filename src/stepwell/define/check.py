@@ -1,0 +1,279 @@
+"""Judge a graph as a whole: ids, references, limits, recursion. Hands on every problem it finds.
+
+`freeze` is the door of define: a Workflow goes in, a checked Graph or one DefinitionError comes out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from stepwell.define.expression import ExpressionError, Reading, read_expression
+from stepwell.define.flatten import flatten
+from stepwell.define.graph import Graph, Node
+from stepwell.define.limits import MAX_NESTING, MAX_PROBLEMS
+from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
+from stepwell.define.template import Workflow
+
+__all__ = ["check_graph", "freeze"]
+
+
+def freeze(
+    workflow: Workflow,
+    *,
+    operations: Collection[str] | None = None,
+    workflows: Mapping[str, Collection[str]] | None = None,
+) -> Graph:
+    """The checked graph of a workflow.
+
+    `operations` names the registered operations, `workflows` maps each known workflow to those it calls;
+    what is not given is not checked.
+    """
+    flat = flatten(workflow)
+    problems = list(flat.problems)
+    problems += check_graph(flat.graph, operations=operations, workflows=workflows, sources=flat.sources)
+    if problems:
+        raise DefinitionError(problems[:MAX_PROBLEMS])
+    return flat.graph
+
+
+def check_graph(
+    graph: Graph,
+    *,
+    operations: Collection[str] | None = None,
+    workflows: Mapping[str, Collection[str]] | None = None,
+    sources: Sequence[object] = (),
+) -> list[Problem]:
+    """Every problem of a graph, in the order of its nodes. `sources`: the template object of each node."""
+    checking = _Checking(graph, sources)
+    problems = list(checking.duplicates())
+    problems += checking.structure()
+    if problems:
+        # References over a broken structure would only repeat its faults.
+        return problems
+    problems += checking.expressions()
+    if operations is not None:
+        problems += checking.operations(operations)
+    problems += checking.recursion(workflows or {})
+    return problems
+
+
+@dataclass(frozen=True)
+class _Checking:
+    graph: Graph
+    sources: Sequence[object]
+
+    def problem(self, node: Node, field: str | None, message: str) -> Problem:
+        source = self.sources[node.no - 1] if self.sources else None
+        return Problem(message, step_id=node.id, field=field, source=source)
+
+    def duplicates(self) -> Iterator[Problem]:
+        seen: set[str] = set()
+        for node in self.graph.nodes:
+            if node.id in seen:
+                yield self.problem(node, "id", "the id is used twice; give one of the steps another id")
+            seen.add(node.id)
+
+    def structure(self) -> Iterator[Problem]:
+        """What a template cannot get wrong and a graph written elsewhere can."""
+        yield from self.node_places()
+        yield from self.branch_places()
+        seen: set[tuple[int, int]] = set()
+        for edge in self.graph.edges:
+            before, after = self.graph.node(edge.from_no), self.graph.node(edge.to_no)
+            if (edge.from_no, edge.to_no) in seen:
+                yield self.problem(after, "edges", f"waits for {quoted(before.id)} twice")
+            seen.add((edge.from_no, edge.to_no))
+            if edge.from_no >= edge.to_no:
+                message = f"waits for {quoted(before.id)}, which has a higher number; accepted: from < to"
+                yield self.problem(after, "edges", message)
+            if before.scope != after.scope:
+                yield self.problem(
+                    after, "edges", f"waits for {quoted(before.id)} across the edge of a Map body"
+                )
+            if edge.branch is not None and self.decision_of(edge.branch) != edge.from_no:
+                yield self.problem(
+                    after, "edges", f"branch {edge.branch} does not belong to {quoted(before.id)}"
+                )
+
+    def node_places(self) -> Iterator[Problem]:
+        depth = {0: 0}
+        last_scope = 0
+        finished: set[int] = set()
+        for node in self.graph.nodes:
+            if node.scope != last_scope:
+                finished.add(last_scope)
+                last_scope = node.scope
+            if node.scope in finished:
+                yield self.problem(node, "scope", "the nodes of a scope are not numbered one after the other")
+            elif node.scope not in depth:
+                yield self.problem(node, "scope", f"{node.scope} is not 0 and not a map with a lower number")
+                continue
+            if node.kind == "map":
+                depth[node.no] = depth[node.scope] + 1
+                if depth[node.no] > MAX_NESTING:
+                    yield self.problem(node, "scope", f"is nested more than {MAX_NESTING} deep")
+            if node.branch is not None and not 1 <= node.branch <= len(self.graph.branches):
+                yield self.problem(node, "branch", f"there is no branch {node.branch}")
+            if node.group is not None and not 1 <= node.group <= len(self.graph.groups):
+                yield self.problem(node, "group", f"there is no group {node.group}")
+        for node in self.graph.nodes:
+            if node.kind == "map" and node.no not in self.graph.scopes:
+                yield self.problem(
+                    node, "over", "the map has no body; accepted: at least one node in its scope"
+                )
+
+    def branch_places(self) -> Iterator[Problem]:
+        labels: set[tuple[int, bool]] = set()
+        for branch in self.graph.branches:
+            field = f"branches[{branch.no - 1}]"
+            if not 1 <= branch.decision <= len(self.graph.nodes):
+                yield Problem(f"there is no node {branch.decision}", field=f"{field}.decision")
+                continue
+            decision = self.graph.node(branch.decision)
+            if decision.kind != "decision":
+                yield self.problem(decision, field, "a branch hangs on a decision, and this is none")
+            if branch.parent != decision.branch or (branch.parent or 0) >= branch.no:
+                yield self.problem(decision, f"{field}.parent", "is not the branch the decision stands in")
+            if (branch.decision, branch.negated) in labels or branch.negated != (branch.label == "otherwise"):
+                yield self.problem(
+                    decision, field, 'accepted: one "then", and one "otherwise" that is negated'
+                )
+            labels.add((branch.decision, branch.negated))
+        for node in self.graph.nodes:
+            decision_no = self.decision_of(node.branch)
+            if decision_no and self.graph.node(decision_no).scope != node.scope:
+                yield self.problem(node, "branch", "belongs to a decision of another scope")
+
+    def decision_of(self, branch: int | None) -> int | None:
+        if branch is None or not 1 <= branch <= len(self.graph.branches):
+            return None
+        decision = self.graph.branches[branch - 1].decision
+        return decision if 1 <= decision <= len(self.graph.nodes) else None
+
+    def expressions(self) -> Iterator[Problem]:
+        readings: list[tuple[Node, str, Reading]] = []
+        for node in self.graph.nodes:
+            for field, text in node.expressions():
+                try:
+                    reading = read_expression(text)
+                except ExpressionError as error:
+                    yield self.problem(node, field, f"{error} (in {quoted(text)})")
+                    continue
+                if reading.reads_item and node.scope == 0:
+                    yield self.problem(node, field, "$.item and $.index exist only inside the body of a Map")
+                readings.append((node, field, reading))
+            if node.test is not None and not isinstance(node.test, str):
+                readings.append((node, "test", Reading((node.test["step"],))))
+        ancestors = _Ancestors(self.graph, {id for _, _, reading in readings for id in reading.steps})
+        for node, field, reading in readings:
+            for step_id in reading.steps:
+                message = self.unreadable(node, step_id, ancestors)
+                if message:
+                    yield self.problem(node, field, message)
+
+    def unreadable(self, node: Node, step_id: str, ancestors: _Ancestors) -> str | None:
+        target = self.graph.by_id.get(step_id)
+        if target is None:
+            longer = [id for id in self.graph.by_id if id.startswith((f"{step_id}.", f"{step_id}-"))]
+            if longer:
+                return (
+                    f'reads step {quoted(step_id)}, which does not exist; did you mean $.steps."{longer[0]}"?'
+                )
+            return (
+                f"reads step {quoted(step_id)}, which does not exist{did_you_mean(step_id, self.graph.by_id)}"
+            )
+        if ancestors.has(node.no, target.no):
+            return None
+        if target.no == node.no:
+            return "reads its own step, which has not run yet"
+        if target.scope not in self.enclosing(node):
+            owner = self.graph.node(target.scope)
+            return (
+                f"reads step {quoted(step_id)}, which runs once for each item of {quoted(owner.id)}; "
+                f"read the list of results of {quoted(owner.id)} instead"
+            )
+        return (
+            f"reads step {quoted(step_id)}, which need not have ended before; an expression may read "
+            "the input and the steps that always end before this one"
+        )
+
+    def enclosing(self, node: Node) -> set[int]:
+        scopes = {0, node.scope}
+        scope = node.scope
+        while scope:
+            scope = self.graph.node(scope).scope
+            scopes.add(scope)
+        return scopes
+
+    def operations(self, known: Collection[str]) -> Iterator[Problem]:
+        for node in self.graph.nodes:
+            name = node.operation
+            if name is not None and name not in known and name not in self.graph.callables:
+                yield self.problem(
+                    node, "operation", f"{quoted(name)} is not registered{did_you_mean(name, known)}"
+                )
+
+    def recursion(self, workflows: Mapping[str, Collection[str]]) -> Iterator[Problem]:
+        """A workflow that reaches itself would never end; found as far as the other workflows are known."""
+        name = self.graph.name
+        paths: dict[str, list[str] | None] = {}
+        for node in self.graph.nodes:
+            callee = node.workflow
+            if callee is None:
+                continue
+            if callee not in paths:
+                paths[callee] = _call_path(workflows, callee, name)
+            path = paths[callee]
+            if path is not None:
+                circle = " → ".join([name, *path])
+                yield self.problem(node, "workflow", f"the workflow would call itself without end: {circle}")
+
+
+def _call_path(workflows: Mapping[str, Collection[str]], start: str, goal: str) -> list[str] | None:
+    """A shortest chain of calls from one workflow to another."""
+    came_from: dict[str, str | None] = {start: None}
+    pending = deque([start])
+    while pending:
+        at = pending.popleft()
+        if at == goal:
+            path = [at]
+            while (before := came_from[path[-1]]) is not None:
+                path.append(before)
+            return path[::-1]
+        for callee in sorted(workflows.get(at, ())):
+            if callee not in came_from:
+                came_from[callee] = at
+                pending.append(callee)
+    return None
+
+
+class _Ancestors:
+    """Which of the `wanted` steps always end before a node. One bit per wanted step, carried along the edges.
+
+    The bits of a node are dropped once its last successor has read them, so that a graph of 50,000 steps
+    needs memory for its widest part only.
+    """
+
+    def __init__(self, graph: Graph, wanted: Iterable[str]) -> None:
+        numbers = sorted(graph.by_id[id].no for id in wanted if id in graph.by_id)
+        self._bit = {no: 1 << position for position, no in enumerate(numbers)}
+        self._before: dict[int, int] = {}
+        readers = {node.no for node in graph.nodes if node.kind == "map" or node.expressions() or node.test}
+        carried: dict[int, int] = {}
+        waiting = {no: len(after) for no, after in graph.successors.items()}
+        for node in graph.nodes if numbers else ():
+            bits = self._before[node.scope] if node.scope else 0
+            for before in graph.predecessors[node.no]:
+                bits |= carried[before] | self._bit.get(before, 0)
+                waiting[before] -= 1
+                if not waiting[before]:
+                    del carried[before]
+            if waiting[node.no]:
+                carried[node.no] = bits
+            if node.no in readers:
+                self._before[node.no] = bits
+
+    def has(self, node_no: int, ancestor_no: int) -> bool:
+        return bool(self._before.get(node_no, 0) & self._bit.get(ancestor_no, 0))

@@ -1,0 +1,266 @@
+"""Turn a template tree into the nodes and edges of the graph, in one pass; containers leave no nodes behind.
+
+Receives a Workflow, hands on a Flat: the graph, the template object each node came from, and problems found.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stepwell.define.duration import seconds_of
+from stepwell.define.expression import is_step_id, step_path
+from stepwell.define.graph import Branch, Edge, Graph, Group, Node, with_reads
+from stepwell.define.limits import MAX_EDGES, MAX_NESTING, MAX_NODES
+from stepwell.define.problem import DefinitionError, Problem, quoted
+from stepwell.define.template import (
+    Conditional,
+    Human,
+    Map,
+    Operation,
+    Parallel,
+    Retry,
+    Sequential,
+    Step,
+    SubWorkflow,
+    Wait,
+    Workflow,
+    callable_name,
+)
+
+__all__ = ["Flat", "flatten"]
+
+Source = str | Callable[..., Any] | Operation
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A graph with its origin: `sources[no - 1]` is the template object that made node `no`."""
+
+    graph: Graph
+    sources: tuple[object, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the tree a step stands; what its nodes inherit."""
+
+    scope: int = 0
+    branch: int | None = None
+    group: int | None = None
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """The nodes of a part that wait for what comes before it, and those that what follows waits for."""
+
+    entries: list[int]
+    exits: list[int]
+
+
+def flatten(workflow: Workflow) -> Flat:
+    """Raises DefinitionError where going on is pointless: too many nodes or edges, nested too deeply."""
+    flattening = _Flattening()
+    flattening.step(workflow.root, _Place())
+    while flattening.bodies:
+        step, place = flattening.bodies.popleft()
+        flattening.step(step, place)
+    graph = Graph(
+        name=workflow.name,
+        nodes=with_reads(flattening.nodes),
+        edges=tuple(sorted(flattening.edges, key=lambda edge: (edge.from_no, edge.to_no))),
+        branches=tuple(flattening.branches),
+        groups=tuple(flattening.groups),
+        failure_policy=workflow.failure_policy,
+        title=workflow.title,
+        callables=flattening.callables,
+    )
+    return Flat(graph, tuple(flattening.sources), tuple(flattening.problems))
+
+
+class _Flattening:
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.sources: list[object] = []
+        self.edges: list[Edge] = []
+        self.branches: list[Branch] = []
+        self.groups: list[Group] = []
+        self.callables: dict[str, Callable[..., Any]] = {}
+        self.problems: list[Problem] = []
+        # Bodies wait until the scope around them is numbered, so that each stays contiguous.
+        self.bodies: deque[tuple[Step, _Place]] = deque()
+
+    def step(self, step: Step, place: _Place) -> _Ends:
+        if place.depth > MAX_NESTING:
+            raise DefinitionError.one(
+                f"steps are nested more than {MAX_NESTING} deep; make the inner part a workflow of its own",
+                field="steps",
+                source=step,
+            )
+        match step:
+            case Sequential():
+                return self.sequential(step, _deeper(place))
+            case Parallel():
+                return self.parallel(step, _deeper(place))
+            case Conditional():
+                return self.conditional(step, _deeper(place))
+            case Map():
+                return self.map(step, _deeper(place))
+            case _:
+                return self.leaf(step, place)
+
+    def sequential(self, step: Sequential, place: _Place) -> _Ends:
+        first = before = self.step(step.steps[0], place)
+        for follower in step.steps[1:]:
+            after = self.step(follower, place)
+            self.join(before.exits, after.entries, None, follower)
+            before = after
+        return _Ends(first.entries, before.exits)
+
+    def parallel(self, step: Parallel, place: _Place) -> _Ends:
+        if step.max_concurrency is not None:
+            self.groups.append(Group(len(self.groups) + 1, step.max_concurrency))
+            place = replace(place, group=len(self.groups))
+        entries: list[int] = []
+        exits: list[int] = []
+        for member in step.steps:
+            ends = self.step(member, place)
+            entries += ends.entries
+            exits += ends.exits
+        return _Ends(entries, exits)
+
+    def conditional(self, step: Conditional, place: _Place) -> _Ends:
+        before, text = self.source(step.test, f"{step.id}.test", step, place)
+        test = {"step": text} if before is None and is_step_id(text) else text
+        decision = self.add(step, place, id=step.id, kind="decision", test=test)
+        entry = decision
+        if before is not None:
+            self.join([before], [decision], None, step)
+            entry = before
+        exits: list[int] = []
+        for label, part in (("then", step.then), ("otherwise", step.otherwise)):
+            if part is None:
+                exits.append(decision)
+                continue
+            negated = label == "otherwise"
+            branch = Branch(len(self.branches) + 1, decision, label, negated, place.branch)  # type: ignore[arg-type]
+            self.branches.append(branch)
+            ends = self.step(part, replace(place, branch=branch.no))
+            self.join([decision], ends.entries, branch.no, part)
+            exits += ends.exits
+        return _Ends([entry], exits)
+
+    def map(self, step: Map, place: _Place) -> _Ends:
+        before, over = self.source(step.over, f"{step.id}.over", step, place)
+        number = self.add(
+            step,
+            place,
+            id=step.id,
+            kind="map",
+            over=over,
+            max_concurrency=step.max_concurrency,
+            mandatory=not step.optional,
+            title=step.title,
+        )
+        # Branch and group end at the body's edge: an item is a small run of its own.
+        self.bodies.append((step.body, _Place(scope=number, depth=place.depth)))
+        if before is None:
+            return _Ends([number], [number])
+        self.join([before], [number], None, step)
+        return _Ends([before], [number])
+
+    def source(
+        self, source: Source, id: str, owner: Conditional | Map, place: _Place
+    ) -> tuple[int | None, str]:
+        """A function or an operation as a test or source becomes a node; its output is what is read."""
+        if isinstance(source, str):
+            return None, source
+        if not isinstance(source, Operation):
+            name = callable_name(source)
+            known = self.callables.setdefault(name, source)
+            if known is not source:
+                self.problems.append(
+                    Problem(f"two different functions share the name {quoted(name)}", owner.id, source=owner)
+                )
+            source = Operation(name, id=id)
+            return self.leaf(source, place, owner).entries[0], step_path(id)
+        return self.leaf(source, place).entries[0], step_path(source.id)
+
+    def leaf(
+        self, step: Operation | Human | Wait | SubWorkflow, place: _Place, owner: object = None
+    ) -> _Ends:
+        number = self.add(step if owner is None else owner, place, **_leaf_fields(step))
+        return _Ends([number], [number])
+
+    def add(self, source: object, place: _Place, **fields: Any) -> int:
+        number = len(self.nodes) + 1
+        if number > MAX_NODES:
+            raise DefinitionError.one(
+                f"the workflow has more than {MAX_NODES:,} steps; the limit is {MAX_NODES:,}", field="steps"
+            )
+        self.nodes.append(
+            Node(no=number, scope=place.scope, branch=place.branch, group=place.group, **fields)
+        )
+        self.sources.append(source)
+        return number
+
+    def join(self, exits: list[int], entries: list[int], branch: int | None, follower: object) -> None:
+        if len(self.edges) + len(exits) * len(entries) > MAX_EDGES:
+            raise DefinitionError.one(
+                f"{len(exits):,} steps followed by {len(entries):,} steps make "
+                f"{len(exits) * len(entries):,} dependencies; the limit of a workflow is {MAX_EDGES:,}: "
+                "put one step between the two groups",
+                field="steps",
+                step_id=self.nodes[entries[0] - 1].id,
+                source=follower,
+            )
+        self.edges.extend(Edge(before, after, branch) for before in exits for after in entries)
+
+
+def _deeper(place: _Place) -> _Place:
+    return replace(place, depth=place.depth + 1)
+
+
+def _leaf_fields(step: Operation | Human | Wait | SubWorkflow) -> dict[str, Any]:
+    fields: dict[str, Any] = {"id": step.id, "mandatory": not step.optional, "title": step.title}
+    match step:
+        case Operation():
+            fields |= {
+                "kind": "operation",
+                "operation": step.name,
+                "retry": None if step.retry is None else _retry_json(step.retry),
+                "timeout_seconds": seconds_of(step.timeout),
+                "executor": step.executor,
+            }
+        case Human():
+            fields |= {
+                "kind": "human",
+                "role": step.role,
+                "assignee": step.assignee,
+                "form": step.form,
+                "deadline": seconds_of(step.deadline),
+            }
+        case Wait():
+            fields |= {"kind": "wait", "event": step.event, "timeout_seconds": seconds_of(step.timeout)}
+            return fields
+        case SubWorkflow():
+            fields |= {
+                "kind": "subworkflow",
+                "workflow": step.workflow,
+                "timeout_seconds": seconds_of(step.timeout),
+            }
+    return fields | {"inputs": dict(step.inputs) or None, "priority": step.priority}
+
+
+def _retry_json(retry: Retry) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "max_attempts": retry.max_attempts,
+        "initial_seconds": seconds_of(retry.initial),
+        "max_seconds": seconds_of(retry.max),
+        "multiplier": retry.multiplier,
+    }
+    return found | {"non_retryable": list(retry.non_retryable)} if retry.non_retryable else found

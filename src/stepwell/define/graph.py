@@ -1,0 +1,252 @@
+"""The frozen graph that define hands to publish: nodes, edges, branches, groups, canonical bytes, hash.
+
+Nodes are numbered from 1 in a topological order: scope 0 first, then the body of each map, each contiguous.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Final, Literal, get_args
+
+from stepwell.define.expression import ExpressionError, read_expression
+
+__all__ = ["FORMAT", "Branch", "Edge", "Graph", "Group", "Kind", "Node", "find_cycle", "with_reads"]
+
+FORMAT: Final = 1
+
+Kind = Literal["operation", "human", "wait", "subworkflow", "decision", "map"]
+KINDS: Final[tuple[str, ...]] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A unit of work, or a hidden decision or map. A field that is not of the kind keeps its default."""
+
+    no: int
+    id: str
+    kind: Kind
+    scope: int = 0
+    branch: int | None = None
+    group: int | None = None
+    mandatory: bool = True
+    priority: int = 0
+    title: str | None = None
+    inputs: Mapping[str, str] | None = None
+    operation: str | None = None
+    retry: Mapping[str, Any] | None = None
+    timeout_seconds: int | float | None = None
+    executor: str | None = None
+    role: str | None = None
+    assignee: str | None = None
+    form: Mapping[str, Any] | None = None
+    deadline: int | float | None = None
+    event: str | None = None
+    workflow: str | None = None
+    test: str | Mapping[str, str] | None = None
+    # The nodes a decision's test reads: a failure of one of these is caught by the decision, no other.
+    reads: tuple[int, ...] = ()
+    over: str | None = None
+    max_concurrency: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"no": self.no, "id": self.id, "kind": self.kind}
+        for name, default in _NODE_DEFAULTS:
+            value = getattr(self, name)
+            if value != default:
+                found[name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    def expressions(self) -> list[tuple[str, str]]:
+        """Every (field, path text) of the node. A bare step id as a test is not a path and not listed."""
+        found = [(f"inputs.{name}", text) for name, text in (self.inputs or {}).items()]
+        if isinstance(self.test, str):
+            found.append(("test", self.test))
+        if self.over is not None:
+            found.append(("over", self.over))
+        return found
+
+
+_NODE_DEFAULTS: Final = tuple((f.name, f.default) for f in fields(Node) if f.name not in ("no", "id", "kind"))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edge:
+    """`to` waits for `from_no`. An edge out of a decision carries the branch it opens."""
+
+    from_no: int
+    to_no: int
+    branch: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        found = {"from": self.from_no, "to": self.to_no}
+        return found if self.branch is None else {**found, "branch": self.branch}
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One way out of a decision; `parent` is the branch the decision itself stands in."""
+
+    no: int
+    decision: int
+    label: Literal["then", "otherwise"]
+    negated: bool = False
+    parent: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"no": self.no, "decision": self.decision, "label": self.label}
+        if self.negated:
+            found["negated"] = True
+        if self.parent is not None:
+            found["parent"] = self.parent
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A counting limit shared by the nodes that name it."""
+
+    no: int
+    max_concurrency: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"no": self.no, "max_concurrency": self.max_concurrency}
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A workflow as the engine stores it. Equal content gives equal bytes and an equal hash."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    branches: tuple[Branch, ...] = ()
+    groups: tuple[Group, ...] = ()
+    failure_policy: str = "continue-running"
+    title: str | None = None
+    # Functions used as tests and sources, by operation name: whoever publishes registers them as operations.
+    callables: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "format": FORMAT,
+            "name": self.name,
+            "failure_policy": self.failure_policy,
+            "nodes": [node.to_json() for node in self.nodes],
+            "edges": [edge.to_json() for edge in self.edges],
+            "branches": [branch.to_json() for branch in self.branches],
+            "groups": [group.to_json() for group in self.groups],
+        }
+        if self.title is not None:
+            found["title"] = self.title
+        return found
+
+    @classmethod
+    def from_json(cls, data: object) -> Graph:
+        """Read a graph written elsewhere. Names wrong shapes and cycles; `check_graph` does the rest."""
+        from stepwell.define.graph_reader import read_graph
+
+        return read_graph(data)
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The bytes that are hashed and stored: sorted keys, no spaces, UTF-8."""
+        return json.dumps(
+            self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        ).encode()
+
+    @cached_property
+    def hash(self) -> str:
+        return hashlib.sha256(self.canonical).hexdigest()
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Node]:
+        return {node.id: node for node in self.nodes}
+
+    def node(self, no: int) -> Node:
+        return self.nodes[no - 1]
+
+    @cached_property
+    def predecessors(self) -> Mapping[int, tuple[int, ...]]:
+        """Node number → the numbers it waits for, in order; an empty tuple where there are none."""
+        found: dict[int, list[int]] = {node.no: [] for node in self.nodes}
+        for edge in self.edges:
+            found[edge.to_no].append(edge.from_no)
+        return {no: tuple(sorted(set(before))) for no, before in found.items()}
+
+    @cached_property
+    def successors(self) -> Mapping[int, tuple[int, ...]]:
+        found: dict[int, list[int]] = {node.no: [] for node in self.nodes}
+        for edge in self.edges:
+            found[edge.from_no].append(edge.to_no)
+        return {no: tuple(sorted(set(after))) for no, after in found.items()}
+
+    @cached_property
+    def scopes(self) -> Mapping[int, tuple[Node, ...]]:
+        """Scope → its nodes: 0 is the run, any other number the map whose body it is."""
+        found: dict[int, list[Node]] = {0: []}
+        for node in self.nodes:
+            found.setdefault(node.scope, []).append(node)
+        return {scope: tuple(nodes) for scope, nodes in found.items()}
+
+    def exits(self, scope: int = 0) -> tuple[Node, ...]:
+        """The nodes nothing waits for: their outputs are the result of the run or of one map item."""
+        return tuple(node for node in self.scopes.get(scope, ()) if not self.successors[node.no])
+
+    def branch_nodes(self, branch_no: int) -> tuple[Node, ...]:
+        """Every node inside a branch, nested branches included: what is skipped when it is not taken."""
+        inside = {branch_no}
+        for branch in self.branches:  # parents come before their children
+            if branch.parent in inside:
+                inside.add(branch.no)
+        return tuple(node for node in self.nodes if node.branch in inside)
+
+
+def with_reads(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """Write into each decision the numbers of the nodes its test reads; unknown ids are left to check."""
+    known = tuple(nodes)
+    numbers = {node.id: node.no for node in known}
+    return tuple(
+        node
+        if node.kind != "decision"
+        else replace(node, reads=tuple(sorted({numbers[id] for id in _tested_ids(node) if id in numbers})))
+        for node in known
+    )
+
+
+def _tested_ids(node: Node) -> tuple[str, ...]:
+    if isinstance(node.test, str):
+        try:
+            return read_expression(node.test).steps
+        except ExpressionError:
+            return ()
+    return (node.test["step"],) if node.test else ()
+
+
+def find_cycle(edges: Mapping[int, tuple[int, ...]] | Mapping[str, tuple[str, ...]]) -> list[Any] | None:
+    """One cycle of a `from → to` mapping as a path that ends where it began, or nothing. No recursion."""
+    done: set[Any] = set()
+    after: Mapping[Any, tuple[Any, ...]] = edges
+    for start in after:
+        if start in done:
+            continue
+        path: list[Any] = [start]
+        on_path = {start}
+        pending = [iter(after.get(start, ()))]
+        while pending:
+            step = next(pending[-1], None)
+            if step is None:
+                pending.pop()
+                left = path.pop()
+                on_path.discard(left)
+                done.add(left)
+            elif step in on_path:
+                return [*path[path.index(step) :], step]
+            elif step not in done:
+                path.append(step)
+                on_path.add(step)
+                pending.append(iter(after.get(step, ())))
+    return None

@@ -1,0 +1,263 @@
+"""Read a graph that was written elsewhere: receives parsed JSON, hands on a Graph or names each wrong field.
+
+Only the shape is judged here, and cycles; what the nodes say to each other is judged by check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from stepwell.define.duration import parse_duration
+from stepwell.define.graph import FORMAT, KINDS, Branch, Edge, Graph, Group, Node, find_cycle, with_reads
+from stepwell.define.limits import (
+    MAX_ATTEMPTS,
+    MAX_CONCURRENCY,
+    MAX_EDGES,
+    MAX_EXPRESSION_LENGTH,
+    MAX_NODES,
+    MAX_PRIORITY,
+    MIN_PRIORITY,
+)
+from stepwell.define.names import require_form, require_id, require_inputs, require_int, require_text
+from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
+from stepwell.define.template import FAILURE_POLICIES, Retry
+
+__all__ = ["read_graph"]
+
+Read = Callable[[Any, str], Any]
+
+
+def read_graph(data: object) -> Graph:
+    """The graph of a JSON object. A null counts as absent; `reads` is computed, never believed."""
+    whole = _object(data, "graph", ("format", "name"), _GRAPH_KEYS)
+    if whole["format"] != FORMAT:
+        raise DefinitionError.one(
+            f"{quoted(whole['format'])} is not known; accepted: {FORMAT}", field="format"
+        )
+    problems: list[Problem] = []
+    nodes = _list(whole.get("nodes"), "nodes", MAX_NODES, _read_node, problems)
+    edges = _list(whole.get("edges", []), "edges", MAX_EDGES, _read_edge, problems)
+    branches = _list(whole.get("branches", []), "branches", MAX_NODES, _read_branch, problems)
+    groups = _list(whole.get("groups", []), "groups", MAX_NODES, _read_group, problems)
+    for field, rows in (("nodes", nodes), ("branches", branches), ("groups", groups)):
+        rows.sort(key=lambda row: int(row.no))
+        if not problems and [row.no for row in rows] != list(range(1, len(rows) + 1)):
+            problems.append(Problem("numbers are not 1, 2, 3 … each once", field=f"{field}.no"))
+    if not nodes and not problems:
+        problems.append(Problem("has no nodes; accepted: at least one", field="nodes"))
+    policy = whole.get("failure_policy", FAILURE_POLICIES[0])
+    if policy not in FAILURE_POLICIES:
+        problems.append(
+            Problem(
+                f"{quoted(policy)} is not known; accepted: {', '.join(FAILURE_POLICIES)}",
+                field="failure_policy",
+            )
+        )
+    if problems:
+        raise DefinitionError(problems)
+    title = whole.get("title")
+    _check_edges(nodes, edges)
+    return Graph(
+        name=require_id(whole["name"], "name"),
+        nodes=with_reads(nodes),
+        edges=tuple(sorted(edges, key=lambda edge: (edge.from_no, edge.to_no, edge.branch or 0))),
+        branches=tuple(branches),
+        groups=tuple(groups),
+        failure_policy=policy,
+        title=None if title is None else require_text(title, "title"),
+    )
+
+
+def _check_edges(nodes: list[Node], edges: list[Edge]) -> None:
+    after: dict[int, tuple[int, ...]] = {}
+    grouped: dict[int, list[int]] = {}
+    for edge in edges:
+        for end in (edge.from_no, edge.to_no):
+            if not 1 <= end <= len(nodes):
+                raise DefinitionError.one(f"{end} is not the number of a node", field="edges")
+        grouped.setdefault(edge.from_no, []).append(edge.to_no)
+    after = {start: tuple(sorted(ends)) for start, ends in sorted(grouped.items())}
+    cycle = find_cycle(after)
+    if cycle is not None:
+        names = [nodes[no - 1].id for no in cycle]
+        shown = names if len(names) <= 20 else [*names[:10], "…", *names[-10:]]
+        raise DefinitionError.one(
+            f"the steps wait for each other in a circle: {' → '.join(shown)}", field="edges"
+        )
+
+
+def _number(value: object, field: str) -> int:
+    return require_int(value, field, 1, MAX_EDGES)
+
+
+def _concurrency(value: object, field: str) -> int:
+    return require_int(value, field, 1, MAX_CONCURRENCY)
+
+
+def _flag(value: object, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise DefinitionError.one(f"{quoted(value)} is not accepted; accepted: true or false", field=field)
+    return value
+
+
+def _expression(value: object, field: str) -> str:
+    return require_text(value, field, limit=MAX_EXPRESSION_LENGTH)
+
+
+def _assignee(value: object, field: str) -> str:
+    return require_text(value, field, limit=200)
+
+
+def _test(value: object, field: str) -> str | dict[str, str]:
+    if isinstance(value, Mapping):
+        step = _object(value, field, ("step",), ("step",))
+        return {"step": require_id(step["step"], f"{field}.step")}
+    return _expression(value, field)
+
+
+def _retry(value: object, field: str) -> dict[str, Any]:
+    names = ("max_attempts", "initial_seconds", "max_seconds", "multiplier", "non_retryable")
+    found = _object(value, field, names[:4], names)
+    require_int(found["max_attempts"], f"{field}.max_attempts", 1, MAX_ATTEMPTS)
+    retry = Retry(
+        found["max_attempts"],
+        initial=found["initial_seconds"],
+        max=found["max_seconds"],
+        multiplier=found["multiplier"],
+        non_retryable=tuple(found.get("non_retryable", ())),
+    )
+    plain: dict[str, Any] = {
+        "max_attempts": retry.max_attempts,
+        "initial_seconds": retry.initial,
+        "max_seconds": retry.max,
+        "multiplier": retry.multiplier,
+    }
+    return plain | {"non_retryable": list(retry.non_retryable)} if retry.non_retryable else plain
+
+
+_GRAPH_KEYS: Final = ("format", "name", "title", "failure_policy", "nodes", "edges", "branches", "groups")
+
+_COMMON: Final[dict[str, Read]] = {
+    "no": _number,
+    "id": require_id,
+    "kind": lambda value, field: _one_of(value, field, KINDS),
+    "scope": lambda value, field: require_int(value, field, 0, MAX_NODES),
+    "branch": _number,
+    "group": _number,
+    "mandatory": _flag,
+    "priority": lambda value, field: require_int(value, field, MIN_PRIORITY, MAX_PRIORITY),
+    "title": require_text,
+}
+_BY_KIND: Final[dict[str, dict[str, Read]]] = {
+    "operation": {
+        "operation": require_id,
+        "inputs": require_inputs,
+        "retry": _retry,
+        "timeout_seconds": parse_duration,
+        "executor": require_id,
+    },
+    "human": {
+        "inputs": require_inputs,
+        "role": require_id,
+        "assignee": _assignee,
+        "form": require_form,
+        "deadline": parse_duration,
+    },
+    "wait": {"event": require_id, "timeout_seconds": parse_duration},
+    "subworkflow": {"workflow": require_id, "inputs": require_inputs, "timeout_seconds": parse_duration},
+    "decision": {"test": _test, "reads": lambda value, field: ()},
+    "map": {"over": _expression, "max_concurrency": _concurrency},
+}
+_REQUIRED: Final = {
+    "operation": "operation",
+    "wait": "event",
+    "subworkflow": "workflow",
+    "decision": "test",
+    "map": "over",
+}
+
+
+def _read_node(value: object, field: str) -> Node:
+    kind = _one_of(_object(value, field, ("no", "id", "kind"), None)["kind"], f"{field}.kind", KINDS)
+    readers = _COMMON | _BY_KIND[kind]
+    required = ("no", "id", "kind", *([_REQUIRED[kind]] if kind in _REQUIRED else []))
+    given = _object(value, field, required, tuple(readers))
+    if kind == "human" and "role" not in given and "assignee" not in given:
+        raise DefinitionError.one(
+            "nobody could do it; accepted: a role, an assignee or both", field=f"{field}.role"
+        )
+    return Node(**{name: readers[name](item, f"{field}.{name}") for name, item in given.items()})
+
+
+def _read_edge(value: object, field: str) -> Edge:
+    given = _object(value, field, ("from", "to"), ("from", "to", "branch"))
+    branch = given.get("branch")
+    return Edge(
+        _number(given["from"], f"{field}.from"),
+        _number(given["to"], f"{field}.to"),
+        None if branch is None else _number(branch, f"{field}.branch"),
+    )
+
+
+def _read_branch(value: object, field: str) -> Branch:
+    names = ("no", "decision", "label", "negated", "parent")
+    given = _object(value, field, ("no", "decision", "label"), names)
+    parent = given.get("parent")
+    return Branch(
+        no=_number(given["no"], f"{field}.no"),
+        decision=_number(given["decision"], f"{field}.decision"),
+        label=_one_of(given["label"], f"{field}.label", ("then", "otherwise")),  # type: ignore[arg-type]
+        negated=_flag(given.get("negated", False), f"{field}.negated"),
+        parent=None if parent is None else _number(parent, f"{field}.parent"),
+    )
+
+
+def _read_group(value: object, field: str) -> Group:
+    given = _object(value, field, ("no", "max_concurrency"), ("no", "max_concurrency"))
+    return Group(
+        _number(given["no"], f"{field}.no"),
+        _concurrency(given["max_concurrency"], f"{field}.max_concurrency"),
+    )
+
+
+def _one_of(value: object, field: str, accepted: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in accepted:
+        raise DefinitionError.one(
+            f"{quoted(value)} is not known; accepted: {', '.join(accepted)}", field=field
+        )
+    return value
+
+
+def _object(
+    value: object, field: str, required: tuple[str, ...], known: tuple[str, ...] | None
+) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise DefinitionError.one(
+            f"a {type(value).__name__} is not accepted; accepted: an object", field=field
+        )
+    given = {key: item for key, item in value.items() if item is not None}
+    for key in given:
+        if known is not None and key not in known:
+            hint = did_you_mean(str(key), known)
+            raise DefinitionError.one(
+                f"{quoted(key)} is not known{hint}; accepted: {', '.join(known)}", field=field
+            )
+    for key in required:
+        if key not in given:
+            raise DefinitionError.one("is missing", field=f"{field}.{key}")
+    return given
+
+
+def _list(value: object, field: str, limit: int, read: Read, problems: list[Problem]) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise DefinitionError.one(f"a {type(value).__name__} is not accepted; accepted: a list", field=field)
+    if len(value) > limit:
+        raise DefinitionError.one(f"has {len(value):,} entries; the limit is {limit:,}", field=field)
+    found = []
+    for position, item in enumerate(value):
+        try:
+            found.append(read(item, f"{field}[{position}]"))
+        except DefinitionError as error:
+            problems.extend(error.problems)
+    return found

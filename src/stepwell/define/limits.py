@@ -1,0 +1,26 @@
+"""Bound what a definition may hold; every other module of define reads its limits here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MAX_NODES: Final = 50_000
+MAX_EDGES: Final = 200_000
+MAX_NESTING: Final = 32
+MAX_NAME_LENGTH: Final = 200
+MAX_TITLE_LENGTH: Final = 500
+MAX_EXPRESSION_LENGTH: Final = 2_000
+MAX_INPUTS: Final = 100
+MAX_PARALLEL_WIDTH: Final = 20_000
+MAX_CONCURRENCY: Final = 100_000
+MAX_FORM_BYTES: Final = 65_536
+MAX_ATTEMPTS: Final = 1_000
+MAX_NON_RETRYABLE: Final = 100
+MAX_MULTIPLIER: Final = 100
+MAX_DURATION_SECONDS: Final = 10 * 366 * 86_400
+MIN_PRIORITY: Final = -32_768
+MAX_PRIORITY: Final = 32_767
+MAX_YAML_BYTES: Final = 1_048_576
+MAX_YAML_DEPTH: Final = 100
+# A broken file is repaired from the top; a longer list of problems only hides the first ones.
+MAX_PROBLEMS: Final = 20

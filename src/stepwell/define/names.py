@@ -1,0 +1,140 @@
+"""Hold the rules for ids, texts and numbers of a definition; hands a value back or refuses it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from stepwell.define.limits import (
+    MAX_EXPRESSION_LENGTH,
+    MAX_FORM_BYTES,
+    MAX_INPUTS,
+    MAX_NAME_LENGTH,
+    MAX_TITLE_LENGTH,
+)
+from stepwell.define.problem import DefinitionError, quoted
+
+__all__ = [
+    "is_id",
+    "require_form",
+    "require_id",
+    "require_inputs",
+    "require_int",
+    "require_number",
+    "require_text",
+]
+
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
+ID_RULE = (
+    f"accepted: 1 to {MAX_NAME_LENGTH} letters a-z, digits, '_', '-' and '.', "
+    "beginning with a letter, a digit or '_'"
+)
+# PostgreSQL stores neither U+0000 nor half a surrogate pair.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def is_id(value: str) -> bool:
+    return len(value) <= MAX_NAME_LENGTH and _ID.fullmatch(value) is not None
+
+
+def require_id(value: object, field: str, *, step_id: str | None = None) -> str:
+    if isinstance(value, str) and is_id(value):
+        return value
+    shown = quoted(value) if isinstance(value, str) else f"a {type(value).__name__}"
+    length = f" ({len(value)} characters)" if isinstance(value, str) and len(value) > MAX_NAME_LENGTH else ""
+    raise DefinitionError.one(f"{shown}{length} is not a valid name; {ID_RULE}", field=field, step_id=step_id)
+
+
+def require_text(value: object, field: str, *, limit: int = MAX_TITLE_LENGTH) -> str:
+    if not isinstance(value, str) or not value.strip():
+        shown = "empty" if isinstance(value, str) else f"a {type(value).__name__}"
+        raise DefinitionError.one(f"is {shown}; accepted: a text of 1 to {limit} characters", field=field)
+    if len(value) > limit:
+        raise DefinitionError.one(f"has {len(value)} characters; the limit is {limit}", field=field)
+    if _UNSTORABLE.search(value):
+        raise DefinitionError.one(
+            "holds a character that cannot be stored (U+0000 or a lone surrogate)", field=field
+        )
+    return value
+
+
+def require_int(value: object, field: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise DefinitionError.one(
+            f"{quoted(value)} is not accepted; accepted: a whole number from {low:,} to {high:,}", field=field
+        )
+    return value
+
+
+def require_number(value: object, field: str, low: int, high: int) -> int | float:
+    """A number in the range; a whole one as int, so that 2 and 2.0 are stored alike."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise DefinitionError.one(
+            f"{quoted(value)} is not accepted; accepted: a number from {low:,} to {high:,}", field=field
+        )
+    return int(value) if value == int(value) else value
+
+
+def require_inputs(value: object, field: str = "inputs") -> dict[str, str]:
+    """Parameter → SQL/JSON path. Numbers, booleans and None are written as the path literal they are."""
+    if not isinstance(value, Mapping):
+        raise DefinitionError.one(
+            f"a {type(value).__name__} is not accepted; accepted: parameter names with an expression each",
+            field=field,
+        )
+    if len(value) > MAX_INPUTS:
+        raise DefinitionError.one(f"has {len(value)} parameters; the limit is {MAX_INPUTS}", field=field)
+    return {
+        require_id(name, f"{field}.{name}"): _as_path(given, f"{field}.{name}")
+        for name, given in value.items()
+    }
+
+
+def _as_path(value: object, field: str) -> str:
+    if isinstance(value, str):
+        return require_text(value, field, limit=MAX_EXPRESSION_LENGTH)
+    if value is None or isinstance(value, int | float):
+        try:
+            return json.dumps(value, allow_nan=False)
+        except ValueError:
+            pass
+    raise DefinitionError.one(
+        f"a {type(value).__name__} is not accepted; accepted: an expression like $.input.order_id, "
+        "a number, true, false or null",
+        field=field,
+    )
+
+
+def require_form(value: object, field: str = "form") -> dict[str, Any]:
+    """A JSON Schema from a Pydantic model class or a mapping, copied so that nothing can change it later."""
+    from pydantic import BaseModel
+
+    if isinstance(value, type) and issubclass(value, BaseModel):
+        value = value.model_json_schema()
+    if not isinstance(value, Mapping):
+        raise DefinitionError.one(
+            f"a {type(value).__name__} is not accepted; accepted: a Pydantic model class or a JSON Schema",
+            field=field,
+        )
+    try:
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        copied: dict[str, Any] = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DefinitionError.one(
+            f"is not JSON: {error}; accepted: a JSON Schema object", field=field
+        ) from None
+    if _UNSTORABLE.search(text) or "\\u0000" in text:
+        raise DefinitionError.one(
+            "holds a character that cannot be stored (U+0000 or a lone surrogate)", field=field
+        )
+    size = len(text.encode())
+    if size > MAX_FORM_BYTES:
+        raise DefinitionError.one(f"has {size:,} bytes; the limit is {MAX_FORM_BYTES:,}", field=field)
+    if copied.get("type", "object") != "object":
+        raise DefinitionError.one(
+            f'describes a {quoted(copied["type"])}; accepted: a JSON Schema with "type": "object"',
+            field=field,
+        )
+    return copied

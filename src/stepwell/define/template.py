@@ -1,0 +1,380 @@
+"""Write a workflow as a tree of frozen nodes; every node checks its own fields and hands on plain values.
+
+What one node cannot know (unique ids, readable steps, size of the whole) is checked when the tree is frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal, get_args
+
+from stepwell.define.duration import Duration, parse_duration
+from stepwell.define.limits import (
+    MAX_ATTEMPTS,
+    MAX_CONCURRENCY,
+    MAX_EXPRESSION_LENGTH,
+    MAX_MULTIPLIER,
+    MAX_NON_RETRYABLE,
+    MAX_PARALLEL_WIDTH,
+    MAX_PRIORITY,
+    MIN_PRIORITY,
+)
+from stepwell.define.names import (
+    require_form,
+    require_id,
+    require_inputs,
+    require_int,
+    require_number,
+    require_text,
+)
+from stepwell.define.problem import DefinitionError, did_you_mean, quoted
+
+__all__ = [
+    "Conditional",
+    "FailurePolicy",
+    "Human",
+    "Map",
+    "Operation",
+    "Parallel",
+    "Retry",
+    "Sequential",
+    "Step",
+    "SubWorkflow",
+    "Wait",
+    "Workflow",
+    "leading_id",
+]
+
+FailurePolicy = Literal["continue-running", "abort-dependents"]
+FAILURE_POLICIES: tuple[str, ...] = get_args(FailurePolicy)
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How a failed step is tried again: waits grow from `initial` by `multiplier` up to `max`."""
+
+    max_attempts: int = 3
+    _: KW_ONLY
+    initial: Duration = 1
+    max: Duration = 300
+    multiplier: float = 2
+    non_retryable: tuple[str | type[BaseException], ...] = ()
+
+    def __post_init__(self) -> None:
+        require_int(self.max_attempts, "retry.max_attempts", 1, MAX_ATTEMPTS)
+        initial = parse_duration(self.initial, "retry.initial", zero=True)
+        longest = parse_duration(self.max, "retry.max", zero=True)
+        if longest < initial:
+            raise DefinitionError.one("is shorter than retry.initial", field="retry.max")
+        factor = require_number(self.multiplier, "retry.multiplier", 1, MAX_MULTIPLIER)
+        _set(self, "initial", initial)
+        _set(self, "max", longest)
+        _set(self, "multiplier", factor)
+        _set(self, "non_retryable", _exception_names(self.non_retryable))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One call of a registered operation. `id` defaults to the operation's name."""
+
+    name: str
+    _: KW_ONLY
+    id: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    retry: Retry | None = None
+    timeout: Duration | None = None
+    priority: int = 0
+    optional: bool = False
+    executor: str | None = None
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        require_id(self.name, "operation")
+        _set_id(self, self.name)
+        if self.retry is not None and not isinstance(self.retry, Retry):
+            raise DefinitionError.one(
+                f"a {type(self.retry).__name__} is not accepted; accepted: Retry(max_attempts=…)",
+                field="retry",
+            )
+        if self.timeout is not None:
+            _set(self, "timeout", parse_duration(self.timeout, "timeout"))
+        if self.executor is not None:
+            require_id(self.executor, "executor")
+        _check_step(self)
+
+
+@dataclass(frozen=True)
+class Human:
+    """Work for a person: `role` says who may take it, `assignee` who gets it, `form` what is answered."""
+
+    id: str
+    _: KW_ONLY
+    role: str | None = None
+    assignee: str | None = None
+    deadline: Duration | None = None
+    form: Any = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    priority: int = 0
+    optional: bool = False
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        require_id(self.id, "human")
+        if self.role is None and self.assignee is None:
+            raise DefinitionError.one(
+                "nobody could do it; accepted: role=… , assignee=… or both", step_id=self.id, field="role"
+            )
+        if self.role is not None:
+            require_id(self.role, "role")
+        if self.assignee is not None:
+            require_text(self.assignee, "assignee", limit=200)
+        if self.deadline is not None:
+            _set(self, "deadline", parse_duration(self.deadline, "deadline"))
+        if self.form is not None:
+            _set(self, "form", require_form(self.form))
+        _check_step(self)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Park until an event of this type arrives, at most `timeout`. `id` defaults to the event type."""
+
+    event: str
+    _: KW_ONLY
+    id: str = ""
+    timeout: Duration | None = None
+    optional: bool = False
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        require_id(self.event, "wait")
+        _set_id(self, self.event)
+        if self.timeout is not None:
+            _set(self, "timeout", parse_duration(self.timeout, "timeout"))
+        _check_step(self)
+
+
+@dataclass(frozen=True)
+class SubWorkflow:
+    """Run another published workflow as one step. `id` defaults to its name."""
+
+    workflow: str
+    _: KW_ONLY
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    timeout: Duration | None = None
+    priority: int = 0
+    optional: bool = False
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        require_id(self.workflow, "workflow")
+        _set_id(self, self.workflow)
+        if self.timeout is not None:
+            _set(self, "timeout", parse_duration(self.timeout, "timeout"))
+        _check_step(self)
+
+
+@dataclass(frozen=True, init=False)
+class Sequential:
+    """One step after the other."""
+
+    steps: tuple[Step, ...]
+
+    def __init__(self, *steps: Step) -> None:
+        _set(self, "steps", _require_steps(steps, "Sequential"))
+
+
+@dataclass(frozen=True, init=False)
+class Parallel:
+    """Steps that do not wait for each other; at most `max_concurrency` of them run at the same time."""
+
+    steps: tuple[Step, ...]
+    max_concurrency: int | None = None
+
+    def __init__(self, *steps: Step, max_concurrency: int | None = None) -> None:
+        _set(self, "steps", _require_steps(steps, "Parallel"))
+        if len(steps) > MAX_PARALLEL_WIDTH:
+            raise DefinitionError.one(
+                f"has {len(steps):,} steps; the limit is {MAX_PARALLEL_WIDTH:,}", field="parallel"
+            )
+        if max_concurrency is not None:
+            require_int(max_concurrency, "max_concurrency", 1, MAX_CONCURRENCY)
+        _set(self, "max_concurrency", max_concurrency)
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """Take `then` or `otherwise`. Test: a SQL/JSON path, a step id ("that step completed"), a callable."""
+
+    test: str | Callable[..., Any] | Operation
+    then: Step | None = None
+    otherwise: Step | None = None
+    _: KW_ONLY
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        _require_source(self.test, "if")
+        first = self.then if self.then is not None else self.otherwise
+        if first is None:
+            raise DefinitionError.one(
+                "has neither then nor otherwise; accepted: at least one of them", field="then"
+            )
+        for name, branch in (("then", self.then), ("otherwise", self.otherwise)):
+            if branch is not None:
+                _require_step(branch, name)
+        _set_id(self, f"if.{leading_id(first)}", derived=True)
+
+
+@dataclass(frozen=True)
+class Map:
+    """Run `body` for each item of the list that `over` gives, at most `max_concurrency` items at a time."""
+
+    over: str | Callable[..., Any] | Operation
+    body: Step
+    _: KW_ONLY
+    max_concurrency: int | None = None
+    id: str = ""
+    optional: bool = False
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        _require_source(self.over, "map")
+        _require_step(self.body, "do")
+        if self.max_concurrency is not None:
+            require_int(self.max_concurrency, "max_concurrency", 1, MAX_CONCURRENCY)
+        _set_id(self, f"map.{leading_id(self.body)}", derived=True)
+        _check_step(self)
+
+
+Step = Operation | Sequential | Parallel | Conditional | Map | Human | Wait | SubWorkflow
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A named tree of steps. `failure_policy` says what a failure does to dependents that already run."""
+
+    name: str
+    root: Step
+    _: KW_ONLY
+    failure_policy: FailurePolicy = "continue-running"
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        require_id(self.name, "workflow")
+        _require_step(self.root, "steps")
+        if self.failure_policy not in FAILURE_POLICIES:
+            hint = did_you_mean(str(self.failure_policy), FAILURE_POLICIES)
+            raise DefinitionError.one(
+                f"{quoted(self.failure_policy)} is not known{hint}; accepted: {', '.join(FAILURE_POLICIES)}",
+                field="failure_policy",
+            )
+        if self.title is not None:
+            require_text(self.title, "title")
+
+
+def leading_id(step: Step) -> str:
+    """The id of the first step inside. Hidden nodes are named after it: edits elsewhere keep the name."""
+    while isinstance(step, Sequential | Parallel):
+        step = step.steps[0]
+    return step.id
+
+
+def _set(node: object, name: str, value: object) -> None:
+    object.__setattr__(node, name, value)
+
+
+def _set_id(
+    node: Operation | Wait | SubWorkflow | Conditional | Map, default: str, *, derived: bool = False
+) -> None:
+    if node.id == "":
+        _set(node, "id", default)
+    try:
+        require_id(node.id, "id")
+    except DefinitionError:
+        if derived and node.id == default:
+            raise DefinitionError.one(
+                f"the derived id {quoted(default)} is too long; give id=", field="id"
+            ) from None
+        raise
+
+
+def _check_step(step: Operation | Human | Wait | SubWorkflow | Map) -> None:
+    inputs = getattr(step, "inputs", None)
+    if inputs is not None:
+        _set(step, "inputs", require_inputs(inputs))
+    require_int(getattr(step, "priority", 0), "priority", MIN_PRIORITY, MAX_PRIORITY)
+    if not isinstance(step.optional, bool):
+        raise DefinitionError.one(
+            f"{quoted(step.optional)} is not accepted; accepted: true or false", field="optional"
+        )
+    if step.title is not None:
+        require_text(step.title, "title")
+
+
+def _require_step(value: object, name: str) -> None:
+    if isinstance(value, Step):
+        return
+    hint = f"; write Operation({quoted(value)})" if isinstance(value, str) else ""
+    raise DefinitionError.one(
+        f"a {type(value).__name__} is not a step{hint}; accepted: Operation, Sequential, Parallel, "
+        "Conditional, Map, Human, Wait, SubWorkflow",
+        field=name,
+    )
+
+
+def _require_steps(steps: tuple[Any, ...], name: str) -> tuple[Step, ...]:
+    if not steps:
+        raise DefinitionError.one(
+            f"an empty {name} does nothing; accepted: at least one step", field=name.lower()
+        )
+    for position, step in enumerate(steps):
+        _require_step(step, f"{name.lower()}[{position}]")
+    return steps
+
+
+def _require_source(value: object, name: str) -> None:
+    if isinstance(value, Operation):
+        return
+    if isinstance(value, str):
+        require_text(value, name, limit=MAX_EXPRESSION_LENGTH)
+        return
+    if not callable(value):
+        raise DefinitionError.one(
+            f"a {type(value).__name__} is not accepted; accepted: a SQL/JSON path, a step id, a function "
+            "or an Operation",
+            field=name,
+        )
+    # Workers find the function by its name; a lambda has none that lasts.
+    if not callable_name(value):
+        raise DefinitionError.one(
+            "has no name a worker could find it by; accepted: a function made with def",
+            field=name,
+        )
+
+
+def callable_name(function: object) -> str:
+    """The operation name of a function: module and qualified name. Empty for a lambda or an object."""
+    qualified = getattr(function, "__qualname__", "")
+    module = getattr(function, "__module__", None) or ""
+    if (
+        not isinstance(qualified, str)
+        or not qualified
+        or "<lambda>" in qualified
+        or isinstance(function, type)
+    ):
+        return ""
+    return f"{module}.{qualified}".replace(".<locals>.", ".").replace("<", "").replace(">", "")
+
+
+def _exception_names(given: object) -> tuple[str, ...]:
+    if isinstance(given, str | type):
+        given = (given,)
+    if not isinstance(given, tuple | list | set | frozenset) or len(given) > MAX_NON_RETRYABLE:
+        raise DefinitionError.one(
+            f"is not accepted; accepted: at most {MAX_NON_RETRYABLE} exception classes or their names",
+            field="retry.non_retryable",
+        )
+    names = [item.__name__ if isinstance(item, type) else item for item in given]
+    return tuple(sorted({require_id(name, "retry.non_retryable") for name in names}))

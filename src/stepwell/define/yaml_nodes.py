@@ -1,0 +1,172 @@
+"""Compose YAML text into located nodes: scalars, lists and mappings with their line and column.
+
+Built on the event stream of the YAML reader, so that nesting, duplicate keys, tags and aliases are judged
+while reading: a hostile file is refused before it costs memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from stepwell.define.limits import MAX_YAML_BYTES, MAX_YAML_DEPTH
+from stepwell.define.problem import DefinitionError, Problem, quoted
+
+__all__ = ["Located", "Mark", "compose", "is_plain_text"]
+
+Scalar = str | int | float | bool | None
+
+_INT = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?", re.ASCII)
+_WORDS: Final[Mapping[str, Scalar]] = {
+    word: value
+    for value, words in ((None, ("", "~", "null", "Null", "NULL")), (True, ("true", "True", "TRUE")))
+    for word in words
+} | {"false": False, "False": False, "FALSE": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file; both numbers count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A YAML value with its place. A mapping is a dict of key → (place of the key, value)."""
+
+    mark: Mark
+    value: Scalar | list[Located] | dict[str, tuple[Mark, Located]]
+
+    def plain(self) -> Any:
+        """The value without places."""
+        if isinstance(self.value, list):
+            return [item.plain() for item in self.value]
+        if isinstance(self.value, dict):
+            return {key: item.plain() for key, (_, item) in self.value.items()}
+        return self.value
+
+    def kind(self) -> str:
+        match self.value:
+            case None:
+                return "nothing"
+            case bool():
+                return "true or false"
+            case int() | float():
+                return "a number"
+            case str():
+                return "a text"
+            case list():
+                return "a list"
+            case _:
+                return "a mapping"
+
+
+def problem_at(mark: Mark, message: str, *, step_id: str | None = None, field: str | None = None) -> Problem:
+    return Problem(message, step_id, field, mark.file, mark.line, mark.column)
+
+
+def refuse(mark: Mark, message: str, *, field: str | None = None) -> DefinitionError:
+    return DefinitionError([problem_at(mark, message, field=field)])
+
+
+def is_plain_text(value: str) -> bool:
+    """Whether an unquoted scalar would be read back as this text."""
+    return isinstance(_resolve(value), str)
+
+
+def compose(text: str | bytes, file: str) -> Located:
+    """The one document of a YAML text. Refuses more than one, anchors, aliases, tags and duplicate keys."""
+    start = Mark(file, 1, 1)
+    size = len(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+    if size > MAX_YAML_BYTES:
+        raise refuse(start, f"the file has {size:,} bytes; the limit is {MAX_YAML_BYTES:,}")
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise refuse(
+                start, f"the file is not UTF-8: byte {error.start + 1} is not part of a character"
+            ) from None
+    try:
+        return _compose_document(YAML(typ="safe", pure=True).parse(text.removeprefix("\ufeff")), file)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = start if mark is None else Mark(file, mark.line + 1, mark.column + 1)
+        context = f" ({error.context})" if error.context else ""
+        raise refuse(place, f"not YAML: {error.problem or 'unreadable'}{context}") from None
+    except YAMLError as error:
+        position = getattr(error, "position", None)
+        place = start if not isinstance(position, int) else _place_of(text, position, file)
+        raise refuse(place, f"not YAML: {getattr(error, 'reason', None) or error}") from None
+
+
+def _place_of(text: str, position: int, file: str) -> Mark:
+    before = text[:position]
+    return Mark(file, before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1)
+
+
+def _compose_document(events: Iterator[Any], file: str) -> Located:
+    root: Located | None = None
+    for event in events:
+        mark = Mark(file, event.start_mark.line + 1, event.start_mark.column + 1)
+        match type(event).__name__:
+            case "StreamStartEvent" | "DocumentEndEvent" | "StreamEndEvent":
+                continue
+            case "DocumentStartEvent":
+                if root is not None:
+                    raise refuse(mark, "a second document begins here; accepted: one workflow in a file")
+            case _:
+                root = _compose_node(event, events, file, 1)
+    if root is None:
+        raise refuse(
+            Mark(file, 1, 1), "the file is empty; accepted: a mapping that begins with workflow: <name>"
+        )
+    return root
+
+
+def _compose_node(event: Any, events: Iterator[Any], file: str, depth: int) -> Located:
+    mark = Mark(file, event.start_mark.line + 1, event.start_mark.column + 1)
+    kind = type(event).__name__
+    if depth > MAX_YAML_DEPTH:
+        raise refuse(mark, f"nested more than {MAX_YAML_DEPTH} deep")
+    if kind == "AliasEvent" or getattr(event, "anchor", None) is not None:
+        raise refuse(mark, "anchors and aliases are not accepted; write the value out")
+    if getattr(event, "tag", None) not in (None, "!"):
+        raise refuse(mark, f"the tag {quoted(event.tag)} is not accepted; accepted: plain values")
+    if kind == "ScalarEvent":
+        return Located(mark, _resolve(event.value) if event.style is None else event.value)
+    if kind == "SequenceStartEvent":
+        items: list[Located] = []
+        while type(inner := next(events)).__name__ != "SequenceEndEvent":
+            items.append(_compose_node(inner, events, file, depth + 1))
+        return Located(mark, items)
+    pairs: dict[str, tuple[Mark, Located]] = {}
+    while type(inner := next(events)).__name__ != "MappingEndEvent":
+        key = _compose_node(inner, events, file, depth + 1)
+        if not isinstance(key.value, str):
+            raise refuse(key.mark, f"{key.kind()} is not accepted as a key; accepted: a text")
+        if key.value in pairs:
+            first = pairs[key.value][0]
+            raise refuse(key.mark, f"the key {quoted(key.value)} was already given in line {first.line}")
+        pairs[key.value] = (key.mark, _compose_node(next(events), events, file, depth + 1))
+    return Located(mark, pairs)
+
+
+def _resolve(text: str) -> Scalar:
+    """A plain scalar by the core schema of YAML 1.2: `yes`, `on` and `1:30` are texts."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text

@@ -1,0 +1,63 @@
+"""Name the words of the YAML form: which key begins a step, which keys may stand beside it, what they fill.
+
+The reader, the writer and the JSON Schema all use these tables, so that they cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepwell.define.template import (
+    Conditional,
+    Human,
+    Map,
+    Operation,
+    Parallel,
+    Sequential,
+    SubWorkflow,
+    Wait,
+)
+
+__all__ = ["RETRY_WORDS", "STEP_WORDS", "WORKFLOW_WORDS", "head_of"]
+
+# Head key → the template class, and YAML key → the field it fills. The head comes first.
+STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
+    "operation": (
+        Operation,
+        {"operation": "name", "id": "id", "title": "title", "inputs": "inputs", "retry": "retry"}
+        | {"timeout": "timeout", "priority": "priority", "optional": "optional", "executor": "executor"},
+    ),
+    "sequential": (Sequential, {"sequential": "steps"}),
+    "parallel": (Parallel, {"parallel": "steps", "max_concurrency": "max_concurrency"}),
+    "if": (Conditional, {"if": "test", "id": "id", "then": "then", "else": "otherwise"}),
+    "map": (
+        Map,
+        {"map": "over", "id": "id", "title": "title", "max_concurrency": "max_concurrency"}
+        | {"optional": "optional", "do": "body"},
+    ),
+    "human": (
+        Human,
+        {"human": "id", "title": "title", "role": "role", "assignee": "assignee", "deadline": "deadline"}
+        | {"inputs": "inputs", "priority": "priority", "optional": "optional", "form": "form"},
+    ),
+    "wait": (
+        Wait,
+        {"wait": "event", "id": "id", "title": "title", "timeout": "timeout", "optional": "optional"},
+    ),
+    "workflow": (
+        SubWorkflow,
+        {"workflow": "workflow", "id": "id", "title": "title", "inputs": "inputs", "timeout": "timeout"}
+        | {"priority": "priority", "optional": "optional"},
+    ),
+}
+
+RETRY_WORDS: Final = ("max_attempts", "initial", "max", "multiplier", "non_retryable")
+
+WORKFLOW_WORDS: Final = ("workflow", "title", "failure_policy", "steps")
+
+_HEADS: Final = {step_class: head for head, (step_class, _) in STEP_WORDS.items()}
+
+
+def head_of(step: object) -> str:
+    """The key that begins a step of this class."""
+    return _HEADS[type(step)]
