@@ -1,14 +1,16 @@
-"""Serve API and web interface from a terminal: receives an address, hands on a server that runs until a signal."""
+"""Serve API and web interface from a terminal: receives an address, runs until a signal."""
 
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from stepwell.config import Settings
 from stepwell.up.address import Address, listen
+from stepwell.up.signals import signals_interrupt
 
 app = typer.Typer(help="Serve the API and the web interface; the schema must be current.")
 
@@ -40,7 +42,8 @@ def serve(
         address = listen(host, port)
         listener = address.listener
         typer.echo(_welcome(address))
-    with database(settings) as conninfo:
+    # The server ends by raising the signal it got once more.
+    with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
         server.serve(listener, conninfo, is_embedded=settings.is_embedded)
 
 

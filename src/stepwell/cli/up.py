@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -19,6 +17,7 @@ from stepwell.store import migrate
 from stepwell.store.embedded import EmbeddedServer
 from stepwell.up.address import Address, listen
 from stepwell.up.children import ChildSpec
+from stepwell.up.signals import signals_interrupt
 from stepwell.up.supervise import ChildFailed, Supervisor
 
 app = typer.Typer(help="Start database, server, worker and keeper in one process tree.")
@@ -38,7 +37,7 @@ def up(
 ) -> None:
     """Start database, server, worker, keeper and web interface; Ctrl-C stops everything, data stays."""
     settings: Settings = context.obj
-    with _signals_raise(), _database(settings) as (conninfo, embedded):
+    with signals_interrupt(), _database(settings) as (conninfo, embedded):
         address = listen(host, port)
         with address.listener:
             migrate.migrate(conninfo)
@@ -145,18 +144,3 @@ def _database(settings: Settings) -> Iterator[tuple[str, EmbeddedServer | None]]
         return
     with EmbeddedServer(settings.data_dir) as embedded:
         yield embedded.conninfo(), embedded
-
-
-@contextmanager
-def _signals_raise() -> Iterator[None]:
-    """Before the supervisor listens to signals, SIGTERM must unwind as Ctrl-C does, or the database stays."""
-
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

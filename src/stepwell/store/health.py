@@ -13,14 +13,16 @@ from datetime import datetime
 from typing import Literal
 
 import psycopg
-from psycopg import sql
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
-from stepwell.errors import SchemaError, StepwellError, from_database
+from stepwell.errors import SchemaError, from_database
 from stepwell.store import migrate
+from stepwell.store.sql_files import support_text
 
 CONNECT_LIMIT_SECONDS = 3
 STATEMENT_LIMIT_MILLISECONDS = 3_000
+COUNT_LIMIT = 10_000
 
 SchemaState = Literal["current", "pending", "drifted"]
 
@@ -32,6 +34,7 @@ class DatabaseHealth:
     size_bytes: int
     connection_count: int
     connection_limit: int
+    unsafe_settings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,10 @@ class SchemaHealth:
     latest_migration: str | None
     problem: str | None
 
+    @property
+    def is_current(self) -> bool:
+        return self.state == "current"
+
 
 def ping(conninfo: str) -> None:
     """Returns when the database answers; raises what kept it from answering."""
@@ -51,23 +58,19 @@ def ping(conninfo: str) -> None:
 
 
 def read_database(conninfo: str) -> DatabaseHealth:
-    query = """
-        select current_setting('server_version'), pg_postmaster_start_time(),
-               pg_database_size(current_database()),
-               (select count(*) from pg_stat_activity where backend_type = 'client backend'),
-               current_setting('max_connections')::int
-    """
     with _connect(conninfo) as connection:
-        row = connection.execute(query).fetchone()
+        row = connection.execute(support_text("health_database").encode()).fetchone()
     assert row is not None, "a select without from has one row"
-    version, started_at, size_bytes, connection_count, connection_limit = row
+    version, started_at, size_bytes, connection_count, connection_limit, unsafe = row
     # "15.13 (Debian 15.13-0+deb12u1)": the packager's part is noise on a page.
-    return DatabaseHealth(version.split()[0], started_at, size_bytes, connection_count, connection_limit)
+    return DatabaseHealth(
+        version.split()[0], started_at, size_bytes, connection_count, connection_limit, tuple(unsafe)
+    )
 
 
 def read_schema(conninfo: str) -> SchemaHealth:
     try:
-        status = migrate.status(conninfo)
+        status = migrate.status(_limited(conninfo))
     except SchemaError as error:
         return SchemaHealth("drifted", 0, None, error.message)
     latest = status.applied[-1] if status.applied else None
@@ -77,57 +80,22 @@ def read_schema(conninfo: str) -> SchemaHealth:
     return SchemaHealth("pending", len(status.applied), latest, f"not applied: {waiting}")
 
 
-def read_counts(conninfo: str, sources: dict[str, str]) -> dict[str, int]:
-    """Rows of each named table or view of ours; a large one is estimated, a missing one is left out."""
-    found: dict[str, int] = {}
+def read_counts(conninfo: str) -> dict[str, int]:
+    """How much work there is, by a code; `COUNT_LIMIT` means that many or more. Needs a current schema."""
     with _connect(conninfo) as connection:
-        for code, relation in sources.items():
-            estimate = _estimate(connection, relation)
-            if estimate is None:
-                continue
-            if estimate > EXACT_COUNT_LIMIT:
-                found[code] = estimate
-            else:
-                found[code] = _count(connection, relation)
-    return found
-
-
-EXACT_COUNT_LIMIT = 100_000
-
-
-def _estimate(connection: psycopg.Connection[TupleRow], relation: str) -> int | None:
-    query = "select greatest(reltuples, 0)::bigint from pg_class where oid = to_regclass('stepwell.' || %s)"
-    row = connection.execute(query, (relation,)).fetchone()
-    return None if row is None else int(row[0])
-
-
-def _count(connection: psycopg.Connection[TupleRow], relation: str) -> int:
-    query = sql.SQL("select count(*) from stepwell.{}").format(sql.Identifier(relation))
-    row = connection.execute(query).fetchone()
-    return 0 if row is None else int(row[0])
+        rows = connection.execute(support_text("health_counts").encode(), {"limit": COUNT_LIMIT})
+        return {code: int(count) for code, count in rows}
 
 
 @contextmanager
 def _connect(conninfo: str) -> Iterator[psycopg.Connection[TupleRow]]:
     try:
-        with psycopg.connect(
-            conninfo,
-            autocommit=True,
-            connect_timeout=CONNECT_LIMIT_SECONDS,
-            application_name="stepwell health",
-        ) as connection:
+        with psycopg.connect(_limited(conninfo), autocommit=True) as connection:
             connection.execute(f"set statement_timeout = {STATEMENT_LIMIT_MILLISECONDS}")
             yield connection
     except psycopg.Error as error:
         raise from_database(error) from error
 
 
-__all__ = [
-    "DatabaseHealth",
-    "SchemaHealth",
-    "StepwellError",
-    "ping",
-    "read_counts",
-    "read_database",
-    "read_schema",
-]
+def _limited(conninfo: str) -> str:
+    return make_conninfo(conninfo, connect_timeout=CONNECT_LIMIT_SECONDS, application_name="stepwell health")

@@ -1,0 +1,75 @@
+"""Put the HTTP server together: receives a conninfo, hands on one ASGI application.
+
+A resource is one module with a `router`; it is listed in ROUTERS and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.types import Receive, Scope, Send
+
+from stepwell import __version__
+from stepwell.api import health, problems, reference
+from stepwell.api.envelope import BODY_BYTES_LIMIT, Envelope
+from stepwell.api.ui import UI_DIST, BuiltUi
+
+PREFIX: Final = "/api/v1"
+ROUTERS: Final[tuple[APIRouter, ...]] = (health.router,)
+
+
+def create_app(
+    conninfo: str,
+    *,
+    is_embedded: bool = False,
+    allowed_hosts: Collection[str] | None = None,
+    body_bytes_limit: int = BODY_BYTES_LIMIT,
+    ui_folder: Path = UI_DIST,
+) -> FastAPI:
+    """`allowed_hosts` None answers for any name; a server on loopback passes `LOOPBACK_NAMES`."""
+    app = FastAPI(
+        title="Stepwell",
+        version=__version__,
+        description="A governed workflow engine that lives in Postgres.",
+        openapi_url=f"{PREFIX}/openapi.json",
+        # The stock pages load their scripts from a foreign host; ours is `reference`.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.health = health.HealthReader(conninfo, is_embedded=is_embedded)
+    problems.install(app)
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX)
+    app.include_router(health.probes)
+    app.include_router(reference.router, prefix=PREFIX)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    _serve_ui(app, BuiltUi(ui_folder))
+    app.add_middleware(Envelope, allowed_hosts=allowed_hosts, body_bytes_limit=body_bytes_limit)
+    return app
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        problem = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(problem.pop("$defs", {}))
+        schemas["Problem"] = problem
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _serve_ui(app: FastAPI, ui: BuiltUi) -> None:
+    """What no route matches is a page or a file of the interface."""
+    refuse = app.router.default
+
+    async def page_or_file(scope: Scope, receive: Receive, send: Send) -> None:
+        await (ui if scope["type"] == "http" else refuse)(scope, receive, send)
+
+    app.router.default = page_or_file

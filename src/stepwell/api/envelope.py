@@ -1,0 +1,131 @@
+"""Wrap every request: receives it raw, hands it on with an id and limits, answers with the security headers.
+
+Plain ASGI, outside of everything else, so that a failure anywhere still gets an id, headers and a problem.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Collection
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stepwell.api import problems
+
+BODY_BYTES_LIMIT: Final = 4 * 1024 * 1024
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_SECURITY_HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Envelope:
+    """`allowed_hosts` None accepts every Host header; a server on loopback must name its own.
+
+    Otherwise a page of another origin could point its name at 127.0.0.1 and read us (DNS rebinding).
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        allowed_hosts: Collection[str] | None = None,
+        body_bytes_limit: int = BODY_BYTES_LIMIT,
+    ) -> None:
+        self.app = app
+        self.allowed_hosts = allowed_hosts
+        self.body_bytes_limit = body_bytes_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given_id = headers.get("X-Request-ID", "")
+        request_id = given_id if _REQUEST_ID.fullmatch(given_id) else uuid.uuid4().hex
+        scope["stepwell.request_id"] = request_id
+        is_started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal is_started
+            if message["type"] == "http.response.start":
+                is_started = True
+                answer = MutableHeaders(scope=message)
+                answer["X-Request-ID"] = request_id
+                for name, value in _SECURITY_HEADERS.items():
+                    answer.setdefault(name, value)
+                if scope["path"].startswith("/api/"):
+                    answer.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        try:
+            refusal = self._refuse(Request(scope), headers)
+            if refusal is not None:
+                await refusal(scope, receive, send_with_headers)
+            else:
+                await self.app(scope, self._limited(receive), send_with_headers)
+        except Exception as error:
+            if is_started:
+                raise
+            response = problems.unexpected(Request(scope), error)
+            await response(scope, receive, send_with_headers)
+
+    def _refuse(self, request: Request, headers: Headers) -> ASGIApp | None:
+        if self.allowed_hosts is not None and _host_name(headers.get("Host", "")) not in self.allowed_hosts:
+            return problems.respond(
+                request,
+                421,
+                "misdirected_request",
+                "Misdirected Request",
+                detail="the Host header names a host this server does not answer for",
+                hint=f"accepted: {', '.join(sorted(self.allowed_hosts))}",
+                field="header.Host",
+            )
+        length = headers.get("Content-Length", "0")
+        if length.isdigit() and int(length) > self.body_bytes_limit:
+            return problems.respond(
+                request, 413, "content_too_large", "Content Too Large", detail=self._too_large(), field="body"
+            )
+        return None
+
+    def _limited(self, receive: Receive) -> Receive:
+        """A body without a length is counted as it arrives."""
+        received_bytes = 0
+
+        async def receive_counted() -> Message:
+            nonlocal received_bytes
+            message = await receive()
+            if message["type"] == "http.request":
+                received_bytes += len(message.get("body", b""))
+                if received_bytes > self.body_bytes_limit:
+                    raise HTTPException(413, self._too_large())
+            return message
+
+        return receive_counted
+
+    def _too_large(self) -> str:
+        return f"the body is larger than {self.body_bytes_limit} bytes"
+
+
+def _host_name(host: str) -> str:
+    """Without the port; an IPv6 address keeps its brackets."""
+    if host.startswith("["):
+        return host.partition("]")[0].lower() + "]"
+    return host.partition(":")[0].lower()

@@ -1,0 +1,174 @@
+"""Turn every refusal and failure into one shape (RFC 9457): receives exceptions, hands on problem+json."""
+
+from __future__ import annotations
+
+import http
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from stepwell import errors
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_SECONDS = 2
+# A body can be wrong in ten thousand places; the first ones are what a person repairs.
+FIELD_ERRORS_LIMIT = 50
+
+_log = structlog.get_logger("stepwell.api")
+
+
+class FieldError(BaseModel):
+    """One wrong place of a request."""
+
+    field: str = Field(
+        description="where: body.name, query.limit, path.run_id, header.If-Match", max_length=500
+    )
+    detail: str = Field(description="what is wrong and what would be accepted")
+
+
+class Problem(BaseModel):
+    """What every answer with a status of 400 or more looks like."""
+
+    type: str = Field(description="stable name of the kind of problem, urn:stepwell:problem:<code>")
+    title: str
+    status: int
+    detail: str | None = None
+    hint: str | None = Field(default=None, description="what would help")
+    field: str | None = Field(default=None, description="the wrong field, when it is one")
+    errors: list[FieldError] | None = Field(default=None, description="all wrong fields")
+    instance: str | None = Field(default=None, description="path of the request")
+    request_id: str | None = Field(default=None, description="the same as in X-Request-ID and in the log")
+
+
+# Every operation documents its refusals by this one entry.
+RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
+    "default": {
+        "description": "The request was refused or failed.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+
+# Status and title of each domain error; the nearest ancestor counts.
+_DOMAIN: Final[dict[type[errors.StepwellError], tuple[int, str]]] = {
+    errors.InvalidInput: (422, "Invalid input"),
+    errors.NotFound: (404, "Not found"),
+    errors.Conflict: (409, "Conflict"),
+    errors.Refused: (409, "Refused"),
+    errors.LeaseLost: (409, "Lease lost"),
+    errors.LimitExceeded: (422, "Limit exceeded"),
+    errors.PermissionDenied: (403, "Permission denied"),
+    errors.UnsupportedDatabase: (503, "Unsupported database"),
+    errors.UsageError: (400, "Invalid request"),
+    errors.SchemaError: (503, "Schema not current"),
+    errors.DatabaseUnavailable: (503, "Database unavailable"),
+    errors.DatabaseFailure: (500, "Database failure"),
+    errors.StepwellError: (500, "Failure"),
+}
+
+
+def respond(
+    request: Request,
+    status: int,
+    code: str,
+    title: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    **members: Any,
+) -> Response:
+    """One problem as a response; absent members are left out, not null."""
+    problem = Problem(
+        type=f"urn:stepwell:problem:{code.replace('_', '-')}",
+        title=title,
+        status=status,
+        instance=request.url.path,
+        request_id=request.scope.get("stepwell.request_id"),
+        **members,
+    )
+    return JSONResponse(
+        problem.model_dump(exclude_none=True), status, headers=dict(headers or {}), media_type=MEDIA_TYPE
+    )
+
+
+def install(app: FastAPI) -> None:
+    """From here on no error of the application leaves as anything but a problem."""
+    app.add_exception_handler(errors.StepwellError, _domain)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+
+
+def unexpected(request: Request, error: Exception) -> Response:
+    """An error nobody foresaw: the log gets all of it, the caller only the number to ask for."""
+    request_id = request.scope.get("stepwell.request_id")
+    _log.error("request failed", path=request.url.path, request_id=request_id, exc_info=error)
+    return respond(
+        request,
+        500,
+        "internal",
+        "Internal error",
+        detail="the server failed in a way it did not expect",
+        hint="look for the request id in the server's log",
+    )
+
+
+async def _domain(request: Request, error: Exception) -> Response:
+    assert isinstance(error, errors.StepwellError)
+    status, title = next(_DOMAIN[kind] for kind in type(error).__mro__ if kind in _DOMAIN)
+    headers = {}
+    if error.is_transient:
+        status = 503
+        headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    if status == 500:
+        # What Postgres says of itself names tables and values: for the log, not for the caller.
+        return unexpected(request, error)
+    return respond(
+        request,
+        status,
+        error.code,
+        title,
+        headers=headers,
+        detail=error.message,
+        hint=error.hint,
+        field=error.field,
+    )
+
+
+async def _validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = [
+        FieldError(field=_place(entry["loc"]), detail=entry["msg"])
+        for entry in error.errors()[:FIELD_ERRORS_LIMIT]
+    ]
+    first = found[0] if found else FieldError(field="body", detail="the request cannot be read")
+    return respond(
+        request,
+        422,
+        "invalid_input",
+        "Invalid input",
+        detail=f"{first.field}: {first.detail}",
+        field=first.field,
+        errors=found or None,
+    )
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    title = http.HTTPStatus(error.status_code).phrase
+    detail = error.detail if error.detail != title else None
+    match error.status_code:
+        case 404:
+            detail = detail or f"there is nothing at {request.url.path}"
+        case 405:
+            allowed = (error.headers or {}).get("Allow", "another method")
+            detail = f"{request.method} is not possible here; accepted: {allowed}"
+    code = title.lower().replace(" ", "_").replace("'", "")
+    return respond(request, error.status_code, code, title, headers=error.headers, detail=detail)
+
+
+def _place(loc: Sequence[int | str]) -> str:
+    return ".".join(str(part) for part in loc)[:500]

@@ -1,0 +1,38 @@
+"""Run the HTTP server in this process: receives a socket and a conninfo, returns when stopped."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import Final
+
+import uvicorn
+
+from stepwell.api.app import create_app
+from stepwell.api.envelope import LOOPBACK_NAMES
+
+# How long open requests may take after a signal; streams are cut then.
+STOP_LIMIT_SECONDS: Final = 5
+KEEP_ALIVE_SECONDS: Final = 15
+CONCURRENT_REQUESTS_LIMIT: Final = 1_000
+
+
+def serve(listener: socket.socket, conninfo: str, *, is_embedded: bool) -> None:
+    """Until SIGINT or SIGTERM. Who listens on loopback answers only for the names of loopback."""
+    app = create_app(
+        conninfo, is_embedded=is_embedded, allowed_hosts=LOOPBACK_NAMES if _is_loopback(listener) else None
+    )
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_LIMIT_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        limit_concurrency=CONCURRENT_REQUESTS_LIMIT,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _is_loopback(listener: socket.socket) -> bool:
+    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback

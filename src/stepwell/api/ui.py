@@ -1,0 +1,75 @@
+"""View in a browser: receives paths that are no API, hands on the built interface or its start page.
+
+Every address of the interface can be reloaded and sent to a colleague, so unknown paths get index.html.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+UI_DIST: Final = Path(__file__).resolve().parent.parent / "ui_dist"
+
+# The names of files under assets/ carry a hash of their content: they never change.
+_IMMUTABLE = "public, max-age=31536000, immutable"
+_REVALIDATE = "no-cache"
+
+_NOT_BUILT = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Stepwell: the web interface is not built</title>
+<body>
+<h1>The web interface is not built</h1>
+<p>The server works, but this installation carries no web interface.
+In a source checkout, build it with <code>make ui</code>; otherwise install the wheel again.</p>
+<p>The API is there: <a href="/api/v1/docs">reference</a>, <a href="/api/v1/health">health</a>.</p>
+</body>
+</html>
+"""
+
+
+class BuiltUi(StaticFiles):
+    """Files of one folder. The router's default, not mounted: a wrong method of the API stays a 405."""
+
+    def __init__(self, folder: Path = UI_DIST) -> None:
+        super().__init__(directory=folder, check_dir=False)
+        self.folder = folder
+
+    async def check_config(self) -> None:
+        """A missing folder is not an error of the server: `get_response` says it to the person."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        path = path.removeprefix("/")
+        if path == "api" or path.startswith("api/"):
+            raise HTTPException(404)
+        if scope["method"] not in ("GET", "HEAD"):
+            raise HTTPException(405, headers={"Allow": "GET, HEAD"})
+        full_path, found = self.lookup_path(path)
+        if found is not None and stat.S_ISREG(found.st_mode):
+            return self._cached(super().file_response(full_path, found, scope), path)
+        if not _wants_page(path, scope):
+            raise HTTPException(404)
+        index_path, index = self.lookup_path("index.html")
+        if index is None:
+            return HTMLResponse(_NOT_BUILT, 503)
+        return self._cached(super().file_response(index_path, index, scope), "index.html")
+
+    def _cached(self, response: Response, path: str) -> Response:
+        response.headers["Cache-Control"] = _IMMUTABLE if path.startswith("assets/") else _REVALIDATE
+        return response
+
+
+def _wants_page(path: str, scope: Scope) -> bool:
+    """A browser asking for a page, not a script asking for a file that is gone."""
+    if path.startswith("assets/"):
+        return False
+    accept = Headers(scope=scope).get("Accept", "")
+    return "text/html" in accept

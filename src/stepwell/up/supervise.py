@@ -1,0 +1,119 @@
+"""Supervise the children: start in order, start again after a crash, stop in reverse on a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+from stepwell.up.children import CRASH_DELAYS_SECONDS, STABLE_SECONDS, Child, ChildSpec, describe_exit
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+Say = Callable[[str], None]
+
+
+class ChildFailed(Exception):
+    """A child ended before the whole was ready once: its own words are already on the terminal."""
+
+    def __init__(self, name: str, code: int) -> None:
+        super().__init__(f"the {name} did not start ({describe_exit(code)})")
+        self.name = name
+        self.code = code
+
+
+class Supervisor:
+    """`ready` is awaited once after the first start of all; `also` are loops that run beside the children."""
+
+    def __init__(
+        self,
+        specs: Sequence[ChildSpec],
+        *,
+        say: Say,
+        ready: Callable[[], Awaitable[None]],
+        also: Sequence[Callable[[], Awaitable[None]]] = (),
+    ) -> None:
+        self._specs = specs
+        self._say = say
+        self._ready = ready
+        self._also = also
+        self._children: dict[str, Child] = {}
+        self._stop = asyncio.Event()
+        self._signal_count = 0
+        self._was_ready = False
+
+    async def run(self) -> None:
+        """Until a signal. Raises `ChildFailed` when a child ends before everything was ready once."""
+        loop = asyncio.get_running_loop()
+        for number in STOP_SIGNALS:
+            loop.add_signal_handler(number, self._on_signal, number)
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            for spec in self._specs:
+                self._children[spec.name] = await Child.start(spec)
+            tasks = [asyncio.create_task(self._keep(spec)) for spec in self._specs]
+            tasks += [asyncio.create_task(self._announce())]
+            tasks += [asyncio.ensure_future(_as_task(loop_of)) for loop_of in self._also]
+            await self._until_stopped(tasks)
+        finally:
+            await self._end(tasks)
+            for number in STOP_SIGNALS:
+                loop.remove_signal_handler(number)
+
+    async def _until_stopped(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        stopping = asyncio.create_task(self._stop.wait())
+        try:
+            pending = {stopping, *tasks}
+            while not self._stop.is_set():
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    if (error := task.exception()) is not None:
+                        raise error
+        finally:
+            stopping.cancel()
+
+    async def _announce(self) -> None:
+        await self._ready()
+        self._was_ready = True
+
+    async def _keep(self, spec: ChildSpec) -> None:
+        crash_count = 0
+        while True:
+            child = self._children[spec.name]
+            code = await child.wait()
+            if self._stop.is_set():
+                return
+            if not self._was_ready:
+                raise ChildFailed(spec.name, code)
+            crash_count = 0 if child.lived_seconds >= STABLE_SECONDS else crash_count + 1
+            delay_seconds = CRASH_DELAYS_SECONDS[min(crash_count, len(CRASH_DELAYS_SECONDS) - 1)]
+            when = f"in {delay_seconds:g} s" if delay_seconds else "now"
+            self._say(f"The {spec.name} ended ({describe_exit(code)}) and is started again {when}.")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), delay_seconds)
+            if self._stop.is_set():
+                return
+            self._children[spec.name] = await Child.start(spec)
+
+    def _on_signal(self, number: int) -> None:
+        self._signal_count += 1
+        if self._signal_count == 1:
+            self._say("Stopping. Ctrl-C again stops at once." if number == signal.SIGINT else "Stopping.")
+            self._stop.set()
+            return
+        for child in self._children.values():
+            child.kill()
+
+    async def _end(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        self._stop.set()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for spec in reversed(self._specs):
+            if (child := self._children.get(spec.name)) is not None:
+                await child.stop()
+
+
+async def _as_task(loop_of: Callable[[], Awaitable[None]]) -> None:
+    await loop_of()
