@@ -188,3 +188,13 @@ def test_only_the_transition_core_writes_a_state():
             if name.text == "state_code" and mark.text == "=" and before.text in ("set", ",")
         ]
     assert not doors
+
+
+def test_every_helper_is_called():
+    uses: dict[str, int] = {}
+    for path in ROUTINES:
+        for token in sql_source.code(read(path)):
+            if token.kind == "word":
+                uses[token.text] = uses.get(token.text, 0) + 1
+    helpers = {name for name in routine_names() if name.startswith("_")}
+    assert not {name for name in helpers if uses[name] == 1}, "a helper that nothing calls is dead"
