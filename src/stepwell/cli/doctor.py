@@ -14,7 +14,7 @@ from stepwell.errors import StepwellError
 from stepwell.store.examine import Finding, Level, examine, unreachable
 from stepwell.store.target import database
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _SIGNS = {Level.OK: ("✓", "green"), Level.WARNING: ("!", "yellow"), Level.FAILED: ("✗", "red")}
 
@@ -24,7 +24,7 @@ def doctor(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Check database, settings, schema, clock, permissions, disk, NOTIFY, pooler; exit code 1 if one fails."""
+    """Check database, settings, schema, clock, permissions, disk and more; exit code 1 if one fails."""
     findings = _findings(context.obj)
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings]))

@@ -1,0 +1,91 @@
+"""Errors of the database become ours, one to one."""
+
+from __future__ import annotations
+
+import inspect
+
+import psycopg
+import pytest
+
+from stepwell import errors
+
+SQLSTATES = {
+    "SW001": errors.InvalidInput,
+    "SW002": errors.NotFound,
+    "SW003": errors.Conflict,
+    "SW004": errors.Refused,
+    "SW005": errors.LeaseLost,
+    "SW006": errors.LimitExceeded,
+    "SW007": errors.PermissionDenied,
+    "SW008": errors.UnsupportedDatabase,
+}
+
+
+@pytest.mark.parametrize(("sqlstate", "expected"), SQLSTATES.items())
+def test_each_sqlstate_of_ours_is_one_exception(db, sqlstate, expected):
+    statement = (
+        "do $$ begin raise exception 'the lease of job 7 ended' using errcode = '%s',"
+        " detail = 'at noon', hint = 'claim it again', column = 'p_job'; end $$" % sqlstate
+    )
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute(statement)
+    found = errors.from_database(caught.value)
+    assert type(found) is expected
+    assert (str(found), found.detail, found.hint, found.field) == (
+        "the lease of job 7 ended",
+        "at noon",
+        "claim it again",
+        "p_job",
+    )
+    assert found.sqlstate == sqlstate
+    assert not found.is_transient
+
+
+def test_every_exception_with_a_sqlstate_is_reached_by_it():
+    with_state = {cls for cls in _all_errors() if cls.__dict__.get("sqlstate")}
+    assert with_state - {errors.StepwellError} == set(SQLSTATES.values())
+
+
+def test_codes_are_unique():
+    codes = [cls.code for cls in _all_errors()]
+    assert len(codes) == len(set(codes))
+
+
+def test_the_docstring_draws_every_exception():
+    for cls in _all_errors():
+        assert cls.__name__ in (errors.__doc__ or "")
+
+
+def test_a_deadlock_is_transient_and_a_syntax_error_is_not():
+    assert errors.from_database(psycopg.errors.DeadlockDetected("x")).is_transient
+    syntax = errors.from_database(psycopg.errors.SyntaxError("x"))
+    assert type(syntax) is errors.DatabaseFailure
+    assert not syntax.is_transient
+
+
+@pytest.mark.parametrize(
+    "error", [psycopg.errors.AdminShutdown("x"), psycopg.errors.TooManyConnections("x"), psycopg.OperationalError("x")]
+)
+def test_a_server_that_goes_away_is_unavailable(error):
+    found = errors.from_database(error)
+    assert type(found) is errors.DatabaseUnavailable
+    assert found.is_transient
+
+
+def test_a_missing_privilege_is_permission_denied():
+    assert type(errors.from_database(psycopg.errors.InsufficientPrivilege("x"))) is errors.PermissionDenied
+
+
+def test_our_own_errors_pass_unchanged():
+    error = errors.Refused("no")
+    assert errors.from_database(error) is error
+
+
+def test_a_sentence_holds_message_and_remedy_on_one_line():
+    error = errors.UsageError("two\n  lines.", hint="do this\nnow.")
+    assert error.sentence() == "two lines: do this now."
+
+
+def _all_errors():
+    found = [value for value in vars(errors).values() if inspect.isclass(value)]
+    return [cls for cls in found if issubclass(cls, errors.StepwellError)]
