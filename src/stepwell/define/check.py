@@ -166,36 +166,35 @@ class _Checking:
                 readings.append((node, field, reading))
             if node.test is not None and not isinstance(node.test, str):
                 readings.append((node, "test", Reading((node.test["step"],))))
-        ancestors = _Ancestors(self.graph, {id for _, _, reading in readings for id in reading.steps})
+        numbers = {node.id: node.no for node in self.graph.nodes}
+        pairs = [
+            (node.no, numbers[id]) for node, _, reading in readings for id in reading.steps if id in numbers
+        ]
+        refused = _not_before(self.graph, pairs)
         for node, field, reading in readings:
             for step_id in reading.steps:
-                message = self.unreadable(node, step_id, ancestors)
-                if message:
-                    yield self.problem(node, field, message)
+                if step_id not in numbers:
+                    yield self.problem(node, field, self.unknown(step_id))
+                elif (node.no, numbers[step_id]) in refused:
+                    yield self.problem(node, field, self.unreadable(node, self.graph.node(numbers[step_id])))
 
-    def unreadable(self, node: Node, step_id: str, ancestors: _Ancestors) -> str | None:
-        target = self.graph.by_id.get(step_id)
-        if target is None:
-            longer = [id for id in self.graph.by_id if id.startswith((f"{step_id}.", f"{step_id}-"))]
-            if longer:
-                return (
-                    f'reads step {quoted(step_id)}, which does not exist; did you mean $.steps."{longer[0]}"?'
-                )
-            return (
-                f"reads step {quoted(step_id)}, which does not exist{did_you_mean(step_id, self.graph.by_id)}"
-            )
-        if ancestors.has(node.no, target.no):
-            return None
+    def unknown(self, step_id: str) -> str:
+        longer = [id for id in self.graph.by_id if id.startswith((f"{step_id}.", f"{step_id}-"))]
+        if longer:
+            return f'reads step {quoted(step_id)}, which does not exist; did you mean $.steps."{longer[0]}"?'
+        return f"reads step {quoted(step_id)}, which does not exist{did_you_mean(step_id, self.graph.by_id)}"
+
+    def unreadable(self, node: Node, target: Node) -> str:
         if target.no == node.no:
             return "reads its own step, which has not run yet"
         if target.scope not in self.enclosing(node):
             owner = self.graph.node(target.scope)
             return (
-                f"reads step {quoted(step_id)}, which runs once for each item of {quoted(owner.id)}; "
+                f"reads step {quoted(target.id)}, which runs once for each item of {quoted(owner.id)}; "
                 f"read the list of results of {quoted(owner.id)} instead"
             )
         return (
-            f"reads step {quoted(step_id)}, which need not have ended before; an expression may read "
+            f"reads step {quoted(target.id)}, which need not have ended before; an expression may read "
             "the input and the steps that always end before this one"
         )
 
@@ -249,31 +248,30 @@ def _call_path(workflows: Mapping[str, Collection[str]], start: str, goal: str) 
     return None
 
 
-class _Ancestors:
-    """Which of the `wanted` steps always end before a node. One bit per wanted step, carried along the edges.
+def _not_before(graph: Graph, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Those of the (reader, read) pairs where the read node need not have ended when the reader starts.
 
-    The bits of a node are dropped once its last successor has read them, so that a graph of 50,000 steps
-    needs memory for its widest part only.
+    One bit per read node is carried along the edges and dropped once the last successor has it, so that a
+    graph of 50,000 steps needs memory for its widest part only.
     """
-
-    def __init__(self, graph: Graph, wanted: Iterable[str]) -> None:
-        numbers = sorted(graph.by_id[id].no for id in wanted if id in graph.by_id)
-        self._bit = {no: 1 << position for position, no in enumerate(numbers)}
-        self._before: dict[int, int] = {}
-        readers = {node.no for node in graph.nodes if node.kind == "map" or node.expressions() or node.test}
-        carried: dict[int, int] = {}
-        waiting = {no: len(after) for no, after in graph.successors.items()}
-        for node in graph.nodes if numbers else ():
-            bits = self._before[node.scope] if node.scope else 0
-            for before in graph.predecessors[node.no]:
-                bits |= carried[before] | self._bit.get(before, 0)
-                waiting[before] -= 1
-                if not waiting[before]:
-                    del carried[before]
-            if waiting[node.no]:
-                carried[node.no] = bits
-            if node.no in readers:
-                self._before[node.no] = bits
-
-    def has(self, node_no: int, ancestor_no: int) -> bool:
-        return bool(self._before.get(node_no, 0) & self._bit.get(ancestor_no, 0))
+    wanted: dict[int, list[int]] = {}
+    for reader, read in pairs:
+        wanted.setdefault(reader, []).append(read)
+    bit = {no: 1 << at for at, no in enumerate(sorted({no for read in wanted.values() for no in read}))}
+    refused: set[tuple[int, int]] = set()
+    at_map: dict[int, int] = {}
+    carried: dict[int, int] = {}
+    waiting = {no: len(after) for no, after in graph.successors.items()}
+    for node in graph.nodes if wanted else ():
+        bits = at_map[node.scope] if node.scope else 0
+        for before in graph.predecessors[node.no]:
+            bits |= carried[before] | bit.get(before, 0)
+            waiting[before] -= 1
+            if not waiting[before]:
+                del carried[before]
+        if waiting[node.no]:
+            carried[node.no] = bits
+        if node.kind == "map":
+            at_map[node.no] = bits
+        refused.update((node.no, read) for read in wanted.get(node.no, ()) if not bits & bit[read])
+    return refused

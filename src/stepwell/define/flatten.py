@@ -12,7 +12,7 @@ from typing import Any
 
 from stepwell.define.duration import seconds_of
 from stepwell.define.expression import is_step_id, step_path
-from stepwell.define.graph import Branch, Edge, Graph, Group, Node, with_reads
+from stepwell.define.graph import Branch, Edge, Graph, Group, Node, reads_of
 from stepwell.define.limits import MAX_EDGES, MAX_NESTING, MAX_NODES
 from stepwell.define.problem import DefinitionError, Problem, quoted
 from stepwell.define.template import (
@@ -71,7 +71,7 @@ def flatten(workflow: Workflow) -> Flat:
         flattening.step(step, place)
     graph = Graph(
         name=workflow.name,
-        nodes=with_reads(flattening.nodes),
+        nodes=tuple(flattening.nodes),
         edges=tuple(sorted(flattening.edges, key=lambda edge: (edge.from_no, edge.to_no))),
         branches=tuple(flattening.branches),
         groups=tuple(flattening.groups),
@@ -86,6 +86,7 @@ class _Flattening:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.sources: list[object] = []
+        self.numbers: dict[str, int] = {}
         self.edges: list[Edge] = []
         self.branches: list[Branch] = []
         self.groups: list[Group] = []
@@ -202,6 +203,9 @@ class _Flattening:
             raise DefinitionError.one(
                 f"the workflow has more than {MAX_NODES:,} steps; the limit is {MAX_NODES:,}", field="steps"
             )
+        # What may be read stands before: by the order of numbering its number is already known.
+        fields["reads"] = reads_of(fields, self.numbers)
+        self.numbers[fields["id"]] = number
         self.nodes.append(
             Node(no=number, scope=place.scope, branch=place.branch, group=place.group, **fields)
         )

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 from stepwell.define.expression import ExpressionError, read_expression
 
-__all__ = ["FORMAT", "Branch", "Edge", "Graph", "Group", "Kind", "Node", "find_cycle", "with_reads"]
+__all__ = ["FORMAT", "Branch", "Edge", "Graph", "Group", "Kind", "Node", "find_cycle", "reads_of"]
 
 FORMAT: Final = 1
 
@@ -47,8 +48,9 @@ class Node:
     event: str | None = None
     workflow: str | None = None
     test: str | Mapping[str, str] | None = None
-    # The nodes a decision's test reads: a failure of one of these is caught by the decision, no other.
-    reads: tuple[int, ...] = ()
+    # The nodes its expressions read; None where it has no expression. A decision catches the failure of
+    # a node it reads, and of no other.
+    reads: tuple[int, ...] | None = None
     over: str | None = None
     max_concurrency: int | None = None
 
@@ -98,8 +100,7 @@ class Branch:
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"no": self.no, "decision": self.decision, "label": self.label}
-        if self.negated:
-            found["negated"] = True
+        found["negated"] = self.negated
         if self.parent is not None:
             found["parent"] = self.parent
         return found
@@ -205,25 +206,17 @@ class Graph:
         return tuple(node for node in self.nodes if node.branch in inside)
 
 
-def with_reads(nodes: Iterable[Node]) -> tuple[Node, ...]:
-    """Write into each decision the numbers of the nodes its test reads; unknown ids are left to check."""
-    known = tuple(nodes)
-    numbers = {node.id: node.no for node in known}
-    return tuple(
-        node
-        if node.kind != "decision"
-        else replace(node, reads=tuple(sorted({numbers[id] for id in _tested_ids(node) if id in numbers})))
-        for node in known
-    )
-
-
-def _tested_ids(node: Node) -> tuple[str, ...]:
-    if isinstance(node.test, str):
-        try:
-            return read_expression(node.test).steps
-        except ExpressionError:
-            return ()
-    return (node.test["step"],) if node.test else ()
+def reads_of(fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...] | None:
+    """The numbers of the nodes that inputs, test and over read; unknown ids are left to check."""
+    inputs, test, over = fields.get("inputs"), fields.get("test"), fields.get("over")
+    if not inputs and test is None and over is None:
+        return None
+    ids = [] if test is None or isinstance(test, str) else [test["step"]]
+    for text in (*(inputs or {}).values(), test, over):
+        if isinstance(text, str):
+            with suppress(ExpressionError):
+                ids += read_expression(text).steps
+    return tuple(sorted({numbers[id] for id in ids if id in numbers}))
 
 
 def find_cycle(edges: Mapping[int, tuple[int, ...]] | Mapping[str, tuple[str, ...]]) -> list[Any] | None:

@@ -5,11 +5,12 @@ Only the shape is judged here, and cycles; what the nodes say to each other is j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from stepwell.define.duration import parse_duration
-from stepwell.define.graph import FORMAT, KINDS, Branch, Edge, Graph, Group, Node, find_cycle, with_reads
+from stepwell.define.graph import FORMAT, KINDS, Branch, Edge, Graph, Group, Node, find_cycle, reads_of
 from stepwell.define.limits import (
     MAX_ATTEMPTS,
     MAX_CONCURRENCY,
@@ -60,13 +61,20 @@ def read_graph(data: object) -> Graph:
     _check_edges(nodes, edges)
     return Graph(
         name=require_id(whole["name"], "name"),
-        nodes=with_reads(nodes),
+        nodes=tuple(_with_reads(nodes)),
         edges=tuple(sorted(edges, key=lambda edge: (edge.from_no, edge.to_no, edge.branch or 0))),
         branches=tuple(branches),
         groups=tuple(groups),
         failure_policy=policy,
         title=None if title is None else require_text(title, "title"),
     )
+
+
+def _with_reads(nodes: list[Node]) -> Iterator[Node]:
+    numbers = {node.id: node.no for node in nodes}
+    for node in nodes:
+        reads = reads_of({"inputs": node.inputs, "test": node.test, "over": node.over}, numbers)
+        yield node if reads is None else replace(node, reads=reads)
 
 
 def _check_edges(nodes: list[Node], edges: list[Edge]) -> None:
@@ -148,6 +156,7 @@ _COMMON: Final[dict[str, Read]] = {
     "mandatory": _flag,
     "priority": lambda value, field: require_int(value, field, MIN_PRIORITY, MAX_PRIORITY),
     "title": require_text,
+    "reads": lambda value, field: None,
 }
 _BY_KIND: Final[dict[str, dict[str, Read]]] = {
     "operation": {
@@ -166,7 +175,7 @@ _BY_KIND: Final[dict[str, dict[str, Read]]] = {
     },
     "wait": {"event": require_id, "timeout_seconds": parse_duration},
     "subworkflow": {"workflow": require_id, "inputs": require_inputs, "timeout_seconds": parse_duration},
-    "decision": {"test": _test, "reads": lambda value, field: ()},
+    "decision": {"test": _test},
     "map": {"over": _expression, "max_concurrency": _concurrency},
 }
 _REQUIRED: Final = {
