@@ -4,6 +4,7 @@
 PYTHON   ?= $(shell sh scripts/find_python.sh)
 VENV     := .venv
 PY       := $(VENV)/bin/python
+SNAPSHOT := src/stepwell/sql/schema.snapshot.sql
 JOBS     ?= 2
 ARGS     ?=
 
@@ -47,7 +48,8 @@ docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) -m pytest -q tests/docs
 
 snapshot: $(PROJECT) ## Rewrite schema.snapshot.sql from the migrations
-	@$(PY) scripts/write_snapshot.py
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(VENV)/bin/stepwell --data-dir "$$folder" db dump --fresh > $(SNAPSHOT).new && mv $(SNAPSHOT).new $(SNAPSHOT)
 
 ui: ## Build the web UI into the package again
 	@rm -rf src/stepwell/ui_dist $(PROJECT)

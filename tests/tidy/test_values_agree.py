@@ -21,7 +21,10 @@ AGREEMENTS = {
 }
 
 # "module:name" → why no constraint lists the values.
-PYTHON_ONLY: dict[str, str] = {}
+PYTHON_ONLY = {
+    "stepwell.store.examine:Level": "how a check of the doctor ended; never stored",
+    "stepwell.store.listen:WakeReason": "why a wait in this process ended; never stored",
+}
 
 
 def values_in_sql(constraint: str) -> set[str]:
