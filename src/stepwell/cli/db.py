@@ -13,7 +13,11 @@ from stepwell.store import migrate as migrating
 from stepwell.store import verify as verifying
 from stepwell.store.target import database
 
-app = typer.Typer(no_args_is_help=True, help="Migrate, inspect and verify the schema of the database.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Migrate, inspect and verify the schema of the database.",
+)
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
