@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from stepwell.cli.main import app
 
 from scripts.write_reference import cli_reference
 from scripts.write_reference import commands as command_tree
+from stepwell.cli.main import app
 from tests.docs.documents import commands, documents
 from tests.tidy.sources import files, read
 
