@@ -1,0 +1,153 @@
+"""`python -m bench`: measures Stepwell and its peers side by side, prints a table, writes bench/results/."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench import core, graphs, report
+from bench.environment import ROOT, peers_python
+from bench.floor import commits_per_second
+from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
+from bench.server import BenchServer, bench_server
+from bench.workloads import WORKLOADS
+
+FLOOR_SECONDS = 5
+OTHER_PARTS = ("floor", "core", "graphs")
+
+
+def main() -> int:
+    arguments = _arguments()
+    with bench_server(arguments.database_url) as server:
+        result = _measure(server, arguments)
+    text = _as_text(result)
+    print(text)
+    path = _write(result, text, Path(arguments.results_dir))
+    print(f"written: {path} and {path.with_suffix('.md').name}", file=sys.stderr)
+    return 1 if any(record.get("failed") for record in result["records"]) else 0
+
+
+def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, Any]:
+    parts: list[str] = arguments.only
+    result: dict[str, Any] = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "server_version": server.version,
+        "settings": server.settings,
+        "cpu_count": os.cpu_count(),
+        "rounds": arguments.repeat,
+        "quick": arguments.quick,
+        "floor": {},
+        "core": {},
+        "graphs": {},
+        "records": [],
+    }
+    if "floor" in parts:
+        with server.fresh_database("floor") as url:
+            result["floor"] = commits_per_second(url, seconds=1 if arguments.quick else FLOOR_SECONDS)
+    result["records"] = _run_contest(server, arguments)
+    if "core" in parts:
+        with server.fresh_database("core") as url:
+            result["core"] = core.measure(url, quick=arguments.quick)
+    if "graphs" in parts and STEPWELL in arguments.contestants:
+        result["graphs"] = graphs.measure(server, quick=arguments.quick)
+    return result
+
+
+def _run_contest(server: BenchServer, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    contestants = [stepwell_contestant()] if STEPWELL in arguments.contestants else []
+    names = [name for name in arguments.contestants if name != STEPWELL]
+    workloads = tuple(name for name in arguments.only if name in WORKLOADS)
+    if names and workloads:
+        try:
+            python = peers_python()
+        except subprocess.SubprocessError as error:
+            print(f"bench: the peers could not be installed, Stepwell runs alone ({error})", file=sys.stderr)
+        else:
+            contestants += [peer_contestant(name, python) for name in names]
+    plan = Plan(tuple(contestants), workloads, arguments.repeat, arguments.quick)
+    records = []
+    for record in run_plan(server, plan):
+        records.append(record)
+        print(_progress(record), file=sys.stderr)
+    return records
+
+
+def _progress(record: dict[str, Any]) -> str:
+    head = f"round {record['round']} {record['workload']:4} {record['contestant']:14}"
+    if record["empty_because"]:
+        return f"{head} {record['empty_because']}"
+    numbers = record["numbers"]
+    shown = (
+        f"{metric.label} {numbers[metric.key]:,.1f}"
+        for metric in WORKLOADS[record["workload"]].metrics
+        if numbers.get(metric.key) is not None
+    )
+    return f"{head} " + "  ".join(shown)
+
+
+def _as_text(result: dict[str, Any]) -> str:
+    parts = [report.markdown(result)]
+    if result["core"]:
+        parts.append(core.markdown(result["core"]))
+    if result["graphs"]:
+        parts.append(graphs.markdown(result["graphs"]))
+    return "\n".join(parts)
+
+
+def _write(result: dict[str, Any], text: str, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{result['at'].replace(':', '').replace('+0000', 'Z')}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(text, encoding="utf-8")
+    return path
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    everything = [*OTHER_PARTS, *WORKLOADS]
+    parser.add_argument(
+        "--only",
+        type=lambda text: _chosen(parser, "--only", text, everything),
+        default=everything,
+        help=f"comma-separated, of {', '.join(everything)}",
+    )
+    parser.add_argument(
+        "--peers",
+        type=lambda text: _chosen(parser, "--peers", text, list(PEERS)),
+        default=list(PEERS),
+        help=f"comma-separated, of {', '.join(PEERS)}; 'none' measures Stepwell alone",
+    )
+    parser.add_argument("--without-stepwell", action="store_true", help="measure the peers alone")
+    parser.add_argument("--repeat", type=int, default=3, help="rounds; the table shows medians (default 3)")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, one round: does everything run?")
+    parser.add_argument(
+        "--database-url", help="a Postgres to use instead of the embedded one; it must be durable"
+    )
+    parser.add_argument("--results-dir", default=str(ROOT / "bench" / "results"))
+    arguments = parser.parse_args()
+    if not 1 <= arguments.repeat <= 20:
+        parser.error(f"--repeat {arguments.repeat}: give a number from 1 to 20")
+    if arguments.quick:
+        arguments.repeat = 1
+    arguments.contestants = [*([] if arguments.without_stepwell else [STEPWELL]), *arguments.peers]
+    return arguments
+
+
+def _chosen(parser: argparse.ArgumentParser, option: str, text: str, known: list[str]) -> list[str]:
+    if text == "none":
+        return []
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            parser.error(f"{option}: {name!r} is not known; give some of {', '.join(known)}")
+    return names
+
+
+if __name__ == "__main__":
+    sys.exit(main())

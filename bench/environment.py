@@ -1,0 +1,32 @@
+"""Prepare the peers' environment: receives `peers.lock`, hands on the Python that has the peers installed.
+
+A second environment, because the peers' dependencies must neither bind nor be bound by ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "bench" / "peers.lock"
+FOLDER = ROOT / ".venv-bench"
+INSTALL_SECONDS = 600
+
+
+def peers_python() -> Path:
+    """Installs once per lock file; raises `CalledProcessError` when the packages cannot be had."""
+    python = FOLDER / "bin" / "python"
+    stamp = FOLDER / ".installed"
+    wanted = hashlib.sha256(LOCK.read_bytes()).hexdigest()
+    if python.exists() and stamp.exists() and stamp.read_text() == wanted:
+        return python
+    print("bench: installing the peers into .venv-bench", file=sys.stderr)
+    venv.create(FOLDER, with_pip=True, clear=True, symlinks=True)
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
+    subprocess.run([*install, "-r", LOCK], check=True, timeout=INSTALL_SECONDS)
+    stamp.write_text(wanted)
+    return python

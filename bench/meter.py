@@ -1,0 +1,100 @@
+"""Measure: what a piece of work cost on both sides of the connection.
+
+Receives a database URL; hands on CPU seconds of Postgres and of this process, bytes of WAL and the number of
+transactions that wrote. Runs in every contestant's environment, so it needs psycopg and Linux's /proc only.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One look at all the counters; only differences of two readings mean something."""
+
+    at_seconds: float
+    python_cpu_seconds: float
+    postgres_cpu_seconds: float | None
+    wal_bytes: int
+    xid: int
+
+
+class Meter:
+    """Reads the counters over a connection of its own, which does nothing between two readings."""
+
+    def __init__(self, database_url: str) -> None:
+        self._connection = psycopg.connect(database_url, autocommit=True)
+        self._postmaster_pid = _parent_pid(self._connection.info.backend_pid)
+
+    def scalar(self, query: str) -> Any:
+        row = self._connection.execute(query).fetchone()
+        return None if row is None else row[0]
+
+    def read(self) -> Reading:
+        row = self._connection.execute(
+            "select (pg_current_wal_insert_lsn() - '0/0')::bigint,"
+            " pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+        ).fetchone()
+        assert row is not None
+        return Reading(
+            at_seconds=time.perf_counter(),
+            python_cpu_seconds=time.process_time(),
+            postgres_cpu_seconds=self._postgres_cpu_seconds(),
+            wal_bytes=row[0],
+            xid=row[1],
+        )
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _postgres_cpu_seconds(self) -> float | None:
+        """On-CPU time of the postmaster and its living children; None where they are not on this machine."""
+        if self._postmaster_pid is None:
+            return None
+        children = _PROC / str(self._postmaster_pid) / "task" / str(self._postmaster_pid) / "children"
+        try:
+            pids = [self._postmaster_pid, *map(int, children.read_text().split())]
+        except OSError:
+            return None
+        return sum(_on_cpu_seconds(pid) for pid in pids)
+
+
+def cost_between(before: Reading, after: Reading, units: int) -> dict[str, float | None]:
+    """The price of one unit (a step, a job); microseconds and bytes, as people compare them."""
+    postgres_us = None
+    if before.postgres_cpu_seconds is not None and after.postgres_cpu_seconds is not None:
+        postgres_us = (after.postgres_cpu_seconds - before.postgres_cpu_seconds) * 1e6 / units
+    return {
+        "postgres_cpu_us": postgres_us,
+        "python_cpu_us": (after.python_cpu_seconds - before.python_cpu_seconds) * 1e6 / units,
+        "wal_bytes": (after.wal_bytes - before.wal_bytes) / units,
+        # Transaction ids, not pg_stat_database.xact_commit: those counters arrive up to a second late,
+        # and only a transaction that wrote waits for the disk.
+        "commits": (after.xid - before.xid) / units,
+    }
+
+
+def _parent_pid(backend_pid: int) -> int | None:
+    try:
+        stat = (_PROC / str(backend_pid) / "stat").read_text()
+    except OSError:
+        return None
+    name, _, rest = stat.partition("(")[2].rpartition(")")
+    # A server in another namespace has foreign pid numbers: a process of another name must not be counted.
+    return int(rest.split()[1]) if name.startswith("postgres") else None
+
+
+def _on_cpu_seconds(pid: int) -> float:
+    """schedstat counts in nanoseconds; stat only in ticks of 10 ms, too coarse for a run of 150 ms."""
+    try:
+        return int((_PROC / str(pid) / "schedstat").read_text().split()[0]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0

@@ -1,0 +1,111 @@
+"""Run cells: receives what to measure, hands on one record per contestant, workload and round.
+
+Contestants take turns within a round, so that a slow minute of the machine falls on all of them. Each cell is
+a process of its own, in a group of its own, that is ended whatever happens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.contestant import Order
+from bench.environment import ROOT
+from bench.server import BenchServer
+from bench.workloads import BUDGET_SECONDS, WORKLOADS, sizes_for
+
+# Beyond the budget of the work itself: imports, schema, warm-up, shut-down.
+GRACE_SECONDS = 60.0
+PEERS = ("dbos", "procrastinate", "absurd", "pgqueuer")
+STEPWELL = "stepwell"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    name: str
+    module: str
+    python: Path
+
+
+@dataclass(frozen=True)
+class Plan:
+    contestants: tuple[Contestant, ...]
+    workloads: tuple[str, ...]
+    rounds: int
+    quick: bool
+
+
+def stepwell_contestant() -> Contestant:
+    return Contestant(STEPWELL, "bench.stepwell_side", Path(sys.executable))
+
+
+def peer_contestant(name: str, python: Path) -> Contestant:
+    return Contestant(name, f"bench.peers.{name}", python)
+
+
+def run_plan(server: BenchServer, plan: Plan) -> Iterator[dict[str, Any]]:
+    for round_no in range(1, plan.rounds + 1):
+        for workload in plan.workloads:
+            for contestant in plan.contestants:
+                record = _run_cell(server, contestant, workload, quick=plan.quick)
+                yield {"round": round_no, "workload": workload, **record}
+
+
+def _run_cell(server: BenchServer, contestant: Contestant, workload: str, *, quick: bool) -> dict[str, Any]:
+    sizes = sizes_for(WORKLOADS[workload], contestant.name, quick=quick)
+    with server.fresh_database(f"{contestant.name}_{workload}") as url:
+        order = Order(workload, url, sizes, BUDGET_SECONDS)
+        return answer_of(contestant, order)
+
+
+def answer_of(contestant: Contestant, order: Order) -> dict[str, Any]:
+    command = [str(contestant.python), "-m", contestant.module, order.as_json()]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=order.budget_seconds + GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        return _failure(contestant, order, "did not end in time")
+    finally:
+        _end_group(process)
+    if process.returncode != 0 or not out.strip():
+        return _failure(contestant, order, f"ended with code {process.returncode}", err)
+    answer: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
+    return answer
+
+
+def _end_group(process: subprocess.Popen[str]) -> None:
+    """The group: a contestant may have children. Not once it was reaped: the number may be somebody else's."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _failure(contestant: Contestant, order: Order, reason: str, stderr: str = "") -> dict[str, Any]:
+    tail = stderr.strip()[-2000:]
+    if tail:
+        print(tail, file=sys.stderr)
+    last_line = tail.splitlines()[-1] if tail else ""
+    return {
+        "contestant": contestant.name,
+        "version": "",
+        "sizes": order.sizes,
+        "numbers": {},
+        "note": "",
+        "empty_because": f"{reason}{': ' if last_line else ''}{last_line}",
+        "failed": True,
+    }

@@ -1,0 +1,92 @@
+"""Serve: one Postgres for all contestants, with durability checked, and a fresh database per cell.
+
+Receives a URL, or none (then the embedded PostgreSQL starts in a temporary folder); hands on a `BenchServer`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+import psycopg
+from psycopg import conninfo, sql
+
+from stepwell.store.embedded import EmbeddedServer
+
+TOLD_SETTINGS = ("shared_buffers", "max_wal_size", "wal_compression", "checkpoint_timeout", "jit")
+MUST_BE_ON = ("fsync", "synchronous_commit", "full_page_writes")
+
+
+@dataclass(frozen=True)
+class BenchServer:
+    admin_url: str
+    version: str
+    settings: dict[str, str]
+
+    @contextlib.contextmanager
+    def fresh_database(self, name: str) -> Iterator[str]:
+        """A database that exists for one cell only, so that nobody works beside another's leftovers."""
+        database = f"bench_{name}_{next(_numbers)}".lower()
+        identifier = sql.Identifier(database)
+        with psycopg.connect(self.admin_url, autocommit=True) as connection:
+            connection.execute(sql.SQL("drop database if exists {} with (force)").format(identifier))
+            connection.execute(sql.SQL("create database {}").format(identifier))
+            # The former cell's dirty pages must not be written during this cell.
+            connection.execute("checkpoint")
+        try:
+            yield self.url_of(database)
+        finally:
+            with psycopg.connect(self.admin_url, autocommit=True) as connection:
+                connection.execute(sql.SQL("drop database if exists {} with (force)").format(identifier))
+
+    def url_of(self, database: str) -> str:
+        return as_url(self.admin_url, database)
+
+
+_numbers = itertools.count(1)
+
+
+def as_url(url: str, database: str) -> str:
+    """A URL, not a conninfo string, because not every peer reads those."""
+    parts = conninfo.conninfo_to_dict(url)
+    user = quote(str(parts.get("user") or "postgres"), safe="")
+    password = f":{quote(str(parts['password']), safe='')}" if parts.get("password") else ""
+    host, port = str(parts.get("host") or ""), str(parts.get("port") or "")
+    if host.startswith("/"):
+        query = urlencode({"host": host, **({"port": port} if port else {})})
+        return f"postgresql://{user}{password}@/{quote(database)}?{query}"
+    address = f"{host or 'localhost'}{':' + port if port else ''}"
+    return f"postgresql://{user}{password}@{address}/{quote(database)}"
+
+
+@contextlib.contextmanager
+def bench_server(database_url: str | None) -> Iterator[BenchServer]:
+    """Refuses a server that does not wait for the disk: its numbers would mean nothing beside the others."""
+    if database_url is not None:
+        yield _described(database_url)
+        return
+    with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder, EmbeddedServer(folder) as server:
+        yield _described(server.conninfo())
+
+
+def _described(url: str) -> BenchServer:
+    with psycopg.connect(url, autocommit=True) as connection:
+        rows = connection.execute(
+            "select name, current_setting(name) from pg_settings where name = any(%s)",
+            [[*MUST_BE_ON, *TOLD_SETTINGS]],
+        )
+        settings: dict[str, str] = dict(rows.fetchall())
+        version = connection.execute("select current_setting('server_version')").fetchone()
+    for name in MUST_BE_ON:
+        if settings[name] not in {"on", "remote_apply"}:
+            raise SystemExit(
+                f"bench: the server has {name} = {settings[name]}; it must be on to measure durable work"
+            )
+    assert version is not None
+    return BenchServer(
+        as_url(url, conninfo.conninfo_to_dict(url).get("dbname") or "postgres"), version[0], settings
+    )

@@ -1,0 +1,178 @@
+"""Stepwell as a contestant: the same workloads through the public API, one worker in this process.
+
+Every feature is on: registry, events, roll-up, fencing. The clock stops when the database says that all runs
+ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+
+import stepwell
+from bench import shapes
+from bench.contestant import Answer, Order, StopWatch, Tally, as_steps, chunks, run, sample_one_by_one
+from bench.meter import Meter
+from bench.workloads import WORKER_SLOTS
+
+START_BATCH = 2000
+ENQUEUE_BATCH = 10_000
+WARM_UP_RUNS = 20
+RUNS_OPEN = "select count(*) from stepwell.run_detail where finished_at is null"
+JOBS_OPEN = "select count(*) from stepwell.work_unit where scope = 'job' and completed_at is null"
+
+
+def slots_of(order: Order) -> int:
+    return int(order.options.get("slots", WORKER_SLOTS))
+
+
+def note_of(order: Order) -> str:
+    return f"{slots_of(order)} slots"
+
+
+@contextlib.asynccontextmanager
+async def opened(order: Order) -> AsyncIterator[stepwell.App]:
+    app = stepwell.App(database_url=order.database_url)
+    async with app:
+        yield app
+
+
+@contextlib.asynccontextmanager
+async def working(app: stepwell.App, order: Order) -> AsyncIterator[None]:
+    async with stepwell.Worker(app, slots=slots_of(order)):
+        yield
+
+
+async def start_all(app: stepwell.App, name: str, runs: int) -> None:
+    for part in chunks(runs, START_BATCH):
+        await app.start_many(name, [{} for _ in part])
+
+
+async def run_flow(
+    order: Order, meter: Meter, flow: stepwell.Workflow, runs: int, steps_of_run: int
+) -> Answer:
+    """Warm worker, then all runs at once, until every run has ended."""
+    async with opened(order) as app:
+        counting: list[Tally] = []
+
+        @app.operation(name="step")
+        async def step() -> None:
+            counting[-1].add()
+
+        app.publish(flow)
+        async with working(app, order):
+            counting.append(Tally(WARM_UP_RUNS * steps_of_run if steps_of_run <= 200 else steps_of_run))
+            await start_all(app, flow.name, counting[-1].target // steps_of_run)
+            await counting[-1].wait(order.budget_seconds)
+            counting.append(Tally(runs * steps_of_run))
+            watch = StopWatch(meter, order.budget_seconds)
+            watch.begin()
+            await start_all(app, flow.name, runs)
+            watch.all_started()
+            numbers = await watch.finish(counting[-1], RUNS_OPEN)
+    return Answer(as_steps(numbers, atomic_start=runs <= START_BATCH), note_of(order))
+
+
+async def chain(order: Order, meter: Meter) -> Answer:
+    steps = order.sizes["steps"]
+    return await run_flow(order, meter, shapes.chain(steps), order.sizes["runs"], steps)
+
+
+async def fan(order: Order, meter: Meter) -> Answer:
+    width = order.sizes["width"]
+    return await run_flow(order, meter, shapes.fan(width), order.sizes["runs"], width + 2)
+
+
+async def chain_alone(order: Order, meter: Meter) -> Answer:
+    """Until the last handler ran, as for the queues."""
+    async with opened(order) as app:
+        done = asyncio.Event()
+        left = 0
+
+        @app.operation(name="step")
+        async def step() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                done.set()
+
+        flow = shapes.chain(order.sizes["steps"])
+        app.publish(flow)
+
+        async def once() -> float:
+            nonlocal left
+            left = order.sizes["steps"]
+            done.clear()
+            begun = time.perf_counter()
+            await app.start_many(flow.name, [{}])
+            await done.wait()
+            return time.perf_counter() - begun
+
+        async with working(app, order):
+            numbers = await sample_one_by_one(order, once, spaced=False)
+    return Answer(numbers, note_of(order) + "; until the last handler ran")
+
+
+async def jobs(order: Order, meter: Meter) -> Answer:
+    count = order.sizes["jobs"]
+    async with opened(order) as app:
+        tally = Tally(count)
+
+        @app.operation(name="job")
+        async def job(n: int) -> None:
+            tally.add()
+
+        app.register()
+        begun = time.perf_counter()
+        for part in chunks(count, ENQUEUE_BATCH):
+            await app.enqueue_many("job", [{"n": n} for n in part])
+        enqueue_seconds = time.perf_counter() - begun
+        watch = StopWatch(meter, order.budget_seconds)
+        watch.begin()
+        async with working(app, order):
+            numbers = await watch.finish(tally, JOBS_OPEN)
+    numbers["enqueued_per_second"] = count / enqueue_seconds
+    numbers["drained_per_second"] = numbers["units_per_second"]
+    return Answer(numbers, note_of(order))
+
+
+async def wake(order: Order, meter: Meter) -> Answer:
+    async with opened(order) as app:
+        entered = asyncio.Event()
+        entered_at = 0.0
+
+        @app.operation(name="job")
+        async def job(n: int) -> None:
+            nonlocal entered_at
+            entered_at = time.perf_counter()
+            entered.set()
+
+        app.register()
+
+        async def once() -> float:
+            entered.clear()
+            begun = time.perf_counter()
+            await app.enqueue("job", {"n": 1})
+            await entered.wait()
+            return entered_at - begun
+
+        async with working(app, order):
+            numbers = await sample_one_by_one(order, once, spaced=True)
+    return Answer(numbers, "woken by NOTIFY")
+
+
+async def graph(order: Order, meter: Meter) -> Answer:
+    """One shape and size of the graph bench; see graphs.py."""
+    flow, steps_of_run = shapes.of(str(order.options["shape"]), order.sizes["steps"])
+    return await run_flow(order, meter, flow, order.sizes["runs"], steps_of_run)
+
+
+if __name__ == "__main__":
+    run(
+        "stepwell",
+        stepwell.__version__,
+        {"W1": chain, "W1b": chain, "W1u": chain_alone, "W2": jobs, "W3": fan, "W4": wake, "graph": graph},
+        {},
+    )

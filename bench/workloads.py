@@ -1,0 +1,103 @@
+"""Workloads: what is measured, how much of it, and which number of it is compared.
+
+Receives nothing; hands on `WORKLOADS`, and `sizes_for` which says how large a cell is for one contestant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+CHAIN_STEPS = 10
+FAN_WIDTH = 100
+BUDGET_SECONDS = 60.0
+WORKER_SLOTS = 100
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a workload as a row of the table; `more_is_better` turns a ratio the right way round."""
+
+    key: str
+    label: str
+    unit: str
+    more_is_better: bool
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    title: str
+    sizes: dict[str, int]
+    quick_sizes: dict[str, int]
+    metrics: tuple[Metric, ...]
+    # A peer that makes a few hundred steps a second gets less work, so that a cell stays within its budget.
+    slow_sizes: dict[str, int] = field(default_factory=dict)
+
+
+STEPS_RATE = Metric("steps_per_second", "steps/s", "/s", True)
+LOADED_RATE = Metric("steps_per_second_loaded", "steps/s once all are started", "/s", True)
+
+WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            "W1",
+            "200 runs × 10 sequential steps, all in flight",
+            {"runs": 200, "steps": CHAIN_STEPS},
+            {"runs": 10, "steps": CHAIN_STEPS},
+            (STEPS_RATE, LOADED_RATE),
+        ),
+        Workload(
+            "W1b",
+            "2,000 runs × 10 sequential steps, all in flight",
+            {"runs": 2000, "steps": CHAIN_STEPS},
+            {"runs": 20, "steps": CHAIN_STEPS},
+            (STEPS_RATE, LOADED_RATE),
+            {"runs": 400, "steps": CHAIN_STEPS},
+        ),
+        Workload(
+            "W1u",
+            "one 10-step run at a time",
+            {"samples": 100, "steps": CHAIN_STEPS},
+            {"samples": 5, "steps": CHAIN_STEPS},
+            (Metric("p50_ms", "p50", "ms", False), Metric("p99_ms", "p99", "ms", False)),
+        ),
+        Workload(
+            "W2",
+            "10,000 free-standing jobs, enqueued and then drained",
+            {"jobs": 10_000},
+            {"jobs": 100},
+            (
+                Metric("enqueued_per_second", "enqueue", "/s", True),
+                Metric("drained_per_second", "drain", "/s", True),
+            ),
+            {"jobs": 3000},
+        ),
+        Workload(
+            "W3",
+            "50 × (1 → 100 → 1)",
+            {"runs": 50, "width": FAN_WIDTH},
+            {"runs": 2, "width": 10},
+            (STEPS_RATE, LOADED_RATE),
+            {"runs": 20, "width": FAN_WIDTH},
+        ),
+        Workload(
+            "W4",
+            "one job to an idle worker, enqueue → handler",
+            {"samples": 200},
+            {"samples": 10},
+            (Metric("p50_ms", "p50", "ms", False), Metric("p99_ms", "p99", "ms", False)),
+        ),
+    )
+}
+
+SLOW_PEERS = frozenset({"dbos", "procrastinate", "absurd"})
+
+
+def sizes_for(workload: Workload, contestant: str, *, quick: bool) -> dict[str, int]:
+    """The size of one cell; a smaller one for a slow peer is reported beside its numbers."""
+    if quick:
+        return dict(workload.quick_sizes)
+    if contestant in SLOW_PEERS and workload.slow_sizes:
+        return dict(workload.slow_sizes)
+    return dict(workload.sizes)
