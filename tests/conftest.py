@@ -1,13 +1,14 @@
-"""Fixtures every test may use: `server`, `databases`, `empty_dsn`, `dsn`, `db`, `clock`."""
+"""Fixtures every test may use: `server`, `databases`, `empty_dsn`, `dsn`, `db`, `clock`, `plain_role`."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from tests.support import server as run_server
 from tests.support.clock import Clock
@@ -93,3 +94,15 @@ def clock(dsn: str) -> Iterator[Clock]:
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture
+def plain_role(server: RunServer) -> Iterator[Callable[[str], str]]:
+    """Turns a conninfo into one of a role without any rights: may connect, nothing more."""
+    name = f"stepwell_plain_{secrets.token_hex(4)}"
+    with psycopg.connect(server.admin_conninfo, autocommit=True) as admin:
+        admin.execute(f"create role {name} login password '{name}' nosuperuser nocreatedb")
+        try:
+            yield lambda dsn: make_conninfo(dsn, user=name, password=name)
+        finally:
+            admin.execute(f"drop role {name}")

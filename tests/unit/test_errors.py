@@ -24,8 +24,8 @@ SQLSTATES = {
 @pytest.mark.parametrize(("sqlstate", "expected"), SQLSTATES.items())
 def test_each_sqlstate_of_ours_is_one_exception(db, sqlstate, expected):
     statement = (
-        "do $$ begin raise exception 'the lease of job 7 ended' using errcode = '%s',"
-        " detail = 'at noon', hint = 'claim it again', column = 'p_job'; end $$" % sqlstate
+        f"do $$ begin raise exception 'the lease of job 7 ended' using errcode = '{sqlstate}',"
+        " detail = 'at noon', hint = 'claim it again', column = 'p_job'; end $$"
     )
     with pytest.raises(psycopg.Error) as caught:
         db.execute(statement)
@@ -64,7 +64,12 @@ def test_a_deadlock_is_transient_and_a_syntax_error_is_not():
 
 
 @pytest.mark.parametrize(
-    "error", [psycopg.errors.AdminShutdown("x"), psycopg.errors.TooManyConnections("x"), psycopg.OperationalError("x")]
+    "error",
+    [
+        psycopg.errors.AdminShutdown("x"),
+        psycopg.errors.TooManyConnections("x"),
+        psycopg.OperationalError("x"),
+    ],
 )
 def test_a_server_that_goes_away_is_unavailable(error):
     found = errors.from_database(error)

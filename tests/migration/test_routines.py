@@ -1,0 +1,135 @@
+"""Routines follow their files: replaced when these change, dropped when these vanish, in any order."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from stepwell.errors import SchemaError
+from stepwell.store import catalog, migrate
+
+VIEW = "create or replace view stepwell.thing_view as select {columns} from stepwell.thing;"
+
+
+def read(dsn: str):
+    with psycopg.connect(dsn) as connection:
+        return catalog.read(connection)
+
+
+def call(dsn: str, query: str):
+    with psycopg.connect(dsn) as connection:
+        return connection.execute(query).fetchone()[0]
+
+
+def test_a_changed_routine_is_applied_again(empty_dsn, sources):
+    migrate.migrate(empty_dsn, sources.load())
+    sources.routine(
+        "fn_name.sql",
+        "create or replace function stepwell.fn_name(p_id int) returns text"
+        " language sql as $$ select 'new' $$;",
+    )
+    assert not migrate.status(empty_dsn, sources.load()).routines_are_current
+    report = migrate.migrate(empty_dsn, sources.load())
+    assert report.routines_applied
+    assert not report.applied
+    assert call(empty_dsn, "select stepwell.fn_name(1)") == "new"
+
+
+def test_a_vanished_routine_is_dropped(empty_dsn, sources):
+    sources.routine("view.sql", VIEW.format(columns="stepwell.fn_name(thing_id) as name"))
+    migrate.migrate(empty_dsn, sources.load())
+    sources.remove("routines/fn_name.sql")
+    sources.remove("routines/view.sql")
+    report = migrate.migrate(empty_dsn, sources.load())
+    assert report.dropped == ("stepwell.fn_name(p_id integer)", "stepwell.thing_view")
+    assert not {key for key in read(empty_dsn) if key[0] in ("view", "function")}
+
+
+def test_a_moved_routine_stays(empty_dsn, sources):
+    migrate.migrate(empty_dsn, sources.load())
+    text = (sources.folder / "routines/fn_name.sql").read_text()
+    sources.remove("routines/fn_name.sql")
+    sources.routine("elsewhere/fn_name.sql", text)
+    assert migrate.migrate(empty_dsn, sources.load()).dropped == ()
+    assert call(empty_dsn, "select stepwell.fn_name(1)") is None
+
+
+def test_functions_of_migrations_and_of_others_are_never_dropped(empty_dsn, sources):
+    sources.migration(
+        "0002_fn.sql", "create function stepwell.kept() returns int language sql as $$ select 1 $$;"
+    )
+    migrate.migrate(empty_dsn, sources.load())
+    with psycopg.connect(empty_dsn) as connection:
+        connection.execute("create function stepwell.foreign_one() returns int language sql as 'select 2'")
+    sources.remove("routines/fn_name.sql")
+    assert migrate.migrate(empty_dsn, sources.load()).dropped == ("stepwell.fn_name(p_id integer)",)
+    assert call(empty_dsn, "select stepwell.kept() + stepwell.foreign_one()") == 3
+
+
+def test_the_order_of_files_does_not_matter(empty_dsn, sources):
+    sources.routine("a_view.sql", VIEW.format(columns="stepwell.zz_late(thing_id) as name"))
+    sources.routine("b_view.sql", "create or replace view stepwell.b as select * from stepwell.z_view;")
+    sources.routine("z_view.sql", "create or replace view stepwell.z_view as select 1 as one;")
+    sources.routine(
+        "zz.sql",
+        "create or replace function stepwell.zz_late(p int) returns int"
+        " language sql begin atomic select p; end;",
+    )
+    migrate.migrate(empty_dsn, sources.load())
+    assert call(empty_dsn, "select one from stepwell.b") == 1
+
+
+def test_a_name_that_no_file_defines_is_an_error(empty_dsn, sources):
+    sources.routine("a_view.sql", "create or replace view stepwell.a as select * from stepwell.nowhere;")
+    with pytest.raises(SchemaError, match=r"a_view\.sql.*nowhere"):
+        migrate.migrate(empty_dsn, sources.load())
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["language plpgsql as $$ begin retrun 1; end $$", "language sql as $$ select 1 from stepwell.nowhere $$"],
+)
+def test_wrong_bodies_are_found_at_once(empty_dsn, sources, body):
+    sources.routine("fn_bad.sql", f"create or replace function stepwell.fn_bad() returns int {body};")
+    with pytest.raises(SchemaError, match=r"stepwell\.fn_bad"):
+        migrate.migrate(empty_dsn, sources.load())
+    assert call(empty_dsn, "select to_regnamespace('stepwell')") is None
+
+
+def test_a_view_may_change_its_shape(empty_dsn, sources):
+    sources.routine("view.sql", VIEW.format(columns="thing_id, name"))
+    sources.routine(
+        "fn_all.sql",
+        "create or replace function stepwell.fn_all() returns setof stepwell.thing_view language sql as"
+        " $$ select * from stepwell.thing_view $$;",
+    )
+    migrate.migrate(empty_dsn, sources.load())
+    sources.routine("view.sql", VIEW.format(columns="name, thing_id, 7 as seven"))
+    migrate.migrate(empty_dsn, sources.load())
+    view = read(empty_dsn)["view", "stepwell.thing_view"]
+    assert "seven integer" in view.definition
+    assert call(empty_dsn, "select count(*) from stepwell.fn_all()") == 0
+    assert migrate.migrate(empty_dsn, sources.load()) == migrate.Report()
+
+
+def test_a_function_may_change_its_result(empty_dsn, sources):
+    migrate.migrate(empty_dsn, sources.load())
+    sources.routine(
+        "fn_name.sql",
+        "create or replace function stepwell.fn_name(p_id int) returns int language sql as $$ select 5 $$;",
+    )
+    migrate.migrate(empty_dsn, sources.load())
+    assert call(empty_dsn, "select stepwell.fn_name(1)") == 5
+
+
+def test_a_changed_result_never_harms_a_table(empty_dsn, sources):
+    migrate.migrate(empty_dsn, sources.load())
+    with psycopg.connect(empty_dsn) as connection:
+        connection.execute("alter table stepwell.thing add column label text default stepwell.fn_name(1)")
+    sources.routine(
+        "fn_name.sql",
+        "create or replace function stepwell.fn_name(p_id int) returns int language sql as $$ select 5 $$;",
+    )
+    with pytest.raises(SchemaError, match=r"table stepwell\.thing uses it"):
+        migrate.migrate(empty_dsn, sources.load())
+    assert "label text default" in read(empty_dsn)["table", "stepwell.thing"].definition

@@ -1,0 +1,99 @@
+"""Run real processes: receives arguments, hands on what they said and how they ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LIMIT_SECONDS = 100.0
+
+
+def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
+    """Ours without the settings of whoever runs the tests; a change of None removes a variable."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("STEPWELL_", "PG"))}
+    env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    env["NO_COLOR"] = "1"
+    for name, value in (changes or {}).items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = value
+    return env
+
+
+def stepwell(
+    *arguments: str | Path,
+    env: Mapping[str, str | None] | None = None,
+    prefix: Sequence[str] = (),
+    cwd: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """The command line as a user runs it. `prefix` is put before, such as `setpriv …`."""
+    command = [*prefix, sys.executable, "-m", "stepwell", *map(str, arguments)]
+    return subprocess.run(
+        command,
+        env=environment(env),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+
+
+class Talker:
+    """A process one talks to in lines: waits for what it says, so that no test waits for time."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, f"the process ended with {self.process.wait(LIMIT_SECONDS)}"
+        return line.rstrip("\n")
+
+    def ask(self, line: str) -> str:
+        self.say(line)
+        return self.hear()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(LIMIT_SECONDS)
+
+
+@contextmanager
+def talker(
+    module: str, *arguments: str | Path, env: Mapping[str, str | None] | None = None, uid: int | None = None
+) -> Iterator[Talker]:
+    """`python -m module …` for as long as the block runs; killed at its end if it still lives."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        env=environment(env),
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        user=uid,
+        group=uid,
+        extra_groups=None if uid is None else [],
+    )
+    with process:
+        try:
+            yield Talker(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
