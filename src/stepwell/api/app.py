@@ -1,4 +1,4 @@
-"""Put the HTTP server together: receives a conninfo, hands on one ASGI application.
+"""Put the HTTP server together: receives settings and a conninfo, hands on one ASGI application.
 
 A resource is one module with a `router`; it is listed in ROUTERS and nowhere else.
 """
@@ -17,15 +17,16 @@ from stepwell import __version__
 from stepwell.api import health, problems, reference
 from stepwell.api.envelope import BODY_BYTES_LIMIT, Envelope
 from stepwell.api.ui import UI_DIST, BuiltUi
+from stepwell.config import Settings
 
 PREFIX: Final = "/api/v1"
 ROUTERS: Final[tuple[APIRouter, ...]] = (health.router,)
 
 
 def create_app(
+    settings: Settings,
     conninfo: str,
     *,
-    is_embedded: bool = False,
     allowed_hosts: Collection[str] | None = None,
     body_bytes_limit: int = BODY_BYTES_LIMIT,
     ui_folder: Path = UI_DIST,
@@ -40,7 +41,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    app.state.health = health.HealthReader(conninfo, is_embedded=is_embedded)
+    app.state.health = health.HealthReader(settings, conninfo)
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)

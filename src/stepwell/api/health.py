@@ -1,4 +1,4 @@
-"""View the health of the installation: receives the store's readings, hands on checks with their remedies."""
+"""View the health of the installation: receives the store's readings, hands on one document."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from starlette.responses import JSONResponse, Response
 from stepwell import __version__, errors
 from stepwell.api import problems
 from stepwell.api.ui import UI_DIST
+from stepwell.config import Settings
 from stepwell.store import health as store
+from stepwell.store.examine import Finding, Level, examine, unreachable
 
 # Readings are shared for this long, so that many open pages cost what one does.
-SHARED_SECONDS = 1.0
-CONNECTIONS_WARNING_SHARE = 0.9
+SHARED_SECONDS = 2.0
 
 router = APIRouter(tags=["health"], responses=problems.RESPONSES)
 probes = APIRouter(include_in_schema=False)
@@ -31,7 +32,7 @@ CheckStatus = Literal["ok", "warning", "failed"]
 class Check(BaseModel):
     """One thing that was looked at."""
 
-    code: str = Field(description="stable name, for translation and alerts", examples=["database.reachable"])
+    code: str = Field(description="stable name, for translation and alerts", examples=["database"])
     status: CheckStatus
     detail: str = Field(description="what was found")
     remedy: str | None = Field(default=None, description="what helps, when something is wrong")
@@ -75,9 +76,9 @@ class Health(BaseModel):
 class HealthReader:
     """Reads at most once per `SHARED_SECONDS`; who asks meanwhile gets the same answer."""
 
-    def __init__(self, conninfo: str, *, is_embedded: bool) -> None:
+    def __init__(self, settings: Settings, conninfo: str) -> None:
+        self.settings = settings
         self.conninfo = conninfo
-        self.is_embedded = is_embedded
         self.started_at = datetime.now(UTC)
         self._lock = asyncio.Lock()
         self._last: tuple[float, Health] | None = None
@@ -90,23 +91,21 @@ class HealthReader:
             return self._last[1]
 
     def _read(self) -> Health:
-        checks: list[Check] = []
         database: store.DatabaseHealth | None = None
         schema: store.SchemaHealth | None = None
         counts: dict[str, int] = {}
         try:
             database = store.read_database(self.conninfo)
-            checks += _database_checks(database)
+            findings = list(examine(self.settings, self.conninfo))
             schema = store.read_schema(self.conninfo)
-            checks.append(_schema_check(schema))
             if schema.is_current:
                 counts = store.read_counts(self.conninfo)
-                checks.append(_workers_check(counts))
+                findings.append(_workers(counts))
         except errors.StepwellError as error:
-            checks.append(_unreachable(error))
-        checks.append(_ui_check())
+            findings = [unreachable(error)]
+        findings.append(_ui())
         return Health(
-            status=_worst(checks),
+            status=_worst(findings),
             version=__version__,
             python_version=platform.python_version(),
             checked_at=datetime.now(UTC),
@@ -117,12 +116,12 @@ class HealthReader:
                 Count(code=code, count=count, is_at_least=count >= store.COUNT_LIMIT)
                 for code, count in counts.items()
             ],
-            checks=checks,
+            checks=[_check(finding) for finding in findings],
         )
 
     def _facts(self, found: store.DatabaseHealth) -> DatabaseFacts:
         return DatabaseFacts(
-            kind="embedded" if self.is_embedded else "external",
+            kind="embedded" if self.settings.is_embedded else "external",
             version=found.version,
             started_at=found.started_at,
             size_bytes=found.size_bytes,
@@ -131,78 +130,34 @@ class HealthReader:
         )
 
 
+def _check(finding: Finding) -> Check:
+    return Check(code=finding.check, status=finding.level.value, detail=finding.detail, remedy=finding.remedy)
+
+
 def _schema_facts(found: store.SchemaHealth) -> SchemaFacts:
     return SchemaFacts(
         status=found.state, migration_count=found.migration_count, latest_migration=found.latest_migration
     )
 
 
-def _database_checks(found: store.DatabaseHealth) -> list[Check]:
-    used = f"{found.connection_count} of {found.connection_limit} connections in use"
-    is_crowded = found.connection_count >= found.connection_limit * CONNECTIONS_WARNING_SHARE
-    return [
-        Check(code="database.reachable", status="ok", detail=f"PostgreSQL {found.version} answers"),
-        Check(
-            code="database.settings",
-            status="warning" if found.unsafe_settings else "ok",
-            detail=", ".join(found.unsafe_settings) or "a commit that was answered survives a power cut",
-            remedy="Set them to on, or a crash of the machine may lose answered work."
-            if found.unsafe_settings
-            else None,
-        ),
-        Check(
-            code="database.connections",
-            status="warning" if is_crowded else "ok",
-            detail=used,
-            remedy="Raise max_connections, or lower STEPWELL_POOL_MAX_SIZE of servers and workers."
-            if is_crowded
-            else None,
-        ),
-    ]
-
-
-def _schema_check(found: store.SchemaHealth) -> Check:
-    match found.state:
-        case "current":
-            detail = f"all {found.migration_count} migrations are applied"
-            return Check(code="schema.current", status="ok", detail=detail)
-        case "pending":
-            remedy = "Run: stepwell db migrate"
-        case "drifted":
-            remedy = "Run: stepwell db verify, and use the release that made this database."
-    return Check(code="schema.current", status="failed", detail=found.problem or found.state, remedy=remedy)
-
-
-def _workers_check(counts: dict[str, int]) -> Check:
+def _workers(counts: dict[str, int]) -> Finding:
     ready, live = counts["jobs_ready"], counts["workers_live"]
+    detail = f"{live} connected, {ready} jobs ready"
     if ready and not live:
-        return Check(
-            code="workers.live",
-            status="warning",
-            detail=f"{ready} jobs are ready and no worker is connected",
-            remedy="Start one: stepwell worker",
-        )
-    return Check(code="workers.live", status="ok", detail=f"{live} workers connected, {ready} jobs ready")
+        return Finding("workers", Level.WARNING, detail, "start one with 'stepwell worker'")
+    return Finding("workers", Level.OK, detail)
 
 
-def _unreachable(error: errors.StepwellError) -> Check:
-    return Check(code="database.reachable", status="failed", detail=error.message, remedy=error.hint)
-
-
-def _ui_check() -> Check:
+def _ui() -> Finding:
     if (UI_DIST / "index.html").is_file():
-        return Check(code="ui.built", status="ok", detail="the web interface is part of this installation")
-    return Check(
-        code="ui.built",
-        status="warning",
-        detail="this installation carries no web interface",
-        remedy="In a source checkout run make ui; otherwise install the wheel again.",
-    )
+        return Finding("interface", Level.OK, "built")
+    remedy = "run 'make ui' in a source checkout, or install the wheel again"
+    return Finding("interface", Level.WARNING, "this installation carries no web interface", remedy)
 
 
-def _worst(checks: list[Check]) -> CheckStatus:
-    order: tuple[CheckStatus, ...] = ("failed", "warning", "ok")
-    return next(status for status in order if any(check.status == status for check in checks))
+def _worst(findings: list[Finding]) -> CheckStatus:
+    found = {finding.level for finding in findings}
+    return "failed" if Level.FAILED in found else "warning" if Level.WARNING in found else "ok"
 
 
 def _reader(request: Request) -> HealthReader:

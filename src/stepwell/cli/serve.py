@@ -12,7 +12,9 @@ from stepwell.config import Settings
 from stepwell.up.address import Address, listen
 from stepwell.up.signals import signals_interrupt
 
-app = typer.Typer(help="Serve the API and the web interface; the schema must be current.")
+app = typer.Typer(
+    add_completion=False, help="Serve the API and the web interface; the schema must be current."
+)
 
 HostOption = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 opens it to the network.")]
 PortOption = Annotated[
@@ -44,7 +46,7 @@ def serve(
         typer.echo(_welcome(address))
     # The server ends by raising the signal it got once more.
     with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
-        server.serve(listener, conninfo, is_embedded=settings.is_embedded)
+        server.serve(listener, settings, conninfo)
 
 
 def _welcome(address: Address) -> str:

@@ -34,7 +34,6 @@ class DatabaseHealth:
     size_bytes: int
     connection_count: int
     connection_limit: int
-    unsafe_settings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,9 @@ def read_database(conninfo: str) -> DatabaseHealth:
     with _connect(conninfo) as connection:
         row = connection.execute(support_text("health_database").encode()).fetchone()
     assert row is not None, "a select without from has one row"
-    version, started_at, size_bytes, connection_count, connection_limit, unsafe = row
+    version, started_at, size_bytes, connection_count, connection_limit = row
     # "15.13 (Debian 15.13-0+deb12u1)": the packager's part is noise on a page.
-    return DatabaseHealth(
-        version.split()[0], started_at, size_bytes, connection_count, connection_limit, tuple(unsafe)
-    )
+    return DatabaseHealth(version.split()[0], started_at, size_bytes, connection_count, connection_limit)
 
 
 def read_schema(conninfo: str) -> SchemaHealth:

@@ -22,12 +22,13 @@ export interface Schema {
   status: "current" | "pending" | "drifted";
   migration_count: number;
   latest_migration: string | null;
-  problems: string[];
 }
 
 export interface Count {
   code: string;
   count: number;
+  /** Counting stopped at a limit: there are this many or more. */
+  is_at_least: boolean;
 }
 
 export interface Health {

@@ -11,6 +11,8 @@ export function useHealth() {
   const health = shallowRef<Health | null>(null);
   const problem = shallowRef<Problem | null>(null);
   const busy = ref(false);
+  /** A person waits for this reading; the ones in the background change nothing on the page but figures. */
+  const asked = ref(false);
   const leaving = new AbortController();
   let timer = 0;
 
@@ -33,6 +35,12 @@ export function useHealth() {
     if (document.visibilityState === "visible") void refresh();
   }
 
+  async function ask(): Promise<void> {
+    asked.value = true;
+    await refresh();
+    asked.value = false;
+  }
+
   onMounted(() => {
     void refresh();
     document.addEventListener("visibilitychange", refreshIfSeen);
@@ -45,5 +53,5 @@ export function useHealth() {
     window.removeEventListener("online", refreshIfSeen);
   });
 
-  return { health, problem, busy, refresh };
+  return { health, problem, asked, ask };
 }

@@ -4,9 +4,4 @@ select
     pg_postmaster_start_time(),
     pg_database_size(current_database()),
     (select count(*) from pg_stat_activity where backend_type = 'client backend'),
-    current_setting('max_connections')::int,
-    array(
-        select name || ' = ' || setting from pg_settings
-        where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off'
-        order by name
-    );
+    current_setting('max_connections')::int;
