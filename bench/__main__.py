@@ -40,6 +40,7 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "server_version": server.version,
         "settings": server.settings,
         "cpu_count": os.cpu_count(),
+        "load_average": os.getloadavg()[0],
         "rounds": arguments.repeat,
         "quick": arguments.quick,
         "floor": {},

@@ -89,7 +89,7 @@ def measure(database_url: str, *, quick: bool) -> dict[str, Any]:
             session_id = _open_session(connection)
             needed = sum(size * count for size, count in batches.items())
             units = {shape: _ready_units(connection, per_run, needed) for shape, per_run in SHAPES.items()}
-            connection.execute(_PLAIN_TABLES)  # type: ignore[arg-type]
+            connection.execute(_PLAIN_TABLES)
             connection.execute("vacuum analyze")
             for shape, ids in units.items():
                 result[shape] = _measure_shape(connection, meter, ids, batches, session_id)
@@ -181,7 +181,7 @@ def _ready_units(connection: psycopg.Connection[Any], per_run: int, count: int) 
 
 
 def _scalar(connection: psycopg.Connection[Any], query: str, **parameters: Any) -> int:
-    row = connection.execute(query, parameters).fetchone()  # type: ignore[arg-type]
+    row = connection.execute(query, parameters).fetchone()
     assert row is not None
     value: int = row[0]
     return value
@@ -193,8 +193,8 @@ def _quotient(ours: float | None, theirs: float | None) -> float | None:
 
 def markdown(result: dict[str, Any]) -> str:
     lines = [
-        "Transition core (a judged, logged and counted state change) beside plain `update` + `insert` pairs on"
-        " tables of the same shape: pairs one by one inside one statement, and as one set-based statement.",
+        "Transition core (a judged, logged, counted state change) beside plain `update` + `insert` pairs on "
+        "tables of the same shape: pairs one by one inside one statement, and as one set-based statement.",
         "",
         "| units | batch | transitions/s | CPU ms a batch | ratio to pairs | ratio to sets |",
         "|---|---|---|---|---|---|",

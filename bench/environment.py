@@ -26,7 +26,15 @@ def peers_python() -> Path:
         return python
     print("bench: installing the peers into .venv-bench", file=sys.stderr)
     venv.create(FOLDER, with_pip=True, clear=True, symlinks=True)
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
-    subprocess.run([*install, "-r", LOCK], check=True, timeout=INSTALL_SECONDS)
+    install = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "-qqq",
+        "--disable-pip-version-check",
+        "--require-hashes",
+    ]
+    subprocess.run([*install, "-r", str(LOCK)], check=True, timeout=INSTALL_SECONDS)
     stamp.write_text(wanted)
     return python

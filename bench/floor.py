@@ -35,7 +35,7 @@ def commits_per_second(database_url: str, *, seconds: int) -> dict[str, float]:
 
 
 def _run(database_url: str, script: Path, *, clients: int, seconds: int) -> float:
-    command = [tool("pgbench"), "--no-vacuum", "--protocol=prepared", f"--file={script}"]
+    command = [str(tool("pgbench")), "--no-vacuum", "--protocol=prepared", f"--file={script}"]
     command += [f"--client={clients}", f"--jobs={min(clients, 2)}", f"--time={seconds}", database_url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60)
     found = re.search(r"^tps = ([\d.]+)", done.stdout, re.MULTILINE)

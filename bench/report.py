@@ -73,7 +73,7 @@ def _heading(result: dict[str, Any]) -> str:
     settings = ", ".join(f"{name} = {value}" for name, value in sorted(result["settings"].items()))
     lines = [
         f"PostgreSQL {result['server_version']} on {result['cpu_count']} CPUs, {result['rounds']} rounds, "
-        f"{result['at']}; {settings}."
+        f"{result['at']}, load average {result['load_average']:.1f} before; {settings}."
     ]
     if result["floor"]:
         floor = ", ".join(

@@ -89,7 +89,7 @@ def answer_of(contestant: Contestant, order: Order) -> dict[str, Any]:
 
 
 def _end_group(process: subprocess.Popen[str]) -> None:
-    """The group: a contestant may have children. Not once it was reaped: the number may be somebody else's."""
+    """The group: a contestant may have children. Never after it was reaped: the number may be reused."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

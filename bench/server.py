@@ -88,5 +88,5 @@ def _described(url: str) -> BenchServer:
             )
     assert version is not None
     return BenchServer(
-        as_url(url, conninfo.conninfo_to_dict(url).get("dbname") or "postgres"), version[0], settings
+        as_url(url, str(conninfo.conninfo_to_dict(url).get("dbname") or "postgres")), version[0], settings
     )
