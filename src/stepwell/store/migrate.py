@@ -105,6 +105,9 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     if not pending and in_force is not None and in_force[0] == files.routines_sha256:
         return Report()
     dropped = routines.replace(connection, files)
+    if connection.execute("select to_regproc('stepwell.fn_partitions_ensure')").fetchone() != (None,):
+        # The log has no default partition: without this month's the first event could not be written.
+        connection.execute("select stepwell.fn_partitions_ensure()")
     return Report(tuple(file.name for file in pending), routines_applied=True, dropped=dropped)
 
 

@@ -221,6 +221,7 @@ create index runs_open on stepwell.run_detail (tenant_id, run_id) where finished
 create table stepwell.run_progress (
     tenant_id int not null,
     run_id bigint not null,
+    parent_run_id bigint,
     open_count int not null,
     mandatory_count int not null,
     idle_count int not null default 0,

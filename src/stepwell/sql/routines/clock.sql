@@ -3,6 +3,10 @@
 -- Idempotency: reads only.
 -- Raises: nothing.
 create or replace function stepwell.now() returns timestamptz
-language sql volatile parallel safe
+language plpgsql volatile parallel safe
 set search_path = stepwell, pg_temp
-return clock_timestamp() + coalesce((select c.shift from stepwell.clock_shift as c), interval '0');
+as $$
+begin
+    return clock_timestamp() + coalesce((select c.shift from stepwell.clock_shift as c), interval '0');
+end
+$$;

@@ -4,11 +4,18 @@
 -- Raises: nothing.
 create or replace function stepwell._leases_read(p_batch_id bigint, p_tenant_ids int[], p_unit_ids bigint[])
 returns setof stepwell.job_lease
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
 as $$
+begin
+    return query
     select
-        'lease', q.tenant_id, u.unit_id, u.lease_no, p_batch_id, o.operation_name, u.attempt_count + 1,
+        'lease'::text, q.tenant_id, u.unit_id, u.lease_no, p_batch_id, o.operation_name, u.attempt_count + 1,
         u.max_attempts::int, coalesce(d.timeout_seconds, o.timeout_seconds), d.step_id,
         case when u.scope = 'job' then j.payload else r.input end,
         case when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
@@ -25,5 +32,6 @@ as $$
     left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
     left join stepwell.workflow_step_def as d
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-    left join stepwell.job_detail as j on u.tenant_id = j.tenant_id and u.unit_id = j.job_id
+    left join stepwell.job_detail as j on u.tenant_id = j.tenant_id and u.unit_id = j.job_id;
+end
 $$;

@@ -8,6 +8,10 @@ returns table (tenant_id int, unit_id bigint)
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
 as $$
 #variable_conflict use_column
 begin

@@ -2,7 +2,7 @@
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
-create or replace function stepwell._rollup_colour(p_red_count int, p_wait_count int, p_active_count int)
+create or replace function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
 returns text
 language sql stable
 set search_path = stepwell, pg_temp

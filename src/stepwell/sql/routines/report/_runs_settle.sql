@@ -6,6 +6,10 @@ create or replace function stepwell._runs_settle(p_tenant_ids int[], p_unit_ids 
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
 as $$
 declare
     v_ended record;
@@ -22,7 +26,7 @@ begin
     ) as s
     inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
     inner join stepwell.work_unit as u on p.tenant_id = u.tenant_id and p.run_id << 20 = u.unit_id
-    where p.open_count = 0 and u.state_code in ('in_progress', 'paused');
+    where p.open_count = 0 and u.state_code = 'in_progress';
     if v_ended.done_ids is null and v_ended.failed_ids is null then
         return;
     end if;

@@ -7,6 +7,10 @@ create or replace function stepwell._units_queue(p_tenant_ids int[], p_unit_ids 
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
 as $$
 declare
     v_limited boolean;

@@ -9,6 +9,10 @@ create or replace function stepwell._run_create(
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
@@ -24,9 +28,9 @@ begin
     from stepwell.workflow_step_def as d
     where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id and d.scope_no = 0;
     insert into stepwell.run_progress (
-        tenant_id, run_id, open_count, mandatory_count, idle_count, last_rollup_at)
-    select p_tenant_id, r.run_id, v_step_count, v_mandatory_count, v_mandatory_count, v_now
-    from unnest(p_run_ids) as r (run_id);
+        tenant_id, run_id, parent_run_id, open_count, mandatory_count, idle_count, last_rollup_at)
+    select p_tenant_id, q.run_id, q.parent_id >> 20, v_step_count, v_mandatory_count, v_mandatory_count, v_now
+    from unnest(p_run_ids, p_parent_unit_ids) as q (run_id, parent_id);
     insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
     select p_tenant_id, format('run:%s:%s', r.run_id, g.group_no), g.max_concurrency
     from unnest(p_run_ids) as r (run_id)

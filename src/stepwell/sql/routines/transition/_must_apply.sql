@@ -2,7 +2,7 @@
 --   fault of the registry or of the engine and must stop the transaction.
 -- Locks: as _transition_apply.
 -- Idempotency: none.
--- Raises: SW004 naming the first refusal.
+-- Raises: SW004 naming the refusals; 40001 when another transaction changed a unit in between (retry).
 create or replace function stepwell._must_apply(
     p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text,
     p_trigger_ref text, p_actor text default null, p_evidence jsonb[] default null, p_payloads jsonb[] default null,
@@ -17,16 +17,16 @@ begin
     if p_unit_ids is null or cardinality(p_unit_ids) = 0 then
         return;
     end if;
-    select a.unit_id, a.problems into v_refusal
+    select count(*) filter (where a.ok) as ok_count, min(a.unit_id) filter (where not a.ok) as unit_id,
+        string_agg(array_to_string(a.problems, ', '), '; ') as problems
+    into v_refusal
     from stepwell._transition_apply(
         p_tenant_ids, p_unit_ids, array_fill(p_to_state, array[cardinality(p_unit_ids)]), p_actor_class,
-        p_trigger_kind, p_trigger_ref, p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id) as a
-    where not a.ok
-    limit 1;
-    if found then
-        raise exception using errcode = 'SW004',
+        p_trigger_kind, p_trigger_ref, p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id) as a;
+    if v_refusal.ok_count < cardinality(p_unit_ids) then
+        raise exception using errcode = case when v_refusal.unit_id is null then '40001' else 'SW004' end,
             message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_to_state,
-                array_to_string(v_refusal.problems, ', '));
+                coalesce(left(v_refusal.problems, 500), 'changed by another transaction'));
     end if;
 end
 $$;

@@ -8,14 +8,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform 1
-    from stepwell.run_progress as p
-    inner join (
-        select distinct q.tenant_id, q.unit_id >> 20 as run_id
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-    ) as s on p.tenant_id = s.tenant_id and p.run_id = s.run_id
-    order by p.tenant_id, p.run_id
-    for update of p;
+    perform stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     perform 1
     from stepwell.work_unit as u
     inner join (

@@ -1,6 +1,7 @@
 -- Purpose: the transition core. Takes n requests, judges each against the registry, applies those that hold,
---   appends one event per change, keeps the run's counters, returns n verdicts. Every state change of every
---   unit passes here; single calls and batches alike.
+--   appends one event per change, keeps the run's counters, returns the verdicts. Every state change of every
+--   unit passes here; single calls and batches alike. A unit that another transaction changed between judging and
+--   applying has no verdict row: callers count.
 -- Locks: the unit rows it changes, in the order given (callers hand ids in ascending order and already hold
 --   the run); then run_progress of the runs whose counters move.
 -- Idempotency: none here; fn_state_transition_validate keeps keys, workers are fenced by their lease.
@@ -25,6 +26,10 @@ create or replace function stepwell._transition_apply(
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
 as $$
 #variable_conflict use_column
 declare
@@ -110,7 +115,7 @@ begin
         where j.problems = '{}' and not p_preview
             and u.tenant_id = j.tenant_id and u.unit_id = j.unit_id
             and u.state_code = j.state_code and u.lease_no = j.lease_no
-        returning j.ord, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
+        returning j.ord, j.transition_id, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
             u.sla_breach_duration, u.mandatory, u.scope, j.state_code as from_state, j.to_state, j.event_type,
             j.audit_ref, j.trace_id, j.correlation_id, j.payload, j.from_class, j.to_class, j.from_settled, j.to_settled
     ), appended as (
@@ -169,14 +174,11 @@ begin
         from delta as d
         where p.tenant_id = d.tenant_id and p.run_id = d.run_id
     )
-    select
-        j.tenant_id, j.unit_id,
-        case when p_preview then j.problems = '{}' else c.unit_id is not null end,
-        j.transition_id, j.event_type,
-        case when j.problems = '{}' and not p_preview and c.unit_id is null
-            then array['state_changed_concurrently'] else j.problems end
+    select c.tenant_id, c.unit_id, true, c.transition_id, c.event_type, '{}'::text[]
+    from changed as c
+    union all
+    select j.tenant_id, j.unit_id, j.problems = '{}', j.transition_id, j.event_type, j.problems
     from judged as j
-    left join changed as c on j.ord = c.ord
-    order by j.ord;
+    where p_preview or j.problems <> '{}';
 end
 $$;

@@ -61,6 +61,9 @@ begin
         p_evidence => array[p_evidence],
         p_payloads => array[p_evidence -> 'payload'],
         p_preview => p_preview) as a;
+    if v_verdict is null then
+        raise exception using errcode = '40001', message = format('unit %s was changed by another transaction', p_run_id);
+    end if;
     if not p_preview then
         if (v_verdict ->> 'ok')::boolean then
             perform stepwell._after_transition(p_tenant_id, p_run_id, p_from_state, p_evidence);

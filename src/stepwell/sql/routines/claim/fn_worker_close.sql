@@ -1,0 +1,23 @@
+-- Purpose: ends a worker's session in good order: what it still holds goes back to the queue, uncounted.
+-- Locks: the session, the runs, the units.
+-- Idempotency: a closed session stays closed.
+-- Raises: nothing.
+create or replace function stepwell.fn_worker_close(p_session_id bigint) returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_count int;
+begin
+    update stepwell.worker_session as s set closed_at = stepwell.now(), is_idle = false
+    where s.session_id = p_session_id and s.closed_at is null;
+    if not found then
+        return 0;
+    end if;
+    v_count := stepwell._session_release(p_session_id, false);
+    if v_count > 0 then
+        perform stepwell._workers_wake(null);
+    end if;
+    return v_count;
+end
+$$;

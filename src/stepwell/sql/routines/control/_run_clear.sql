@@ -1,0 +1,45 @@
+-- Purpose: cancels every unit of a cancelled run that has not ended, and the runs of its sub-workflows.
+-- Locks: the caller holds the run; each child run is locked before it is cleared.
+-- Idempotency: units already settled are passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._run_clear(p_tenant_id int, p_run_id bigint, p_actor text, p_reason text) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_open record;
+    v_child record;
+begin
+    select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids,
+        array_agg(u.unit_id order by u.unit_id) filter (
+            where u.lease_session_id is not null and u.slot_key is not null) as slot_ids
+    into v_open
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+    if v_open.unit_ids is not null then
+        perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
+        perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
+            p_actor, null, array_fill(jsonb_build_object('reason', coalesce(p_reason, 'run cancelled')),
+                array[cardinality(v_open.unit_ids)]));
+        if v_open.slot_ids is not null then
+            perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_open.slot_ids)]), v_open.slot_ids);
+        end if;
+    end if;
+    update stepwell.run_detail as r set finished_state = 'cancelled', finished_at = stepwell.now()
+    where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
+    for v_child in
+        select u.unit_id >> 20 as run_id
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.scope = 'workflow_run'
+            and u.parent_id = any (coalesce(v_open.unit_ids, '{}'))
+            and u.state_code not in ('completed', 'cancelled', 'failed')
+        order by u.unit_id
+    loop
+        perform stepwell._runs_lock(array[p_tenant_id], array[v_child.run_id << 20]);
+        perform stepwell._must_apply(array[p_tenant_id], array[v_child.run_id << 20], 'cancelled', 'system', 'rpc',
+            'workflow_cancel', p_actor);
+        perform stepwell._run_clear(p_tenant_id, v_child.run_id, p_actor, p_reason);
+    end loop;
+end
+$$;

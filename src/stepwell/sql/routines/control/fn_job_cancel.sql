@@ -1,0 +1,40 @@
+-- Purpose: cancels one unit (a free-standing job, or a step of a run): out of the queue, lease ended, dependents
+--   aborted. A running handler is told at its next heartbeat.
+-- Locks: the run, or the job itself.
+-- Idempotency: a cancelled unit stays so.
+-- Raises: SW002 when there is no such unit; SW003 when it has ended; SW004 when the registry refuses.
+create or replace function stepwell.fn_job_cancel(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null
+) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit stepwell.work_unit;
+begin
+    perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
+    select u.* into v_unit from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
+    if not found then
+        raise exception using errcode = 'SW002', message = format('job %s does not exist', p_unit_id);
+    end if;
+    if v_unit.state_code = 'cancelled' then
+        return 'cancelled';
+    end if;
+    if v_unit.completed_at is not null then
+        raise exception using errcode = 'SW003', message = format('job %s has ended (%s)', p_unit_id, v_unit.state_code);
+    end if;
+    perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
+    perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
+        p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
+        array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
+    if v_unit.lease_session_id is not null and v_unit.slot_key is not null then
+        perform stepwell._slots_free(array[p_tenant_id], array[p_unit_id]);
+    end if;
+    if v_unit.scope = 'step' then
+        perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);
+        perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
+    end if;
+    return 'cancelled';
+end
+$$;

@@ -1,0 +1,37 @@
+-- Purpose: cancels a run: every unit that has not ended is cancelled, nothing of it stays queued, parked or timed; a
+--   running handler is told at its next heartbeat. Sub-workflows go with it.
+-- Locks: the run and those above it, then each run below it, top down.
+-- Idempotency: a run already cancelled stays so.
+-- Raises: SW002 when there is no such run; SW003 when it has ended otherwise; SW004 when the registry refuses.
+create or replace function stepwell.fn_run_cancel(
+    p_tenant_id int, p_run_id bigint, p_actor text, p_reason text default null, p_evidence jsonb default '{}'
+) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_state text;
+    v_verdict record;
+begin
+    perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
+    v_state := stepwell._run_state(p_tenant_id, p_run_id);
+    if v_state = 'cancelled' then
+        return v_state;
+    end if;
+    if v_state = 'completed' then
+        raise exception using errcode = 'SW003', message = format('run %s has already completed', p_run_id);
+    end if;
+    select a.ok, a.problems into v_verdict
+    from stepwell._transition_apply(array[p_tenant_id], array[p_run_id << 20], array['cancelled'], 'reviewer', 'rpc',
+        'workflow_cancel', p_actor, null,
+        array[p_evidence || jsonb_build_object('audit_ref', coalesce(p_evidence ->> 'audit_ref', 'actor:' || p_actor))],
+        array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]) as a;
+    if not v_verdict.ok then
+        raise exception using errcode = 'SW004',
+            message = format('run %s cannot be cancelled: %s', p_run_id, array_to_string(v_verdict.problems, ', '));
+    end if;
+    perform stepwell._run_clear(p_tenant_id, p_run_id, p_actor, p_reason);
+    perform stepwell._subruns_end(array[p_tenant_id], array[p_run_id << 20]);
+    return 'cancelled';
+end
+$$;

@@ -1,0 +1,34 @@
+-- Purpose: resumes a paused run: what was ready is queued again, the colour is computed anew.
+-- Locks: the run.
+-- Idempotency: a run in progress stays so.
+-- Raises: SW002 when there is no such run; SW004 when the registry refuses.
+create or replace function stepwell.fn_run_resume(p_tenant_id int, p_run_id bigint, p_actor text) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit_ids bigint[];
+begin
+    perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
+    if stepwell._run_state(p_tenant_id, p_run_id) = 'in_progress' then
+        return 'in_progress';
+    end if;
+    perform stepwell._must_apply(array[p_tenant_id], array[p_run_id << 20], 'in_progress', 'reviewer', 'rpc',
+        'workflow_resume', p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
+    update stepwell.run_progress as p set frozen_at = null, last_rollup_at = stepwell.now(),
+        rollup_state_code = stepwell._rollup_colour(p.red_count, p.wait_count, p.active_count)
+    where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
+    select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        and u.class_id is not null and u.state_code in ('ready', 'failed')
+        and not exists (select from stepwell.timer as t
+            where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind in ('retry', 'start'));
+    if v_unit_ids is not null then
+        perform stepwell._units_queue(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids);
+        perform stepwell._workers_wake(null);
+    end if;
+    perform stepwell._runs_settle(array[p_tenant_id], array[p_run_id << 20]);
+    return 'in_progress';
+end
+$$;

@@ -1,0 +1,33 @@
+-- Purpose: sessions whose heartbeat stopped: their units return to ready with one more attempt counted
+--   (LEASE_EXPIRED), or end as dead when their attempts are used up. Returns how many units were recovered.
+-- Locks: the session (skipping one that another keeper handles or a report holds), the runs, the units.
+-- Idempotency: a session is closed in the same transaction.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell.fn_leases_recover(p_limit int default 10) returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_session record;
+    v_count int := 0;
+begin
+    for v_session in
+        select s.session_id, s.worker_name
+        from stepwell.worker_session as s
+        where s.closed_at is null and s.expires_at < v_now
+        order by s.session_id
+        limit p_limit
+        for update skip locked
+    loop
+        update stepwell.worker_session as s set closed_at = v_now, is_idle = false where s.session_id = v_session.session_id;
+        v_count := v_count + stepwell._session_release(v_session.session_id, true);
+        perform stepwell._event_append(1, 0, 'worker.silent', 'keeper',
+            jsonb_build_object('worker', v_session.worker_name, 'session_id', v_session.session_id));
+    end loop;
+    if v_count > 0 then
+        perform stepwell._workers_wake(null);
+    end if;
+    return v_count;
+end
+$$;

@@ -1,0 +1,33 @@
+-- Purpose: makes the monthly partitions of event_log, from the month of p_from (default: this month) to n months ahead.
+-- Locks: event_log against concurrent partition making only while one is missing.
+-- Idempotency: yes.
+-- Raises: nothing.
+create or replace function stepwell.fn_partitions_ensure(p_from timestamptz default null, p_months_ahead int default null)
+returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_start constant timestamptz := date_trunc('month', coalesce(p_from, stepwell.now()), 'UTC');
+    v_ahead constant int := coalesce(p_months_ahead, stepwell._limit('partition.months_ahead'));
+    v_month timestamptz;
+    v_name text;
+    v_count int := 0;
+begin
+    for v_month in
+        select generate_series(v_start at time zone 'UTC', (v_start at time zone 'UTC') + make_interval(months => v_ahead),
+            interval '1 month') at time zone 'UTC'
+    loop
+        v_name := 'event_log_' || to_char(v_month at time zone 'UTC', 'YYYY_MM');
+        if to_regclass('stepwell.' || v_name) is null then
+            perform pg_advisory_xact_lock(hashtext('stepwell.event_log.partitions'));
+            if to_regclass('stepwell.' || v_name) is null then
+                execute format('create table stepwell.%I partition of stepwell.event_log for values from (%L) to (%L)',
+                    v_name, v_month, (v_month at time zone 'UTC' + interval '1 month') at time zone 'UTC');
+                v_count := v_count + 1;
+            end if;
+        end if;
+    end loop;
+    return v_count;
+end
+$$;

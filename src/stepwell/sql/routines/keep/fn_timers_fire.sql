@@ -1,0 +1,55 @@
+-- Purpose: does what is due: retries and delayed starts enter the queue, sleepers and timed-out waits wake, deadlines
+--   mark their units overdue. Returns how many it handled and when the next one is due.
+-- Locks: the runs of the due units, then their timers; bounded by p_limit.
+-- Idempotency: a timer fires once: it is deleted in the transaction that acts on it.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell.fn_timers_fire(p_limit int default 500)
+returns table (fired_count int, next_due_at timestamptz)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_due record;
+    v_part record;
+    v_count int := 0;
+begin
+    select array_agg(t.tenant_id) as tenant_ids, array_agg(t.unit_id) as unit_ids
+    into v_due
+    from (
+        select x.tenant_id, x.unit_id from stepwell.timer as x where x.due_at <= v_now order by x.due_at limit p_limit
+    ) as t;
+    if v_due.unit_ids is not null then
+        perform stepwell._stream_lock(v_due.tenant_ids, v_due.unit_ids);
+        for v_part in
+            with gone as (
+                delete from stepwell.timer as t
+                using unnest(v_due.tenant_ids, v_due.unit_ids) as q (tenant_id, unit_id)
+                where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.due_at <= v_now
+                returning t.timer_kind, t.tenant_id, t.unit_id
+            )
+            select g.timer_kind, array_agg(g.tenant_id order by g.unit_id) as tenant_ids,
+                array_agg(g.unit_id order by g.unit_id) as unit_ids
+            from gone as g
+            group by g.timer_kind
+            order by g.timer_kind
+        loop
+            v_count := v_count + cardinality(v_part.unit_ids);
+            case v_part.timer_kind
+                when 'start', 'retry' then
+                    perform stepwell._units_queue(v_part.tenant_ids, v_part.unit_ids);
+                when 'sleep' then
+                    perform stepwell._units_wake(v_part.tenant_ids, v_part.unit_ids, 'SLEPT', null, null, null);
+                when 'wait_timeout' then
+                    perform stepwell._units_wake(v_part.tenant_ids, v_part.unit_ids, 'WAITING_TIMEOUT', null, null, null);
+                when 'deadline' then
+                    perform stepwell._units_overdue(v_part.tenant_ids, v_part.unit_ids);
+                else
+                    perform stepwell._timers_people(v_part.timer_kind, v_part.tenant_ids, v_part.unit_ids);
+            end case;
+        end loop;
+        perform stepwell._workers_wake(null);
+    end if;
+    return query select v_count, (select min(t.due_at) from stepwell.timer as t);
+end
+$$;
