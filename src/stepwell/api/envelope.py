@@ -93,7 +93,7 @@ class Envelope:
                 request,
                 421,
                 "misdirected_request",
-                "Misdirected Request",
+                "Misdirected request",
                 detail="the Host header names a host this server does not answer for",
                 hint=f"accepted: {', '.join(sorted(self.allowed_hosts))}",
                 field="header.Host",
@@ -101,7 +101,7 @@ class Envelope:
         length = headers.get("Content-Length", "0")
         if length.isdigit() and int(length) > self.body_bytes_limit:
             return problems.respond(
-                request, 413, "content_too_large", "Content Too Large", detail=self._too_large(), field="body"
+                request, 413, "content_too_large", "Content too large", detail=self._too_large(), field="body"
             )
         return None
 

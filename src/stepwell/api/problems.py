@@ -72,6 +72,25 @@ _DOMAIN: Final[dict[type[errors.StepwellError], tuple[int, str]]] = {
 }
 
 
+# Not from the standard library: its phrases differ between versions of Python, and a type must not.
+_TITLES: Final[dict[int, str]] = {
+    400: "Bad request",
+    401: "Unauthorized",
+    403: "Permission denied",
+    404: "Not found",
+    405: "Method not allowed",
+    406: "Not acceptable",
+    409: "Conflict",
+    412: "Precondition failed",
+    413: "Content too large",
+    415: "Unsupported media type",
+    421: "Misdirected request",
+    422: "Invalid input",
+    429: "Too many requests",
+    503: "Service unavailable",
+}
+
+
 def respond(
     request: Request,
     status: int,
@@ -158,15 +177,17 @@ async def _validation(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    title = http.HTTPStatus(error.status_code).phrase
-    detail = error.detail if error.detail != title else None
+    title = _TITLES.get(error.status_code, f"HTTP {error.status_code}")
+    # The framework repeats the status in words where nobody gave a reason.
+    is_given = error.detail != http.HTTPStatus(error.status_code).phrase
+    detail = error.detail if is_given else None
     match error.status_code:
         case 404:
             detail = detail or f"there is nothing at {request.url.path}"
         case 405:
             allowed = (error.headers or {}).get("Allow", "another method")
             detail = f"{request.method} is not possible here; accepted: {allowed}"
-    code = title.lower().replace(" ", "_").replace("'", "")
+    code = title.lower().replace(" ", "_")
     return respond(request, error.status_code, code, title, headers=error.headers, detail=detail)
 
 

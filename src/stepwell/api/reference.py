@@ -20,7 +20,7 @@ h1 { font-size: 20px; } h2 { font-size: 16px; margin: 32px 0 8px; }
 article { border-top: 1px solid #8884; padding: 12px 0; }
 article > h3 { font-size: 14px; margin: 0 0 4px; }
 code, pre { font: 12px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; white-space: pre-wrap; }
-table { border-collapse: collapse; width: 100%; table-layout: fixed; } caption { text-align: left; font-weight: 600; }
+table { border-collapse: collapse; width: 100%; table-layout: fixed; }
 th, td { text-align: left; vertical-align: top; padding: 2px 16px 2px 0; font-weight: 400; }
 p { margin: 4px 0; }
 """

@@ -102,6 +102,7 @@ class Supervisor:
             self._say("Stopping. Ctrl-C again stops at once." if number == signal.SIGINT else "Stopping.")
             self._stop.set()
             return
+        self._say("Stopping at once.")
         for child in self._children.values():
             child.kill()
 

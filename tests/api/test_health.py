@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+
+import httpx
+import psycopg
+import pytest
+
+from stepwell import __version__
+from stepwell.api.app import create_app
+from stepwell.config import Settings
+from tests.api.serving import serving
+
+
+def check(health: dict, code: str) -> dict:
+    return next(entry for entry in health["checks"] if entry["code"] == code)
+
+
+def test_health_names_version_database_and_schema(api: httpx.Client):
+    health = api.get("/api/v1/health").json()
+    assert health["version"] == __version__
+    assert health["database"]["kind"] == "external"
+    assert int(health["database"]["version"].split(".")[0]) >= 15
+    assert health["database"]["size_bytes"] > 0
+    assert health["schema"]["status"] == "current"
+    assert health["schema"]["migration_count"] >= 1
+    assert datetime.fromisoformat(health["checked_at"]).tzinfo is not None
+
+
+def test_health_carries_what_doctor_finds(api: httpx.Client):
+    health = api.get("/api/v1/health").json()
+    assert {"database", "schema", "clock", "notify", "pooler", "workers"} <= {
+        c["code"] for c in health["checks"]
+    }
+    assert check(health, "schema")["status"] == "ok"
+
+
+def test_health_counts_the_work(api: httpx.Client, db: psycopg.Connection):
+    before = {entry["code"]: entry["count"] for entry in api.get("/api/v1/health").json()["counts"]}
+    assert before["workflows"] == 0
+    assert before["workers_live"] == 0
+
+
+def test_a_warning_names_the_jobs_nobody_takes(api: httpx.Client, db: psycopg.Connection):
+    for unit_id in (1, 2, 3):
+        columns = "(tenant_id, class_id, rank, unit_id)"
+        db.execute(f"insert into stepwell.job_ready {columns} values (1, 1, 0, %s)", (unit_id,))
+    health = api.get("/api/v1/health").json()
+    found = check(health, "workers")
+    assert (found["status"], found["detail"]) == ("warning", "0 connected, 3 jobs ready")
+    assert "stepwell worker" in found["remedy"]
+    assert health["status"] in ("warning", "failed")
+
+
+def test_a_missing_routine_set_makes_the_schema_pending(api: httpx.Client, db: psycopg.Connection):
+    db.execute("delete from stepwell.schema_routine")
+    health = api.get("/api/v1/health").json()
+    assert health["schema"]["status"] == "pending"
+    assert health["status"] == "failed"
+    assert "db migrate" in check(health, "schema")["remedy"]
+
+
+def test_health_without_a_database_still_answers_and_says_why(api_without_database: httpx.Client):
+    response = api_without_database.get("/api/v1/health")
+    health = response.json()
+    assert response.status_code == 200
+    assert (health["status"], health["database"], health["schema"], health["counts"]) == (
+        "failed",
+        None,
+        None,
+        [],
+    )
+    assert check(health, "database")["status"] == "failed"
+    assert check(health, "database")["remedy"]
+
+
+def test_many_readers_at_once_cost_one_reading(api: httpx.Client):
+    answers: list[dict] = []
+    readers = [
+        threading.Thread(target=lambda: answers.append(api.get("/api/v1/health").json())) for _ in range(8)
+    ]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert len(answers) == 8
+    assert len({answer["checked_at"] for answer in answers}) <= 2
+
+
+def test_alive_needs_no_database(api_without_database: httpx.Client):
+    assert api_without_database.get("/healthz").json() == {"status": "ok"}
+
+
+def test_ready_when_the_schema_is_current(api: httpx.Client):
+    response = api.get("/readyz")
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_not_ready_without_a_database(api_without_database: httpx.Client):
+    response = api_without_database.get("/readyz")
+    assert response.status_code == 503
+    assert response.headers["Retry-After"]
+    assert response.json()["type"] == "urn:stepwell:problem:database-unavailable"
+
+
+def test_not_ready_before_the_first_migration(empty_dsn: str, tmp_path):
+    settings = Settings(database_url=empty_dsn, data_dir=tmp_path)
+    with serving(create_app(settings, empty_dsn)) as client:
+        response = client.get("/readyz")
+    assert response.status_code == 503
+    assert response.json()["type"] == "urn:stepwell:problem:schema"
+
+
+def test_no_password_reaches_the_page(dsn: str, tmp_path):
+    secret = "hunter2-unguessable"
+    nowhere = f"postgresql://someone:{secret}@127.0.0.1:1/none"
+    settings = Settings(database_url=nowhere, data_dir=tmp_path)
+    with serving(create_app(settings, nowhere)) as client:
+        assert secret not in client.get("/api/v1/health").text
+        assert secret not in client.get("/readyz").text
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/api/v1/health"])
+def test_no_cache_keeps_a_state_of_health(api: httpx.Client, path: str):
+    assert api.get(path).headers["Cache-Control"] == "no-store"

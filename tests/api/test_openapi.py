@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import re
+
+import httpx
+
+
+def test_the_document_is_openapi_3_and_has_every_operation(api: httpx.Client):
+    document = api.get("/api/v1/openapi.json").json()
+    assert document["openapi"].startswith("3.")
+    assert all(path.startswith("/api/v1/") for path in document["paths"])
+    assert "/api/v1/health" in document["paths"]
+
+
+def test_every_operation_documents_its_refusals_as_problems(api: httpx.Client):
+    document = api.get("/api/v1/openapi.json").json()
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            content = operation["responses"]["default"]["content"]
+            assert "application/problem+json" in content, f"{method} {path}"
+    assert {"Problem", "FieldError"} <= set(document["components"]["schemas"])
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+def test_every_reference_inside_the_document_leads_somewhere(api: httpx.Client):
+    text = api.get("/api/v1/openapi.json").text
+    schemas = api.get("/api/v1/openapi.json").json()["components"]["schemas"]
+    assert set(re.findall(r'"#/components/schemas/([^"]+)"', text)) <= set(schemas)
+
+
+def test_the_reference_page_loads_nothing_from_elsewhere(api: httpx.Client):
+    response = api.get("/api/v1/docs")
+    assert response.status_code == 200
+    assert "/api/v1/health" in response.text
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', response.text)
+    assert "<script" not in response.text
+    assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+
+
+def test_the_reference_page_has_a_place_for_every_link(api: httpx.Client):
+    text = api.get("/api/v1/docs").text
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= set(re.findall(r'id="([^"]+)"', text))

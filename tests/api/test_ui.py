@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import httpx
+import pytest
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/runs/42", "/governance/problems", "/workflows/order.process", "/a/b/c"]
+)
+def test_every_address_of_the_interface_can_be_reloaded(api: httpx.Client, path: str):
+    response = api.get(path, headers=HTML)
+    assert response.status_code == 200
+    assert "start page" in response.text
+    assert response.headers["Cache-Control"] == "no-cache"
+
+
+def test_a_file_with_a_hash_in_its_name_is_kept_for_ever(api: httpx.Client):
+    response = api.get("/assets/index-Ab12.js")
+    assert "immutable" in response.headers["Cache-Control"]
+    assert "javascript" in response.headers["Content-Type"]
+
+
+def test_a_file_without_one_is_asked_for_again(api: httpx.Client):
+    first = api.get("/favicon.svg")
+    assert first.headers["Cache-Control"] == "no-cache"
+    again = api.get("/favicon.svg", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_missing_asset_is_missing_also_for_a_browser(api: httpx.Client):
+    assert api.get("/assets/index-0ld.js", headers=HTML).status_code == 404
+
+
+def test_a_script_that_asks_for_a_page_gets_a_problem(api: httpx.Client):
+    response = api.get("/runs/42", headers={"Accept": "application/json"})
+    assert response.status_code == 404
+    assert response.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret.txt",
+        "/%2e%2e/secret.txt",
+        "/assets/..%2f..%2fsecret.txt",
+        "//etc/passwd",
+        "/..%5csecret.txt",
+    ],
+)
+def test_nothing_outside_the_folder_is_served(api: httpx.Client, path: str):
+    response = api.get(httpx.URL(str(api.base_url).rstrip("/") + path), headers={"Accept": "*/*"})
+    assert "not for the web" not in response.text
+    assert response.status_code == 404
+
+
+def test_head_answers_like_get_without_a_body(api: httpx.Client):
+    response = api.head("/", headers=HTML)
+    assert (response.status_code, response.content) == (200, b"")
+
+
+def test_a_missing_build_is_said_clearly(api: httpx.Client, ui_folder: Path):
+    shutil.rmtree(ui_folder)
+    response = api.get("/", headers=HTML)
+    assert response.status_code == 503
+    assert "is not built" in response.text
+    assert "make ui" in response.text
+    assert api.get("/healthz").status_code == 200
