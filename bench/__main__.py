@@ -19,6 +19,7 @@ from bench.server import BenchServer, bench_server
 from bench.workloads import WORKLOADS
 
 FLOOR_SECONDS = 5
+PAGE = ROOT / "docs" / "benchmarks.md"
 OTHER_PARTS = ("floor", "core", "graphs")
 
 
@@ -30,6 +31,8 @@ def main() -> int:
     print(text)
     path = _write(result, text, Path(arguments.results_dir))
     print(f"written: {path} and {path.with_suffix('.md').name}", file=sys.stderr)
+    if arguments.publish:
+        PAGE.write_text(report.published(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
     return 1 if any(record.get("failed") for record in result["records"]) else 0
 
 
@@ -130,10 +133,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--database-url", help="a Postgres to use instead of the embedded one; it must be durable"
     )
+    parser.add_argument("--publish", action="store_true", help="rewrite the results in docs/benchmarks.md")
     parser.add_argument("--results-dir", default=str(ROOT / "bench" / "results"))
     arguments = parser.parse_args()
     if not 1 <= arguments.repeat <= 20:
         parser.error(f"--repeat {arguments.repeat}: give a number from 1 to 20")
+    if arguments.quick and arguments.publish:
+        parser.error("--publish: a quick run proves nothing; leave --quick away")
     if arguments.quick:
         arguments.repeat = 1
     arguments.contestants = [*([] if arguments.without_stepwell else [STEPWELL]), *arguments.peers]

@@ -9,6 +9,8 @@ from typing import Any
 from bench.workloads import WORKLOADS, Metric, Workload
 
 STEPWELL = "stepwell"
+RESULTS_BEGIN = "<!-- results -->"
+RESULTS_END = "<!-- end of results -->"
 COST_COLUMNS = (
     ("postgres_cpu_us", "Postgres CPU µs"),
     ("python_cpu_us", "Python CPU µs"),
@@ -67,6 +69,15 @@ def markdown(result: dict[str, Any]) -> str:
     table = figures(records)
     parts = [_heading(result), _main_table(records, table), _cost_table(records, table), _remarks(records)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def published(page: str, text: str) -> str:
+    """The page with its results replaced by `text`."""
+    before, found_begin, rest = page.partition(RESULTS_BEGIN)
+    _, found_end, after = rest.partition(RESULTS_END)
+    if not (found_begin and found_end):
+        raise SystemExit(f"bench: the page has no {RESULTS_BEGIN} … {RESULTS_END}")
+    return f"{before}{RESULTS_BEGIN}\n{text.strip()}\n{RESULTS_END}{after}"
 
 
 def _heading(result: dict[str, Any]) -> str:

@@ -93,3 +93,13 @@ def test_stepwell_and_a_fast_peer_get_the_full_size_a_slow_one_less():
     assert sizes_for(workload, "stepwell", quick=False)["runs"] == 2000
     assert sizes_for(workload, "pgqueuer", quick=False)["runs"] == 2000
     assert sizes_for(workload, "dbos", quick=False)["runs"] < 2000
+
+
+def test_publishing_replaces_the_results_and_nothing_else():
+    page = f"above\n{report.RESULTS_BEGIN}\nold\n{report.RESULTS_END}\nbelow\n"
+    assert report.published(page, "new\n") == page.replace("old", "new")
+
+
+def test_a_page_without_a_place_for_results_is_refused():
+    with pytest.raises(SystemExit, match="the page has no"):
+        report.published("nothing here", "new")
