@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import core, graphs, report
+from bench import core, engine, graphs, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
 from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
@@ -20,7 +20,7 @@ from bench.workloads import WORKLOADS
 
 FLOOR_SECONDS = 5
 PAGE = ROOT / "docs" / "benchmarks.md"
-OTHER_PARTS = ("floor", "core", "graphs")
+OTHER_PARTS = ("floor", "core", "engine", "graphs")
 
 
 def main() -> int:
@@ -48,6 +48,7 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "quick": arguments.quick,
         "floor": {},
         "core": {},
+        "engine": [],
         "graphs": {},
         "records": [],
     }
@@ -58,6 +59,8 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
     if "core" in parts:
         with server.fresh_database("core") as url:
             result["core"] = core.measure(url, quick=arguments.quick)
+    if "engine" in parts:
+        result["engine"] = engine.measure(server, quick=arguments.quick)
     if "graphs" in parts and STEPWELL in arguments.contestants:
         result["graphs"] = graphs.measure(server, quick=arguments.quick)
     return result
@@ -99,6 +102,8 @@ def _as_text(result: dict[str, Any]) -> str:
     parts = [report.markdown(result)]
     if result["core"]:
         parts.append(core.markdown(result["core"]))
+    if result["engine"]:
+        parts.append(engine.markdown(result["engine"]))
     if result["graphs"]:
         parts.append(graphs.markdown(result["graphs"]))
     return "\n".join(parts)

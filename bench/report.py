@@ -67,7 +67,9 @@ def ratio(table: Table, workload: str, metric: Metric, peer: str) -> float | Non
 def markdown(result: dict[str, Any]) -> str:
     records: list[dict[str, Any]] = result["records"]
     table = figures(records)
-    parts = [_heading(result), _main_table(records, table), _cost_table(records, table), _remarks(records)]
+    parts = [_heading(result)]
+    if records:
+        parts += [_main_table(records, table), _cost_table(records, table), _remarks(records)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
