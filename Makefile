@@ -13,6 +13,9 @@ DEPS     := $(VENV)/.dependencies-installed
 PROJECT  := $(VENV)/.project-installed
 UI_FILES := $(shell find ui -name node_modules -prune -o -type f -print 2> /dev/null)
 
+# A database of its own for what is written from the schema: the user's data stays untouched.
+SCRATCH = folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(VENV)/bin/stepwell --data-dir "$$folder"
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup run test check bench chaos docs snapshot ui clean
@@ -45,11 +48,11 @@ chaos: $(PROJECT) ## The long seeded storm: killed workers, cut connections, res
 
 docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) scripts/write_reference.py
+	@$(SCRATCH) machine reference --fresh > docs/state-machines.md.new && mv docs/state-machines.md.new docs/state-machines.md
 	@$(PY) -m pytest -q tests/docs
 
 snapshot: $(PROJECT) ## Rewrite schema.snapshot.sql from the migrations
-	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
-	$(VENV)/bin/stepwell --data-dir "$$folder" db dump --fresh > $(SNAPSHOT).new && mv $(SNAPSHOT).new $(SNAPSHOT)
+	@$(SCRATCH) db dump --fresh > $(SNAPSHOT).new && mv $(SNAPSHOT).new $(SNAPSHOT)
 
 ui: ## Build the web UI into the package again
 	@rm -rf src/stepwell/ui_dist $(PROJECT)

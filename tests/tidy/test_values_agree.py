@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from enum import StrEnum
+from pathlib import Path
 
 import pytest
 
@@ -20,8 +21,14 @@ AGREEMENTS = {
     "stepwell.define.template:FAILURE_POLICIES": "failure_policy_is_known",
 }
 
+# "module:name" in Python → the routine whose header names the same words after this label.
+ROUTINE_WORDS = {
+    "stepwell.outcome:OutcomeKind": ("src/stepwell/sql/routines/report/fn_job_report.sql", "Outcomes:"),
+}
+
 # "module:name" → why no constraint lists the values.
 PYTHON_ONLY = {
+    "stepwell.cli.machine:Format": "what a diagram is written as; never stored",
     "stepwell.store.examine:Level": "how a check of the doctor ended; never stored",
     "stepwell.store.listen:WakeReason": "why a wait in this process ended; never stored",
 }
@@ -64,8 +71,17 @@ def test_python_and_sql_list_the_same_values(name, constraint):
     assert values_in_python(name) == values_in_sql(constraint)
 
 
+@pytest.mark.parametrize(("name", "place"), ROUTINE_WORDS.items())
+def test_python_and_a_routine_name_the_same_words(name, place):
+    path, label = place
+    sentence = sql_source.header(read(Path(path))).partition(label)[2].partition(".")[0]
+    assert values_in_python(name) == set(re.findall(r"\w+", sentence))
+
+
 def test_every_enum_has_its_counterpart():
-    assert enums() <= set(AGREEMENTS) | set(PYTHON_ONLY), "name the constraint in AGREEMENTS, or a reason"
+    assert enums() <= {*AGREEMENTS, *ROUTINE_WORDS, *PYTHON_ONLY}, (
+        "name the constraint in AGREEMENTS, or a reason"
+    )
 
 
 def test_every_error_code_raised_in_sql_has_its_exception():
