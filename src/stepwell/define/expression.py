@@ -36,7 +36,7 @@ _TOKEN = re.compile(
   | (?P<number>(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+
       |(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)(?![^{_ENDS}]))
   | (?P<variable>\$[^{_ENDS}]+|\$"(?:[^"\\]|\\.)*")
-  | (?P<operator>\*\*|&&|\|\||==|<>|!=|<=|>=|[?%$.\[\]{{}}()!<>@,*+/-])
+  | (?P<operator>\*\*|&&|\|\||==|<>|!=|<=|>=|/(?!\*)|[?%$.\[\]{{}}()!<>@,*+-])
   | (?P<word>[^{_ENDS}]+)
     """,
     re.VERBOSE | re.DOTALL,
@@ -93,7 +93,6 @@ def read_expression(text: str) -> Reading:
     if not tokens:
         raise ExpressionError(f"is empty; {_ROOT_RULE}")
     _check_brackets(tokens)
-    _check_words(tokens)
     steps: dict[str, None] = {}
     reads_item = False
     for position, token in enumerate(tokens):
@@ -102,6 +101,7 @@ def read_expression(text: str) -> Reading:
             if step_id is not None:
                 steps[step_id] = None
             reads_item = reads_item or member in ("item", "index")
+    _check_words(tokens)
     return Reading(tuple(steps), reads_item)
 
 

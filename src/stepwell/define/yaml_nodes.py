@@ -21,7 +21,7 @@ __all__ = ["Located", "Mark", "compose", "is_plain_text"]
 
 Scalar = str | int | float | bool | None
 
-_INT = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
+_INT = re.compile(r"[-+]?[0-9]{1,400}", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?", re.ASCII)
 _WORDS: Final[Mapping[str, Scalar]] = {
     word: value

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from stepwell.define.duration import format_duration, parse_duration
 from stepwell.define.template import (
@@ -31,6 +33,9 @@ __all__ = ["update_yaml", "write_yaml"]
 
 _DURATIONS: Final = ("timeout", "deadline", "initial", "max")
 _DEFAULT_RETRY: Final = Retry()
+# What a field holds when nothing is written; None for those not named here.
+_DEFAULTS: Final[dict[str, Any]] = {"inputs": {}, "priority": 0, "optional": False}
+_PLAIN: Final = re.compile(r"[\x20-\x7e\xa1-\u1fff\u3001-\ud7ff]*")
 
 
 def write_yaml(workflow: Workflow) -> str:
@@ -67,7 +72,19 @@ def _workflow_data(workflow: Workflow) -> dict[str, Any]:
         found["title"] = workflow.title
     if workflow.failure_policy != "continue-running":
         found["failure_policy"] = workflow.failure_policy
-    return found | {"steps": _block(workflow.root)}
+    quoted: dict[str, Any] = _quote_odd_texts(found | {"steps": _block(workflow.root)})
+    return quoted
+
+
+def _quote_odd_texts(value: Any) -> Any:
+    """Texts with control characters or unusual line ends in double quotes: other styles would fold them."""
+    if isinstance(value, str):
+        return value if _PLAIN.fullmatch(value) else DoubleQuotedScalarString(value)
+    if isinstance(value, list):
+        return [_quote_odd_texts(item) for item in value]
+    if isinstance(value, dict):
+        return {_quote_odd_texts(key): _quote_odd_texts(item) for key, item in value.items()}
+    return value
 
 
 def _block(step: Step) -> Any:
@@ -84,7 +101,7 @@ def _step(step: Step) -> Any:
         elif name == "id":
             if value != _default_id(step):
                 found[key] = value
-        elif value is not None and value != {} and value is not False and value != 0:
+        elif value != _DEFAULTS.get(name):
             found[key] = _value(name, value)
     return found[head] if head == "operation" and len(found) == 1 else found
 

@@ -1,0 +1,159 @@
+"""A graph written elsewhere is read strictly: nothing is guessed, and each fault is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stepwell.define import (
+    Conditional,
+    DefinitionError,
+    Graph,
+    Human,
+    Map,
+    Operation,
+    Parallel,
+    Retry,
+    Sequential,
+    Workflow,
+    check_graph,
+    freeze,
+)
+
+WORKFLOW = Workflow(
+    "w",
+    Sequential(
+        Operation("a", retry=Retry(2), inputs={"x": "$.input.x"}),
+        Parallel(Operation("b"), Human("c", role="r"), max_concurrency=1),
+        Conditional("b", then=Operation("d"), otherwise=Operation("e")),
+        Map("$.input.l", Operation("f"), id="m"),
+    ),
+)
+
+
+def data() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(freeze(WORKFLOW).canonical)
+    return found
+
+
+def test_nulls_count_as_absent_and_missing_lists_as_empty():
+    whole = data()
+    whole["title"] = None
+    whole["nodes"][0]["group"] = None
+    whole["branches"][0]["parent"] = None
+    assert Graph.from_json(whole) == freeze(WORKFLOW)
+    small = {"format": 1, "name": "w", "nodes": [{"no": 1, "id": "a", "kind": "operation", "operation": "a"}]}
+    assert Graph.from_json(small) == freeze(Workflow("w", Operation("a")))
+
+
+def test_what_a_node_claims_to_read_is_not_believed():
+    whole = data()
+    whole["nodes"][3]["reads"] = [1]
+    assert Graph.from_json(whole) == freeze(WORKFLOW)
+
+
+@pytest.mark.requirement("RU-06")
+def test_a_cycle_is_refused_by_name():
+    whole = data()
+    whole["edges"].append({"from": 5, "to": 1})
+    with pytest.raises(DefinitionError, match=r"wait for each other in a circle: a → b → if\.d → d → a"):
+        Graph.from_json(whole)
+
+
+def change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
+    """A change of one place: `nodes.0.kind`. The value `...` removes the key."""
+
+    def apply(whole: dict[str, Any]) -> None:
+        at: Any = whole
+        *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+        for part in way:
+            at = at[part]
+        if value is ...:
+            del at[last]
+        else:
+            at[last] = value
+
+    return apply
+
+
+SHAPES = [
+    ("format", 2, "format: ", "accepted: 1"),
+    ("name", ..., "graph.name: ", "is missing"),
+    ("name", "a b", "name: ", "is not a valid name"),
+    ("nodes", {}, "nodes: ", "accepted: a list"),
+    ("nodes", [], "nodes: ", "at least one"),
+    ("extra", 1, "graph: ", '"extra" is not known'),
+    ("nodes.0", 5, "nodes[0]: ", "accepted: an object"),
+    ("nodes.0.kind", "task", "nodes[0].kind: ", "accepted: operation, human"),
+    ("nodes.0.kind", ..., "nodes[0].kind: ", "is missing"),
+    ("nodes.0.operation", ..., "nodes[0].operation: ", "is missing"),
+    ("nodes.0.evnet", "x", "nodes[0]: ", '"evnet" is not known'),
+    ("nodes.0.role", "x", "nodes[0]: ", '"role" is not known'),
+    ("nodes.0.id", "", "nodes[0].id: ", "is not a valid name"),
+    ("nodes.0.mandatory", 1, "nodes[0].mandatory: ", "true or false"),
+    ("nodes.0.inputs", {"x": []}, "nodes[0].inputs.x: ", "is not accepted"),
+    ("nodes.0.retry", {"max_attempts": 1}, "nodes[0].retry.initial_seconds: ", "is missing"),
+    ("nodes.0.timeout_seconds", -1, "nodes[0].timeout_seconds: ", "above zero"),
+    ("nodes.2.role", ..., "nodes[2].role: ", "nobody could do it"),
+    ("nodes.3.test", {"stp": "a"}, "nodes[3].test: ", '"stp" is not known (did you mean "step"?)'),
+    ("nodes.1.no", 1, "nodes.no: ", "1, 2, 3"),
+    ("edges.0.to", 99, "edges: ", "99 is not the number of a node"),
+    ("edges.0.to", "2", "edges[0].to: ", "a whole number"),
+    ("branches.0.label", "else", "branches[0].label: ", "accepted: then, otherwise"),
+    ("groups.0.max_concurrency", 0, "groups[0].max_concurrency: ", "from 1"),
+    ("failure_policy", "stop", "failure_policy: ", "abort-dependents"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "field", "message"), SHAPES)
+def test_a_wrong_shape_is_named(path: str, value: object, field: str, message: str):
+    whole = data()
+    change(path, value)(whole)
+    with pytest.raises(DefinitionError) as refused:
+        Graph.from_json(whole)
+    assert str(refused.value).startswith(field)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("value", [None, [], "x", 5])
+def test_only_an_object_is_a_graph(value: object):
+    with pytest.raises(DefinitionError, match="accepted: an object"):
+        Graph.from_json(value)
+
+
+STRUCTURES = [
+    ("nodes.1.id", "a", "the id is used twice"),
+    ("nodes.1.branch", 9, "there is no branch 9"),
+    ("nodes.1.group", 9, "there is no group 9"),
+    ("nodes.7.scope", 2, "is not 0 and not a map"),
+    ("nodes.1.scope", 7, "is not 0 and not a map"),
+    ("nodes.7.scope", 0, "the map has no body"),
+    ("edges.0", {"from": 3, "to": 8}, "across the edge of a Map body"),
+    ("edges.0", {"from": 2, "to": 4}, 'waits for "b" twice'),
+    ("edges.0.branch", 1, 'branch 1 does not belong to "a"'),
+    ("branches.0.decision", 1, "a branch hangs on a decision"),
+    ("branches.0.decision", 99, "there is no node 99"),
+    ("branches.0.parent", 2, "is not the branch the decision stands in"),
+    ("branches.0.negated", True, 'accepted: one "then"'),
+    ("nodes.7.branch", 1, "a decision of another scope"),
+    ("nodes.0.inputs.x", "$.steps.b.output", "need not have ended before"),
+    ("nodes.0.inputs.x", "$.input.", "something is missing"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), STRUCTURES)
+def test_a_structure_that_does_not_hold_is_named(path: str, value: object, message: str):
+    whole = data()
+    change(path, value)(whole)
+    problems = check_graph(Graph.from_json(whole))
+    assert any(message in str(problem) for problem in problems), problems
+
+
+def test_numbers_against_the_direction_of_an_edge_are_refused():
+    whole = data()
+    whole["edges"] = [{"from": 2, "to": 1}]
+    problems = check_graph(Graph.from_json(whole))
+    assert ["higher number" in str(problem) for problem in problems] == [True]

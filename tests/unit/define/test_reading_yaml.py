@@ -1,0 +1,223 @@
+"""YAML says the same as Python, and every mistake is told with its place and what would be accepted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwell.define import (
+    Conditional,
+    DefinitionError,
+    Human,
+    Map,
+    Operation,
+    Parallel,
+    Retry,
+    Sequential,
+    SubWorkflow,
+    Wait,
+    Workflow,
+    read_yaml,
+)
+from stepwell.define.limits import MAX_YAML_BYTES
+
+pytestmark = pytest.mark.requirement("RT-11")
+
+ORDER = """\
+# How an order is carried out.
+workflow: order.process
+title: Order
+failure_policy: abort-dependents
+steps:
+  - validate                                # the name of an operation
+  - parallel:
+      - charge
+      - operation: reserve
+        id: hold
+        inputs: {order: $.input.order_id, days: 3}
+        retry: {max_attempts: 5, initial: 2s, max: PT1M, multiplier: 1.5, non_retryable: [ValueError]}
+        timeout: 30
+        priority: 3
+        optional: true
+        executor: process
+    max_concurrency: 2
+  - if: $.steps.charge.status == "completed"
+    then:
+      - map: $.steps.hold.output.items
+        max_concurrency: 10
+        do: pack
+      - ship
+    else: refund
+  - if: {operation: is_large, inputs: {order: $.input.order_id}}
+    id: large
+    then:
+      sequential: [insure]
+  - human: sign-off
+    role: warehouse
+    deadline: 4h
+    form: {type: object, properties: {ok: {type: boolean}}}
+  - wait: carrier.picked_up
+    timeout: 2d
+  - workflow: invoice.close
+    inputs: {order: $.input.order_id}
+"""
+
+
+def test_yaml_and_python_say_the_same():
+    retry = Retry(5, initial="2s", max="1m", multiplier=1.5, non_retryable=(ValueError,))
+    order = {"order": "$.input.order_id"}
+    assert read_yaml(ORDER) == Workflow(
+        "order.process",
+        Sequential(
+            Operation("validate"),
+            Parallel(
+                Operation("charge"),
+                Operation(
+                    "reserve",
+                    id="hold",
+                    inputs=order | {"days": 3},
+                    retry=retry,
+                    timeout="30s",
+                    priority=3,
+                    optional=True,
+                    executor="process",
+                ),
+                max_concurrency=2,
+            ),
+            Conditional(
+                '$.steps.charge.status == "completed"',
+                then=Sequential(
+                    Map("$.steps.hold.output.items", Operation("pack"), max_concurrency=10), Operation("ship")
+                ),
+                otherwise=Operation("refund"),
+            ),
+            Conditional(
+                Operation("is_large", inputs=order), then=Sequential(Operation("insure")), id="large"
+            ),
+            Human(
+                "sign-off",
+                role="warehouse",
+                deadline="4h",
+                form={"type": "object", "properties": {"ok": {"type": "boolean"}}},
+            ),
+            Wait("carrier.picked_up", timeout="2d"),
+            SubWorkflow("invoice.close", inputs=order),
+        ),
+        failure_policy="abort-dependents",
+        title="Order",
+    )
+
+
+def test_a_list_is_a_sequence_and_a_single_step_stands_alone():
+    assert read_yaml("{workflow: w, steps: a}").root == Operation("a")
+    assert read_yaml("{workflow: w, steps: [a]}").root == Sequential(Operation("a"))
+
+
+def test_bytes_and_a_byte_order_mark_are_read():
+    assert read_yaml("\ufeffworkflow: w\nsteps: [a]\n".encode()) == read_yaml("workflow: w\nsteps: [a]")
+
+
+MISTAKES = [
+    ("", "1:1: the file is empty"),
+    ("# only a comment\n", "1:1: the file is empty"),
+    ("workflow: w\n", '1:1: the key "steps" is missing'),
+    ("- a\n", "1:1: a list is not accepted; accepted: a mapping with the keys workflow"),
+    ("workflow: w\nstep: [a]\nsteps: [b]\n", '2:1: the key "step" is not known (did you mean "steps"?)'),
+    ("workflow: w\nworkflow: v\n", '2:1: the key "workflow" was already given in line 1'),
+    ("workflow: w\nsteps: [a\n", "not YAML"),
+    ("workflow: w\n\tsteps: [a]\n", "not YAML"),
+    ("workflow: w\nsteps: [\x07]\n", "2:9: not YAML"),
+    ("workflow: w\nsteps: []\n", "2:8: an empty list is not accepted"),
+    ("workflow: w\nsteps: [5]\n", "2:9: a number is not a step"),
+    ("workflow: w\nsteps: [[a]]\n", "2:9: a list is not a step"),
+    ("workflow: w\nsteps: [a, ~]\n", "2:12: nothing is not a step"),
+    ("workflow: w\nsteps: [a b]\n", '2:9: operation: "a b" is not a valid name'),
+    ("workflow: [w]\nsteps: [a]\n", "1:11: workflow: a list is not a valid name"),
+    ("workflow: w\nfailure_policy: abort\nsteps: [a]\n", '2:17: failure_policy: "abort" is not known'),
+    (
+        "workflow: w\nsteps:\n  - paralel: [a]\n",
+        '3:5: no kind of step in "paralel" (did you mean "parallel"?)',
+    ),
+    ("workflow: w\nsteps:\n  - {wait: x, human: y}\n", "3:5: a step has one kind, not wait and human"),
+    (
+        "workflow: w\nsteps:\n  - operation: a\n    timout: 4h\n",
+        '4:5: the key "timout" is not known (did you mean',
+    ),
+    (
+        "workflow: w\nsteps:\n  - operation: a\n    timeout: 4 hours\n",
+        '4:14: timeout: "4 hours" is not a length',
+    ),
+    ("workflow: w\nsteps:\n  - operation: a\n    timeout:\n", "timeout: is empty; write a value or leave"),
+    (
+        "workflow: w\nsteps:\n  - operation: a\n    retry: 5\n",
+        "4:12: a number is not accepted; accepted: a mapping",
+    ),
+    ("workflow: w\nsteps:\n  - operation: a\n    retry: {max_attempts: 0}\n", "4:27: retry.max_attempts:"),
+    ("workflow: w\nsteps:\n  - operation: a\n    optional: yes\n", "4:15: optional:"),
+    (
+        "workflow: w\nsteps:\n  - operation: a\n    inputs: {x: [1]}\n",
+        "4:17: inputs.x: a list is not accepted",
+    ),
+    ("workflow: w\nsteps:\n  - operation: a\n    inputs: {x: $.steps.b.output}\n", "4:17: step"),
+    ("workflow: w\nsteps:\n  - parallel: [a]\n    max_concurrency: 0\n", "4:22: max_concurrency:"),
+    ("workflow: w\nsteps:\n  - map: $.input.x\n", '3:5: a map needs the key "do"'),
+    ("workflow: w\nsteps:\n  - if: true\n    then: a\n", "3:9: if: a bool is not accepted"),
+    ("workflow: w\nsteps:\n  - if: {wait: x}\n    then: a\n", "3:9: is not an operation"),
+    (
+        "workflow: w\nsteps:\n  - if: b\n    then: a\n",
+        '3:9: step "if.a": test: reads step "b", which does not exist',
+    ),
+    ("workflow: w\nsteps:\n  - if: $.input.x\n", "3:5: then: has neither then nor otherwise"),
+    ("workflow: w\nsteps:\n  - if: $.input.x\n    else: []\n", "4:11: an empty list"),
+    ("workflow: w\nsteps:\n  - human: x\n", "nobody could do it"),
+    ("workflow: w\nsteps:\n  - a\n  - operation: b\n    id: a\n", '5:9: step "a": id: the id is used twice'),
+    ("workflow: w\nsteps:\n  - workflow: w\n", "3:15: step"),
+    ("workflow: w\nsteps:\n  - &x a\n  - *x\n", "3:5: anchors and aliases are not accepted"),
+    ("workflow: w\nsteps: [!!python/name:os.system a]\n", "2:9: the tag"),
+    ("workflow: w\nsteps: [a]\n---\nworkflow: v\n", "3:1: a second document begins here"),
+    ("1: w\nsteps: [a]\n", "1:1: a number is not accepted as a key"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES)
+def test_a_mistake_is_told_with_its_place(text: str, message: str):
+    with pytest.raises(DefinitionError) as refused:
+        read_yaml(text, file="order.yaml")
+    first = refused.value.problems[0]
+    assert str(first).startswith(f"order.yaml:{first.line}:{first.column}: ")
+    assert message in str(first)
+
+
+def test_several_mistakes_are_told_at_once():
+    text = "workflow: w\nsteps:\n  - operation: a\n    timout: 1\n"
+    text += "  - parallel: []\n  - wait: b\n    timeout: x\n"
+    with pytest.raises(DefinitionError) as refused:
+        read_yaml(text)
+    assert [problem.line for problem in refused.value.problems] == [4, 5, 7]
+
+
+def test_registered_operations_can_be_checked_with_their_line():
+    with pytest.raises(DefinitionError, match=r'f:3:5: step "chrage": operation: "chrage" is not registered'):
+        read_yaml("workflow: w\nsteps:\n  - chrage\n", file="f", operations={"charge"})
+
+
+def test_a_file_has_a_largest_size_and_a_deepest_nesting():
+    with pytest.raises(DefinitionError, match="the limit is 1,048,576"):
+        read_yaml("#" + "x" * MAX_YAML_BYTES)
+    with pytest.raises(DefinitionError, match="nested more than 100 deep"):
+        read_yaml("[" * 100_000)
+    nested = "{if: $.input.x, then: " * 40 + "a" + "}" * 40
+    with pytest.raises(DefinitionError, match="nested more than 32 deep"):
+        read_yaml(f"workflow: w\nsteps: {nested}")
+
+
+def test_bytes_that_are_no_text_are_refused():
+    with pytest.raises(DefinitionError, match="not UTF-8: byte 3"):
+        read_yaml(b"w: \xff"[1:])
+
+
+@given(st.text(max_size=80) | st.binary(max_size=80))
+def test_any_text_is_read_or_refused_never_a_crash(text: str | bytes):
+    with pytest.raises(DefinitionError):
+        read_yaml(text)

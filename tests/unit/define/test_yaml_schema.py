@@ -1,0 +1,96 @@
+"""The JSON Schema for editors accepts and refuses what the reader does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from ruamel.yaml import YAML
+
+from stepwell.define import DefinitionError, Workflow, read_yaml, write_yaml, yaml_schema
+from stepwell.define.yaml_words import STEP_WORDS
+from tests.strategies.templates import Shape, workflows
+from tests.unit.define.test_reading_yaml import ORDER
+
+VALIDATOR = Draft202012Validator(yaml_schema())
+
+
+def plain(text: str) -> Any:
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def test_it_is_a_json_schema_that_names_every_key():
+    Draft202012Validator.check_schema(yaml_schema())
+    schema = json.loads(json.dumps(yaml_schema()))
+    for head, (_, words) in STEP_WORDS.items():
+        assert list(schema["$defs"][head]["properties"]) == list(words)
+
+
+def test_it_accepts_the_example():
+    assert VALIDATOR.is_valid(plain(ORDER))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workflows())
+def test_it_accepts_whatever_is_written(workflow: Workflow):
+    VALIDATOR.validate(plain(write_yaml(workflow)))
+
+
+# A number is a duration, a count or an input, and an empty list names no exception: the reader's own tests
+# look at these one by one.
+MAY_BE_ODD = {"timeout", "deadline", "inputs", "priority", "non_retryable"} | {
+    *("max_concurrency", "max_attempts", "initial", "max", "multiplier")
+}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workflows(Shape(max_nodes=8)), st.data())
+def test_a_damaged_shape_is_refused_by_both(workflow: Workflow, data: st.DataObject):
+    document = plain(write_yaml(workflow))
+    place = data.draw(st.sampled_from(mappings(document)))
+    damage = data.draw(st.sampled_from(["unknown key", "number", "nothing", "empty list"]))
+    if damage == "unknown key":
+        place["retires"] = 1
+    else:
+        keys = [key for key in place if key not in MAY_BE_ODD]
+        assume(keys)
+        damaged: dict[str, Any] = {"number": 5.5, "nothing": None, "empty list": []}
+        place[data.draw(st.sampled_from(keys))] = damaged[damage]
+    assert not VALIDATOR.is_valid(document)
+    with pytest.raises(DefinitionError):
+        read_yaml(json.dumps(document))
+
+
+def mappings(value: object) -> list[dict[str, Any]]:
+    """Every mapping of a document but those inside forms, which hold a schema of their own."""
+    if isinstance(value, list):
+        return [found for item in value for found in mappings(item)]
+    if not isinstance(value, dict):
+        return []
+    own = [] if set(value) <= {"a", "b", "c"} else [value]
+    return own + [found for key, item in value.items() if key != "form" for found in mappings(item)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{workflow: w, steps: [{if: x}]}",
+        "{workflow: w, steps: [{map: $.input}]}",
+        "{workflow: w, steps: [{human: x}]}",
+        "{workflow: w, steps: [{parallel: [a], max_concurrency: 0}]}",
+        "{workflow: w, steps: [{wait: x, human: y, role: z}]}",
+        "{workflow: w, steps: [{operation: a, priority: 99999}]}",
+        "{workflow: w, steps: [a b]}",
+        "{workflow: w, steps: [[a]]}",
+        "{workflow: w}",
+        "{steps: [a]}",
+    ],
+)
+def test_what_the_reader_refuses_by_shape_the_schema_refuses(text: str):
+    assert not VALIDATOR.is_valid(plain(text))
+    with pytest.raises(DefinitionError):
+        read_yaml(text)
