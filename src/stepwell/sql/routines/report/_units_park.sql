@@ -31,6 +31,13 @@ begin
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
     where q.body ->> 'seconds' is not null
     on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
+    -- A sleep is remembered in the commit that begins it: the handler that wakes goes on behind it.
+    insert into stepwell.unit_checkpoint (tenant_id, unit_id, checkpoint_name, checkpoint_value, lease_no, saved_at)
+    select u.tenant_id, u.unit_id, q.body ->> 'checkpoint', 'true', u.lease_no, v_now
+    from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where q.body ? 'checkpoint'
+    on conflict do nothing;
     insert into stepwell.event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, actor, payload)
     select q.tenant_id, v_now, q.unit_id >> 20, q.unit_id, 'event.emitted', 'executor_worker', 'session:' || p_session_id, o.event
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)

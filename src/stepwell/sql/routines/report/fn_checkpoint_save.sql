@@ -11,15 +11,7 @@ as $$
 declare
     v_value jsonb;
 begin
-    perform 1
-    from stepwell.work_unit as u
-    inner join stepwell.worker_session as s on u.lease_session_id = s.session_id
-    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.lease_no = p_lease_no
-        and s.session_id = p_session_id and s.closed_at is null and s.expires_at >= stepwell.now()
-    for share of u;
-    if not found then
-        raise exception using errcode = 'SW005', message = format('the lease of unit %s is no longer held', p_unit_id);
-    end if;
+    perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
     if coalesce(length(p_name), 0) not between 1 and 200
         or pg_column_size(p_value) > stepwell._limit('limits.checkpoint_bytes') then
         raise exception using errcode = 'SW006', message = format(

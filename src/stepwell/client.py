@@ -1,0 +1,263 @@
+"""Act on runs and jobs: receives plain arguments, hands on handles. One implementation, async.
+
+A call goes through the client's pool, or, with `connection`, through a connection of the caller's: then it is
+part of the caller's transaction and commits or rolls back with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+import psycopg
+
+from stepwell.define import Graph
+from stepwell.errors import Conflict, NotFound, from_database
+from stepwell.store import calls
+from stepwell.store.calls import Call, Published, Signalled
+from stepwell.store.pool import AsyncPool, async_pool
+
+__all__ = ["Client", "Connection", "JobHandle", "RunHandle", "Signalled"]
+
+T = TypeVar("T")
+
+POLL_FIRST_SECONDS = 0.002
+POLL_LIMIT_SECONDS = 0.5
+# Each pause is this part of the time already waited: an end is seen at most that much late.
+POLL_PART = 0.05
+RUN_ENDS = ("completed", "failed", "cancelled")
+JOB_ENDS = ("completed", "cannot_complete", "cancelled")
+
+
+class Connection(Protocol):
+    """A psycopg connection, sync or async."""
+
+    def execute(self, query: Any, params: Any = None) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunHandle:
+    """A run, by number. `is_new` is false when the key had started it before."""
+
+    is_handle: ClassVar[bool] = True
+    client: Client
+    id: int
+    is_new: bool = True
+
+    async def state(self) -> str:
+        return (await self.client.run_outcome(self.id))[0]
+
+    async def result(self, limit_seconds: float | None = 60.0) -> Any:
+        """Wait for the end and return the result; raises Conflict when the run failed or was cancelled."""
+        state, result = await self.client.until(
+            lambda: self.client.run_outcome(self.id), RUN_ENDS, limit_seconds
+        )
+        if state != "completed":
+            raise Conflict(f"run {self.id} {state}")
+        return result
+
+    async def cancel(self, reason: str | None = None) -> str:
+        client = self.client
+        return await client.perform(calls.cancel_run(client.tenant_id, self.id, client.actor, reason))
+
+    async def pause(self) -> str:
+        return await self.client.perform(calls.pause_run(self.client.tenant_id, self.id, self.client.actor))
+
+    async def resume(self) -> str:
+        return await self.client.perform(calls.resume_run(self.client.tenant_id, self.id, self.client.actor))
+
+    async def retry(self, reason: str | None = None) -> Any:
+        client = self.client
+        return await client.perform(calls.retry_run(client.tenant_id, self.id, client.actor, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class JobHandle:
+    """A free-standing job. `is_new` is false when its key had been enqueued before."""
+
+    is_handle: ClassVar[bool] = True
+    client: Client
+    id: int
+    is_new: bool = True
+
+    async def state(self) -> str:
+        return (await self.client.job_outcome(self.id))[0]
+
+    async def result(self, limit_seconds: float | None = 60.0) -> Any:
+        state, result = await self.client.until(
+            lambda: self.client.job_outcome(self.id), JOB_ENDS, limit_seconds
+        )
+        if state != "completed":
+            raise Conflict(f"job {self.id} {state}")
+        return result
+
+    async def cancel(self, reason: str | None = None) -> str:
+        client = self.client
+        return await client.perform(calls.cancel_job(client.tenant_id, self.id, client.actor, reason))
+
+
+class Client:
+    """Connected to one database as one tenant."""
+
+    def __init__(
+        self, conninfo: str, pool: AsyncPool, stack: AsyncExitStack, tenant_id: int, actor: str
+    ) -> None:
+        self.conninfo = conninfo
+        self.tenant_id = tenant_id
+        self.actor = actor
+        self._pool = pool
+        self._stack = stack
+
+    @classmethod
+    async def connect(
+        cls, conninfo: str, *, tenant: str = "default", actor: str = "client", pool_max_size: int = 10
+    ) -> Self:
+        stack = AsyncExitStack()
+        pool = await stack.enter_async_context(async_pool(conninfo, max_size=pool_max_size))
+        client = cls(conninfo, pool, stack, 0, actor)
+        try:
+            tenant_id = await client.perform(calls.tenant_id(tenant))
+            if tenant_id is None:
+                raise NotFound(f"tenant {tenant} does not exist", field="tenant")
+        except BaseException:
+            await stack.aclose()
+            raise
+        client.tenant_id = tenant_id
+        return client
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+    async def perform(self, call: Call[T], connection: Connection | None = None) -> T:
+        """Carry out one call, on the pool or on the caller's connection."""
+        try:
+            if connection is None:
+                async with self._pool.connection() as own:
+                    cursor = await own.execute(call.text, call.parameters)
+                    return call.decode(await cursor.fetchall())
+            found = connection.execute(call.text, call.parameters)
+            cursor = await found if inspect.isawaitable(found) else found
+            rows = cursor.fetchall()
+            return call.decode(await rows if inspect.isawaitable(rows) else rows)
+        except psycopg.Error as error:
+            raise from_database(error) from error
+
+    async def publish(self, graph: Graph) -> Published:
+        return await self.perform(
+            calls.publish_workflow(self.tenant_id, graph.canonical, graph.hash, self.actor)
+        )
+
+    async def start(
+        self,
+        workflow: str,
+        input: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        trigger: tuple[str, str] | None = None,
+        version: int | None = None,
+        priority: int = 0,
+        trace_id: str | None = None,
+        correlation_id: str | None = None,
+        connection: Connection | None = None,
+    ) -> RunHandle:
+        trigger_type, trigger_ref = trigger or (None, key)
+        call = calls.start_runs(
+            self.tenant_id, workflow, [input or {}], actor=self.actor,
+            trigger_refs=None if trigger_ref is None else [trigger_ref], trigger_type=trigger_type,
+            version_no=version, priority=priority, trace_id=trace_id, correlation_id=correlation_id,
+        )  # fmt: skip
+        started = (await self.perform(call, connection))[0]
+        return RunHandle(self, started.run_id, started.is_new)
+
+    async def start_many(
+        self,
+        workflow: str,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        keys: Sequence[str] | None = None,
+        priority: int = 0,
+        connection: Connection | None = None,
+    ) -> list[RunHandle]:
+        call = calls.start_runs(
+            self.tenant_id, workflow, inputs, trigger_refs=keys, priority=priority, actor=self.actor
+        )
+        return [RunHandle(self, run.run_id, run.is_new) for run in await self.perform(call, connection)]
+
+    async def enqueue_many(
+        self,
+        operation: str,
+        payloads: Sequence[Mapping[str, Any]],
+        *,
+        keys: Sequence[str] | None = None,
+        priority: int = 0,
+        process_after: datetime | None = None,
+        concurrency_key: str | None = None,
+        max_concurrency: int | None = None,
+        max_attempts: int | None = None,
+        connection: Connection | None = None,
+    ) -> list[JobHandle]:
+        call = calls.enqueue_jobs(
+            self.tenant_id, operation, payloads, keys=keys, priority=priority, process_after=process_after,
+            concurrency_key=concurrency_key, max_concurrency=max_concurrency, max_attempts=max_attempts,
+            actor=self.actor,
+        )  # fmt: skip
+        return [JobHandle(self, job.job_id, job.is_new) for job in await self.perform(call, connection)]
+
+    async def signal(
+        self,
+        target: RunHandle | JobHandle | int | tuple[str, str],
+        event_type: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        event_id: str | None = None,
+        connection: Connection | None = None,
+    ) -> Signalled:
+        stream_id = await self._stream_of(target)
+        call = calls.signal(
+            self.tenant_id, stream_id, event_type, payload or {}, event_id or uuid.uuid4().hex, self.actor
+        )
+        return await self.perform(call, connection)
+
+    async def _stream_of(self, target: RunHandle | JobHandle | int | tuple[str, str]) -> int:
+        match target:
+            case RunHandle(id=run_id):
+                return run_id
+            case JobHandle(id=job_id):
+                return job_id >> 20
+            case int():
+                return target
+            case (workflow, key):
+                found = await self.perform(calls.find_run(self.tenant_id, workflow, key))
+                if found is None:
+                    raise NotFound(f"no run of {workflow} was started with key {key}", field="target")
+                return found
+
+    async def run_outcome(self, run_id: int) -> tuple[str, Any]:
+        found = await self.perform(calls.run_outcome(self.tenant_id, run_id))
+        if found is None:
+            raise NotFound(f"run {run_id} does not exist")
+        return found
+
+    async def job_outcome(self, job_id: int) -> tuple[str, Any]:
+        found = await self.perform(calls.job_outcome(self.tenant_id, job_id))
+        if found is None:
+            raise NotFound(f"job {job_id} does not exist")
+        return found
+
+    async def until(self, ask: Any, ends: tuple[str, ...], limit_seconds: float | None) -> tuple[str, Any]:
+        """Ask until the state is an end; polling backs off."""
+        began = time.monotonic()
+        async with asyncio.timeout(limit_seconds):
+            while True:
+                state, result = await ask()
+                if state in ends:
+                    return state, result
+                waited = time.monotonic() - began
+                await asyncio.sleep(min(max(waited * POLL_PART, POLL_FIRST_SECONDS), POLL_LIMIT_SECONDS))

@@ -1,0 +1,158 @@
+"""Turn a Python function into a handler: receives the function, hands on how to call it and read its result.
+
+Everything slow (signature, validators) happens once, when the operation is registered.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+
+from stepwell.define.template import Retry
+from stepwell.errors import InvalidInput, UsageError
+
+CONTEXT_NAMES = ("ctx", "context")
+EMPTY = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    name: str
+    default: Any
+    # None: no type hint, nothing to check.
+    validator: TypeAdapter[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """An operation as the worker runs it."""
+
+    name: str
+    function: Callable[..., Any]
+    executor: str
+    retry: Retry | None
+    timeout_seconds: float | None
+    is_async: bool
+    takes_context: bool
+    context_name: str
+    parameters: tuple[Parameter, ...]
+    takes_any: bool
+    result: TypeAdapter[Any] | None
+
+    def bind(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments by name; names the parameter that is missing or of the wrong type."""
+        arguments: dict[str, Any] = dict(given) if self.takes_any else {}
+        for parameter in self.parameters:
+            value = given.get(parameter.name, EMPTY)
+            if value is EMPTY:
+                if parameter.default is EMPTY:
+                    raise InvalidInput(
+                        f"operation {self.name}: parameter {parameter.name} is required and not in the input",
+                        field=parameter.name,
+                    )
+                continue
+            if parameter.validator is not None:
+                try:
+                    value = parameter.validator.validate_python(value)
+                except ValidationError as error:
+                    first = error.errors(include_url=False)[0]
+                    raise InvalidInput(
+                        f"operation {self.name}: parameter {parameter.name}: {first['msg']}",
+                        field=parameter.name,
+                    ) from error
+            arguments[parameter.name] = value
+        return arguments
+
+    def encode(self, value: Any) -> str | None:
+        """The result as JSON text; None is no output at all."""
+        if value is None and self.result is None:
+            return None
+        try:
+            if self.result is not None:
+                return self.result.dump_json(self.result.validate_python(value)).decode()
+            return to_json(value).decode()
+        except (ValidationError, PydanticSerializationError) as error:
+            raise InvalidInput(
+                f"operation {self.name}: the result cannot be kept: {_first_line(error)}", field="result"
+            ) from error
+
+    def declaration(self) -> dict[str, Any]:
+        """What the database must know of it."""
+        found: dict[str, Any] = {"name": self.name, "executor": self.executor}
+        if self.retry is not None:
+            found |= {
+                "max_attempts": self.retry.max_attempts,
+                "initial_seconds": self.retry.initial,
+                "max_seconds": self.retry.max,
+                "multiplier": self.retry.multiplier,
+                "non_retryable": list(self.retry.non_retryable),
+            }
+        if self.timeout_seconds is not None:
+            found["timeout_seconds"] = self.timeout_seconds
+        return found
+
+
+def make_handler(
+    function: Callable[..., Any],
+    *,
+    name: str,
+    executor: str,
+    retry: Retry | None,
+    timeout_seconds: float | None,
+) -> Handler:
+    signature = inspect.signature(function)
+    try:
+        hints = get_type_hints(function)
+    except NameError:
+        # A hint that only a type checker can see; its parameter is passed unchecked.
+        hints = {}
+    parameters: list[Parameter] = []
+    context_name = ""
+    takes_any = False
+    for parameter in signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            takes_any = True
+        elif parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
+            raise UsageError(
+                f"operation {name}: parameter {parameter.name} cannot be given by name",
+                hint="inputs arrive by name; use ordinary parameters",
+            )
+        elif parameter.name in CONTEXT_NAMES:
+            context_name = parameter.name
+        else:
+            parameters.append(
+                Parameter(parameter.name, parameter.default, _adapter(hints.get(parameter.name)))
+            )
+    if context_name and executor == "process":
+        raise UsageError(
+            f"operation {name}: a handler in a process of its own cannot take {context_name}",
+            hint="leave the parameter out, or use the default executor",
+        )
+    return Handler(
+        name=name, function=function, executor=executor, retry=retry, timeout_seconds=timeout_seconds,
+        is_async=inspect.iscoroutinefunction(function), takes_context=bool(context_name),
+        context_name=context_name, parameters=tuple(parameters), takes_any=takes_any,
+        result=_adapter(hints.get("return")),
+    )  # fmt: skip
+
+
+def _adapter(hint: Any) -> TypeAdapter[Any] | None:
+    from stepwell import outcome
+
+    kinds = (outcome.Completed, outcome.Waiting, outcome.TryAgain, outcome.Dead)
+    if hint in (None, type(None), Any) or hint in kinds or any(kind in _members(hint) for kind in kinds):
+        return None
+    return TypeAdapter(hint)
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return getattr(hint, "__args__", ())
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,161 @@
+"""What a handler may ask while it runs: receives its lease, hands on checkpoints, sleeps, events, its log."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeVar, overload
+
+import structlog
+from pydantic_core import to_json
+
+from stepwell.define.duration import Duration, parse_duration
+from stepwell.errors import LeaseLost
+from stepwell.store.leases import Lease
+
+T = TypeVar("T")
+
+
+class Parked(BaseException):
+    """Leaves the handler without a result: the unit sleeps and will run again. Not for handlers to catch."""
+
+    def __init__(self, seconds: float, checkpoint: str) -> None:
+        self.seconds = seconds
+        self.checkpoint = checkpoint
+
+
+class Desk(Protocol):
+    """What the context needs of its worker."""
+
+    async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any: ...
+    async def emit(self, lease: Lease, event_type: str, payload: str) -> None: ...
+    async def beat(self) -> None: ...
+
+
+class Context:
+    """The handler's view of its own execution."""
+
+    def __init__(self, lease: Lease, desk: Desk, loop: asyncio.AbstractEventLoop) -> None:
+        self._lease = lease
+        self._desk = desk
+        self._loop = loop
+        self._sleep_count = 0
+        self._checkpoints = dict(lease.checkpoints or {})
+        self._stop_reason: str | None = None
+        self._log: Any = None
+
+    @property
+    def run_id(self) -> int:
+        """Number of the run, or of the free-standing job."""
+        return self._lease.unit_id >> 20
+
+    @property
+    def unit_id(self) -> int:
+        return self._lease.unit_id
+
+    @property
+    def step_id(self) -> str | None:
+        """The step's id in its workflow; None for a free-standing job."""
+        return self._lease.step_id
+
+    @property
+    def attempt(self) -> int:
+        """1 for the first try."""
+        return self._lease.attempt
+
+    @property
+    def max_attempts(self) -> int:
+        return self._lease.max_attempts
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt of this unit: hand it to systems that deduplicate."""
+        return f"stepwell:{self._lease.tenant_id}:{self._lease.unit_id}"
+
+    @property
+    def trace_id(self) -> str | None:
+        return self._lease.trace_id
+
+    @property
+    def correlation_id(self) -> str | None:
+        return self._lease.correlation_id
+
+    @property
+    def task_type(self) -> str:
+        """RUN, or why it runs again: RESUMED by an event, WAITING_TIMEOUT, SLEPT."""
+        return str(self._lease.wake["task_type"]) if self._lease.wake else "RUN"
+
+    @property
+    def event(self) -> Any:
+        """Payload of the event that ended the wait; None otherwise."""
+        return self._lease.wake.get("payload") if self._lease.wake else None
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the unit was cancelled or its lease lost: stop, the report will not be taken."""
+        return self._stop_reason is not None
+
+    @property
+    def log(self) -> Any:
+        if self._log is None:
+            self._log = structlog.get_logger("stepwell.handler").bind(
+                run=self.run_id, step=self.step_id, unit=self.unit_id, attempt=self.attempt
+            )
+        return self._log
+
+    @overload
+    async def step(self, name: str, fn: Callable[..., Awaitable[T]], *args: Any) -> T: ...
+    @overload
+    async def step(self, name: str, fn: Callable[..., T], *args: Any) -> T: ...
+    async def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Any:
+        """Do a piece of work once: its result is kept, and a later attempt returns it without doing it."""
+        if name in self._checkpoints:
+            return self._checkpoints[name]
+        self._require_lease()
+        value = fn(*args)
+        if inspect.isawaitable(value):
+            value = await value
+        kept = await self._desk.save_checkpoint(self._lease, name, to_json(value).decode())
+        self._checkpoints[name] = kept
+        return kept
+
+    def step_sync(self, name: str, fn: Callable[..., T], *args: Any) -> T:
+        """The same for a handler that runs in a thread."""
+        if name in self._checkpoints:
+            return self._checkpoints[name]  # type: ignore[no-any-return]
+        self._require_lease()
+        value = fn(*args)
+        saving = self._desk.save_checkpoint(self._lease, name, to_json(value).decode())
+        self._checkpoints[name] = asyncio.run_coroutine_threadsafe(saving, self._loop).result()
+        return self._checkpoints[name]  # type: ignore[no-any-return]
+
+    def sleep(self, duration: Duration) -> Awaitable[None]:
+        """Park for a while without holding a slot. The handler starts anew and passes this point then."""
+        self._sleep_count += 1
+        name = f"sleep:{self._sleep_count}"
+        if name not in self._checkpoints:
+            raise Parked(float(parse_duration(duration, "sleep")), name)
+        return _done()
+
+    async def emit(self, event_type: str, payload: Mapping[str, Any] | None = None) -> None:
+        """Append an event of your own to the run's history, at once."""
+        self._require_lease()
+        await self._desk.emit(self._lease, event_type, to_json(payload or {}).decode())
+
+    async def heartbeat(self) -> None:
+        """Extend the lease now and learn of a cancellation; the worker also does so by itself."""
+        await self._desk.beat()
+        self._require_lease()
+
+    def stop(self, reason: str) -> None:
+        """For the worker: from now on `cancelled` is true."""
+        self._stop_reason = reason
+
+    def _require_lease(self) -> None:
+        if self._stop_reason is not None:
+            raise LeaseLost(f"unit {self.unit_id} is no longer held here ({self._stop_reason})")
+
+
+async def _done() -> None:
+    return None
