@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +19,8 @@ LIMIT_SECONDS = 100.0
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """Ours without the settings of whoever runs the tests; a change of None removes a variable."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("STEPWELL_", "PG"))}
-    env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    # The last one for an interpreter that is not of our environment, see python_for_others.
+    env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), sysconfig.get_path("purelib")])
     env["NO_COLOR"] = "1"
     for name, value in (changes or {}).items():
         if value is None:
@@ -43,6 +47,21 @@ def stepwell(
         timeout=LIMIT_SECONDS,
         check=False,
     )
+
+
+def python_for_others() -> str | None:
+    """An interpreter like ours that any account may run on our files; None when there is none."""
+    for path in (
+        Path(sys.executable).resolve(),
+        Path(shutil.which(f"python3.{sys.version_info.minor}", path="/usr/bin:/usr/local/bin") or "/"),
+    ):
+        if path.is_file() and all(_may_be_entered(folder) for folder in (*path.parents, *ROOT.parents, ROOT)):
+            return str(path)
+    return None
+
+
+def _may_be_entered(folder: Path) -> bool:
+    return bool(folder.stat().st_mode & stat.S_IXOTH)
 
 
 class Talker:
@@ -80,8 +99,10 @@ def talker(
     module: str, *arguments: str | Path, env: Mapping[str, str | None] | None = None, uid: int | None = None
 ) -> Iterator[Talker]:
     """`python -m module …` for as long as the block runs; killed at its end if it still lives."""
+    python = sys.executable if uid is None else python_for_others()
+    assert python is not None
     process = subprocess.Popen(
-        [sys.executable, "-m", module, *map(str, arguments)],
+        [python, "-m", module, *map(str, arguments)],
         env=environment(env),
         cwd="/",
         stdin=subprocess.PIPE,

@@ -62,13 +62,17 @@ class RunServer:
         return self._url if self._url is not None else self.conninfo("postgres")
 
 
-def folder_of(run_id: str) -> Path:
-    """In memory where there is plenty of it: cloning a database is copying three hundred small files."""
+def base_folder() -> Path:
+    """In memory where there is plenty of it: a cluster is a thousand small files."""
     memory = Path("/dev/shm")
     in_memory = memory.is_dir() and os.access(memory, os.W_OK)
     if in_memory and shutil.disk_usage(memory).total >= MEMORY_FOLDER_BYTES:
-        return memory / f"stepwell-test-{run_id}"
-    return Path(tempfile.gettempdir()) / f"stepwell-test-{run_id}"
+        return memory
+    return Path(tempfile.gettempdir())
+
+
+def folder_of(run_id: str) -> Path:
+    return base_folder() / f"stepwell-test-{run_id}"
 
 
 def remove(run_id: str) -> None:

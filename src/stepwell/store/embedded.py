@@ -17,7 +17,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -149,8 +149,11 @@ class EmbeddedServer:
             process = _postmaster(self.cluster_dir)
             if process is not None and (socket_dir := self._await_ready(process)) is not None:
                 return socket_dir
-            _disarm_stale_pid(self.cluster_dir)
+            if (self.cluster_dir / "postmaster.pid").exists():
+                _disarm_stale_pid(self.cluster_dir)
+                _await_orphans(self.cluster_dir)
         self._prepare_paths(account)
+        embedded_cluster.sweep(self.cluster_dir)
         if not (self.cluster_dir / "PG_VERSION").exists():
             _log.info("creating a PostgreSQL cluster in %s", self.cluster_dir)
             try:
@@ -170,21 +173,18 @@ class EmbeddedServer:
 
     def _launch(self, account: Account) -> Path:
         socket_dir = _choose_socket_dir(self.data_dir, account)
+        # The socket's own lock file trusts a process id too; the folder is ours and no server is left in it.
+        for leftover in socket_dir.glob(".s.PGSQL.*"):
+            leftover.unlink(missing_ok=True)
         embedded_cluster.write_settings(self.cluster_dir, socket_dir, account, self._settings)
-        deadline = time.monotonic() + START_LIMIT_SECONDS
         log_path = self.cluster_dir / "start.log"
-        while True:
-            process = _spawn(self.cluster_dir, log_path, account)
-            if process is not None and (ready := self._await_ready(process)) is not None:
-                return ready
-            said = log_path.read_text(encoding="utf-8", errors="replace") if log_path.exists() else ""
-            # Orphans of a killed postmaster need a moment to notice; until then the shared memory is theirs.
-            if "still in use" not in said or time.monotonic() > deadline:
-                raise DatabaseUnavailable(
-                    f"PostgreSQL in {self.cluster_dir} did not start: {_last_complaint(said)}",
-                    hint=f"its log is in {self.cluster_dir / 'log'} and {log_path}",
-                )
-            time.sleep(0.1)
+        process = _spawn(self.cluster_dir, log_path, account)
+        if process is not None and (ready := self._await_ready(process)) is not None:
+            return ready
+        raise DatabaseUnavailable(
+            f"PostgreSQL in {self.cluster_dir} did not start: {_last_complaint(self.cluster_dir)}",
+            hint=f"its logs are {log_path} and the files in {self.cluster_dir / 'log'}",
+        )
 
     def _await_ready(self, process: psutil.Process) -> Path | None:
         """Wait until the server answers; None when it ends instead. Recovery after a crash may take long."""
@@ -223,6 +223,9 @@ class EmbeddedServer:
                 _log.warning("PostgreSQL in %s is still writing; it will end by itself", self.cluster_dir)
                 return
             time.sleep(0.02)
+        if self._socket_dir is not None and self._socket_dir.parent != self.data_dir.resolve():
+            with suppress(OSError):
+                self._socket_dir.rmdir()
 
 
 _in_use: weakref.WeakSet[EmbeddedServer] = weakref.WeakSet()
@@ -269,11 +272,10 @@ def _postmaster(cluster_dir: Path) -> psutil.Process | None:
         return None
     try:
         process = psutil.Process(int(lines[0]))
-        if process.name() != "postgres" or not _is_alive(process):
-            return None
-        return process if Path(process.cwd()).samefile(cluster_dir) else None
-    except (psutil.Error, OSError, OverflowError):
+        fits = process.name() == "postgres" and _works_in(process.pid, cluster_dir)
+    except (psutil.Error, OverflowError):
         return None
+    return process if fits else None
 
 
 def _is_alive(process: psutil.Process) -> bool:
@@ -305,10 +307,34 @@ def _disarm_stale_pid(cluster_dir: Path) -> None:
         path.unlink()
 
 
+def _await_orphans(cluster_dir: Path) -> None:
+    """Backends of a killed postmaster end as soon as they notice; until then the cluster is theirs."""
+    deadline = time.monotonic() + START_LIMIT_SECONDS
+    while orphans := [pid for pid in _postgres_pids() if _works_in(pid, cluster_dir)]:
+        if time.monotonic() > deadline:
+            raise DatabaseUnavailable(
+                f"process {orphans[0]} of a server that was killed still works in {cluster_dir}",
+                hint="end that process and try again",
+            )
+        time.sleep(0.02)
+
+
+def _postgres_pids() -> list[int]:
+    return [found.pid for found in psutil.process_iter(["name"]) if found.info["name"] == "postgres"]
+
+
+def _works_in(pid: int, folder: Path) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return _is_alive(process) and Path(process.cwd()).samefile(folder)
+    except (psutil.Error, OSError):
+        return False
+
+
 def _choose_socket_dir(data_dir: Path, account: Account) -> Path:
-    """`run` in the data folder; where that is too long for a socket, a folder named by its hash."""
+    """`run` in the data folder; where libpq cannot take that, too long or with a comma, one named by hash."""
     inside = data_dir.resolve() / "run"
-    if len(os.fsencode(inside)) <= SOCKET_DIR_BYTES_LIMIT and not set(str(inside)) & set('"\\\n'):
+    if len(os.fsencode(inside)) <= SOCKET_DIR_BYTES_LIMIT and not set(str(inside)) & set('",\\\n'):
         inside.mkdir(mode=0o700, exist_ok=True)
         account.own(inside, 0o700)
         return inside
@@ -340,7 +366,16 @@ def _spawn(cluster_dir: Path, log_path: Path, account: Account) -> psutil.Proces
         return None
 
 
-def _last_complaint(text: str) -> str:
-    words = ("FATAL", "PANIC", "ERROR", "HINT")
+def _last_complaint(cluster_dir: Path) -> str:
+    logs = sorted((cluster_dir / "log").glob("*.log"), key=lambda path: path.stat().st_mtime)
+    text = "".join(_tail(path) for path in (*logs[-1:], cluster_dir / "start.log"))
+    words = ("FATAL", "PANIC", "ERROR", "HINT:  ")
     lines = [line for line in text.splitlines() if any(word in line for word in words)]
     return " ".join(lines[-2:]) or "no reason was logged"
+
+
+def _tail(path: Path) -> str:
+    try:
+        return path.read_bytes()[-4000:].decode("utf-8", errors="replace")
+    except OSError:
+        return ""

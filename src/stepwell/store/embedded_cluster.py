@@ -88,8 +88,6 @@ def _corrupt(cluster_dir: Path, reason: str) -> DatabaseUnavailable:
 
 def create(cluster_dir: Path, account: Account) -> None:
     """initdb beside the final place, then one rename: a crash leaves only a folder to sweep away."""
-    for leftover in cluster_dir.parent.glob(f"{CLUSTER_NAME}.new-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
     building = cluster_dir.with_name(f"{CLUSTER_NAME}.new-{os.getpid()}")
     building.mkdir(mode=0o700)
     account.own(building, 0o700)
@@ -121,6 +119,12 @@ def create(cluster_dir: Path, account: Account) -> None:
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
+
+
+def sweep(cluster_dir: Path) -> None:
+    """Remove what a killed `create` left."""
+    for leftover in cluster_dir.parent.glob(f"{CLUSTER_NAME}.new-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _sync_folder(folder: Path) -> None:

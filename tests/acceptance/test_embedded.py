@@ -1,0 +1,241 @@
+"""The embedded server: shared, durable, and started again whatever happened before."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from stepwell.store.embedded import SOCKET_DIR_BYTES_LIMIT, EmbeddedServer
+from tests.support import wait
+from tests.support.data_folder import data_folder
+from tests.support.processes import python_for_others, talker
+
+HOLDER = "tests.support.hold_server"
+
+
+@pytest.fixture
+def data_dir():
+    with data_folder() as folder:
+        yield folder
+
+
+def query(server: EmbeddedServer, statement: str):
+    with psycopg.connect(server.conninfo(), autocommit=True) as connection:
+        found = connection.execute(statement)
+        return found.fetchone()[0] if found.description else None
+
+
+def ready(line: str) -> int:
+    word, pid, _ = line.split(" ", 2)
+    assert word == "ready"
+    return int(pid)
+
+
+def test_it_starts_in_an_empty_folder_and_finds_its_data_again(data_dir):
+    with EmbeddedServer(data_dir) as server:
+        query(server, "create table kept as select 42 as answer")
+    assert server.postmaster_pid is None
+    with EmbeddedServer(data_dir) as server:
+        assert query(server, "select answer from kept") == 42
+
+
+def test_its_settings_are_durable(data_dir):
+    with EmbeddedServer(data_dir) as server:
+        for name in ("fsync", "synchronous_commit", "full_page_writes", "data_checksums"):
+            assert query(server, f"show {name}") == "on"
+        assert query(server, "show max_connections") == "200"
+        assert query(server, "show server_encoding") == "UTF8"
+        assert query(server, "select datlocale from pg_database where datname = 'stepwell'") == "C.UTF-8"
+        assert query(server, "show server_version_num").startswith("18")
+
+
+def test_only_its_owner_can_reach_it(data_dir):
+    with EmbeddedServer(data_dir) as server:
+        process = psutil.Process(server.postmaster_pid)
+        assert not [found for found in process.net_connections() if found.family != socket.AF_UNIX]
+        assert query(server, "show listen_addresses") == ""
+        run = data_dir / "run"
+        assert stat.S_IMODE(run.stat().st_mode) == 0o700
+        assert run.stat().st_uid == process.uids().real
+        assert process.uids().real != 0
+
+
+def test_two_processes_share_it_and_the_last_one_stops_it(data_dir):
+    with talker(HOLDER, data_dir) as first, talker(HOLDER, data_dir) as second:
+        pid = ready(first.hear())
+        assert ready(second.hear()) == pid
+        assert first.ask("stop") == "stopped False"
+        assert psutil.pid_exists(pid)
+        assert second.ask("stop") == "stopped True"
+    assert EmbeddedServer(data_dir).postmaster_pid is None
+
+
+def test_four_processes_that_start_at_once_get_one_server(data_dir):
+    with ExitStack() as stack:
+        holders = [stack.enter_context(talker(HOLDER, data_dir)) for _ in range(4)]
+        assert len({ready(holder.hear()) for holder in holders}) == 1
+        answers = [holder.ask("stop") for holder in holders]
+    assert answers == ["stopped False"] * 3 + ["stopped True"]
+
+
+def test_two_uses_in_one_process_count_as_two(data_dir):
+    with EmbeddedServer(data_dir) as outer:
+        inner = EmbeddedServer(data_dir)
+        inner.start()
+        assert inner.stop() is False
+        assert query(outer, "select 1") == 1
+
+
+def test_a_killed_process_leaves_a_server_that_the_next_one_uses_and_stops(data_dir):
+    with talker(HOLDER, data_dir) as holder:
+        pid = ready(holder.hear())
+        holder.kill()
+    server = EmbeddedServer(data_dir)
+    server.start()
+    assert server.postmaster_pid == pid
+    assert server.stop() is True
+    assert server.postmaster_pid is None
+
+
+def test_a_killed_process_among_others_does_not_count(data_dir):
+    with talker(HOLDER, data_dir) as first, talker(HOLDER, data_dir) as second:
+        ready(first.hear())
+        ready(second.hear())
+        first.kill()
+        assert second.ask("stop") == "stopped True"
+
+
+def test_a_forked_child_neither_holds_nor_ends_the_use(data_dir):
+    with talker(HOLDER, data_dir) as holder:
+        ready(holder.hear())
+        child = int(holder.ask("fork").split()[1])
+        try:
+            assert holder.ask("stop") == "stopped True"
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_committed_work_survives_a_killed_server(data_dir):
+    server = EmbeddedServer(data_dir)
+    server.start()
+    query(server, "create table kept as select generate_series(1, 1000) as n")
+    postmaster = psutil.Process(server.postmaster_pid)
+    family = [postmaster, *postmaster.children()]
+    postmaster.kill()
+    psutil.wait_procs(family, timeout=60)
+    server.stop()
+    with EmbeddedServer(data_dir) as again:
+        assert query(again, "select count(*) from kept") == 1000
+
+
+def test_it_starts_at_once_after_the_postmaster_alone_was_killed(data_dir):
+    """Orphaned backends may still be there for a moment; they are waited for, not run over."""
+    server = EmbeddedServer(data_dir)
+    server.start()
+    busy = psycopg.connect(server.conninfo(), autocommit=True)
+    busy.execute("select 1")
+    os.kill(server.postmaster_pid, signal.SIGKILL)
+    server.stop()
+    with EmbeddedServer(data_dir) as again:
+        assert query(again, "select 1") == 1
+    busy.close()
+
+
+@pytest.mark.parametrize("pid", [os.getpid(), 1, 99_999_998], ids=["of-somebody", "of-init", "of-nobody"])
+def test_a_stale_pid_file_does_not_stop_the_start(data_dir, pid):
+    with EmbeddedServer(data_dir) as server:
+        text = (server.cluster_dir / "postmaster.pid").read_text()
+    lines = text.splitlines()
+    lines[0] = str(pid)
+    path = server.cluster_dir / "postmaster.pid"
+    path.write_text("\n".join(lines) + "\n")
+    owner = server.cluster_dir.stat()
+    os.chown(path, owner.st_uid, owner.st_gid)
+    assert server.postmaster_pid is None
+    with EmbeddedServer(data_dir) as again:
+        assert query(again, "select 1") == 1
+        assert again.postmaster_pid != pid
+
+
+def test_an_empty_pid_file_does_not_stop_the_start(data_dir):
+    with EmbeddedServer(data_dir) as server:
+        pass
+    (server.cluster_dir / "postmaster.pid").touch()
+    with EmbeddedServer(data_dir) as again:
+        assert query(again, "select 1") == 1
+
+
+def test_a_process_killed_while_it_makes_the_cluster_leaves_nothing_in_the_way(data_dir):
+    with talker(HOLDER, data_dir) as holder:
+        wait.until(lambda: list(data_dir.glob("pg18.new-*/global")), what="initdb began")
+        holder.kill()
+    with EmbeddedServer(data_dir) as server:
+        assert query(server, "select 1") == 1
+
+
+def test_what_a_killed_process_left_half_made_is_swept_away(data_dir):
+    (data_dir / "pg18.new-123" / "base").mkdir(parents=True)
+    with EmbeddedServer(data_dir):
+        pass
+    assert not list(data_dir.glob("pg18.new-*"))
+
+
+def test_a_path_too_long_for_a_socket_works(data_dir):
+    long = data_dir / ("long" * 20) / ("er" * 30)
+    assert len(str(long)) > SOCKET_DIR_BYTES_LIMIT
+    with EmbeddedServer(long) as server:
+        assert query(server, "select 1") == 1
+        folder = Path(query(server, "show unix_socket_directories").strip('"'))
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        # Another TMPDIR in another process finds the same server.
+        with talker(HOLDER, long, env={"TMPDIR": str(data_dir), "XDG_RUNTIME_DIR": None}) as other:
+            assert ready(other.hear()) == server.postmaster_pid
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["with space", "it's", 'a "quote"', "comma,dollar$HOME", "dấu"])
+def test_an_odd_path_works(data_dir, name):
+    with EmbeddedServer(data_dir / name) as server:
+        assert query(server, "select 1") == 1
+
+
+def test_root_starts_it_in_a_folder_of_an_ordinary_user(data_dir, ordinary_uid):
+    data_dir.parent.chmod(0o755)
+    data_dir.mkdir()
+    os.chown(data_dir, ordinary_uid, ordinary_uid)
+    with talker(HOLDER, data_dir, uid=ordinary_uid) as holder:
+        pid = ready(holder.hear())
+        assert psutil.Process(pid).uids().real == ordinary_uid
+        with EmbeddedServer(data_dir) as server:
+            assert server.postmaster_pid == pid
+            assert query(server, "select 1") == 1
+        assert holder.ask("stop") == "stopped True"
+    with EmbeddedServer(data_dir) as server:
+        assert psutil.Process(server.postmaster_pid).uids().real == ordinary_uid
+
+
+def test_a_folder_of_root_is_refused_to_an_ordinary_user(data_dir, ordinary_uid):
+    data_dir.parent.chmod(0o755)
+    with EmbeddedServer(data_dir):
+        pass
+    with talker(HOLDER, data_dir, uid=ordinary_uid) as holder:
+        said = holder.hear()
+    assert said.startswith(f"refused the data folder {data_dir} cannot be written")
+
+
+@pytest.fixture
+def ordinary_uid():
+    """An account to switch to; only root can, and only where that account may read our files."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to become another user")
+    if python_for_others() is None:
+        pytest.skip("checkout or interpreter are in a folder that only its owner may enter")
+    return 65534

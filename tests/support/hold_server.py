@@ -1,0 +1,43 @@
+"""Use an embedded server from a process of its own: `python -m tests.support.hold_server DATA_DIR`.
+
+Says `ready PID` when the server answers; then obeys lines: `stop` answers whether it was the last,
+`fork` answers after a child was forked that outlives it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from stepwell.errors import StepwellError
+from stepwell.store.embedded import EmbeddedServer
+
+
+def main(data_dir: str) -> None:
+    server = EmbeddedServer(data_dir)
+    try:
+        server.start()
+    except StepwellError as error:
+        _say(f"refused {error.sentence()}")
+        return
+    _say(f"ready {server.postmaster_pid} {server.conninfo()}")
+    for line in sys.stdin:
+        match line.strip():
+            case "stop":
+                _say(f"stopped {server.stop()}")
+                return
+            case "fork":
+                child = os.fork()
+                if child == 0:
+                    signal.pause()
+                _say(f"forked {child}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
