@@ -53,6 +53,8 @@ class App:
     @overload
     def operation(
         self,
+        function: None = None,
+        /,
         *,
         name: str | None = None,
         retry: Retry | None = None,

@@ -33,7 +33,7 @@ CHANNEL = "stepwell_ready"
 
 
 class Worker:
-    """Runs the operations of an app. `async with Worker(app):` works in the background; `run()` until stopped."""
+    """Runs the operations of an app: `async with Worker(app):` in the background, `run()` until stopped."""
 
     def __init__(
         self,
@@ -234,14 +234,14 @@ class Worker:
         tasks = [task for _, _, task in self._running.values()]
         if tasks:
             hurry = asyncio.create_task(self._stop_now.wait())
-            ended = asyncio.gather(*tasks, return_exceptions=True)
+            ended = asyncio.create_task(_all_ended(tasks))
             await asyncio.wait(
                 {hurry, ended}, timeout=self._grace_seconds, return_when=asyncio.FIRST_COMPLETED
             )
             hurry.cancel()
             for _, _, task in list(self._running.values()):
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _all_ended(tasks)
         self._exchange.is_stopping = True
         self._exchange.hint()
         await asyncio.wait(helpers[: self._exchange_count], timeout=self._grace_seconds)
@@ -258,3 +258,7 @@ class Worker:
             self._log.info("worker stopped", given_back=given_back)
         except psycopg.Error as error:
             self._log.warning("session left to expire", error=str(error))
+
+
+async def _all_ended(tasks: list[asyncio.Task[None]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
