@@ -57,7 +57,7 @@ class _Reader:
         if pairs is None:
             return None
         root = self.block(pairs["steps"])
-        fields = {key: pairs[key].plain() for key in ("title", "failure_policy") if key in pairs}
+        fields = {key: self.field(key, pairs[key]) for key in ("title", "failure_policy") if key in pairs}
         if root is None:
             return None
         made: Workflow | None = self.build(Workflow, node, pairs["workflow"].plain(), root, **fields)
@@ -122,7 +122,7 @@ class _Reader:
 
     def field(self, name: str, node: Located) -> Any:
         """The value of a field. Scalars go on as they are: the template's own checks judge them."""
-        if node.value is None and name != "inputs":
+        if node.value is None:
             self.refuse(node.mark, "is empty; write a value or leave the key out", field=name)
             return None
         match name:

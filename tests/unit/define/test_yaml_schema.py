@@ -34,8 +34,8 @@ def test_it_accepts_the_example():
     assert VALIDATOR.is_valid(plain(ORDER))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(workflows())
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workflows(Shape(max_nodes=30)))
 def test_it_accepts_whatever_is_written(workflow: Workflow):
     VALIDATOR.validate(plain(write_yaml(workflow)))
 
@@ -47,7 +47,7 @@ MAY_BE_ODD = {"timeout", "deadline", "inputs", "priority", "non_retryable"} | {
 }
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows(Shape(max_nodes=8)), st.data())
 def test_a_damaged_shape_is_refused_by_both(workflow: Workflow, data: st.DataObject):
     document = plain(write_yaml(workflow))
