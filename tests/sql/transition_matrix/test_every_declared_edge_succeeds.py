@@ -8,6 +8,7 @@ import pytest
 from tests.sql.transition_matrix.matrix import allowed, ask, prepare, rules
 
 # Approvals and proposals have guards that count votes; their own tests satisfy them.
+# The numbers are those of the first release: a machine may gain edges.
 MACHINES = {"step.1": 81, "task.1": 96, "job.1": 56, "workflow_run.1": 16}
 
 
@@ -18,7 +19,7 @@ def test_an_allowed_transition_changes_the_row_and_appends_its_event(db: psycopg
     prepare(db)
     declared = rules(db, machine)
     questions = [allowed(edge, rule) for edge, rule in declared.items()]
-    assert len(questions) == MACHINES[machine]
+    assert len(questions) >= MACHINES[machine]
     verdicts = ask(db, questions)
     refused = [(q.edge, v.problems) for q, v in zip(questions, verdicts, strict=True) if not v.ok]
     assert refused == []
