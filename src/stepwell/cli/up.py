@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stepwell import __version__
+from stepwell import __version__, config
 from stepwell.cli.serve import HostOption, PortOption
 from stepwell.config import Settings
 from stepwell.errors import DatabaseUnavailable, StepwellError
@@ -33,16 +34,21 @@ def up(
     context: typer.Context,
     host: HostOption = "127.0.0.1",
     port: PortOption = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of the embedded database, as before the command.")
+    ] = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker and no keeper.")] = False,
 ) -> None:
     """Start database, server, worker, keeper and web interface; Ctrl-C stops everything, data stays."""
     settings: Settings = context.obj
-    with signals_interrupt(), _database(settings) as (conninfo, embedded):
-        address = listen(host, port)
-        with address.listener:
-            migrate.migrate(conninfo)
-            specs = _specs(settings, address, with_worker=not no_worker)
-            asyncio.run(_supervise(settings, address, specs, embedded))
+    if data_dir is not None:
+        settings = config.load(data_dir=data_dir)
+    # The address first: what is refused is refused before a database was started.
+    address = listen(host, port)
+    with address.listener, signals_interrupt(), _database(settings) as (conninfo, embedded):
+        migrate.migrate(conninfo)
+        specs = _specs(settings, address, with_worker=not no_worker)
+        asyncio.run(_supervise(settings, address, specs, embedded))
     typer.echo("Stopped.")
 
 

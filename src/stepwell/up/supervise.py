@@ -86,8 +86,8 @@ class Supervisor:
                 return
             if not self._was_ready:
                 raise ChildFailed(spec.name, code)
-            crash_count = 0 if child.lived_seconds >= STABLE_SECONDS else crash_count + 1
-            delay_seconds = CRASH_DELAYS_SECONDS[min(crash_count, len(CRASH_DELAYS_SECONDS) - 1)]
+            crash_count = 1 if child.lived_seconds >= STABLE_SECONDS else crash_count + 1
+            delay_seconds = CRASH_DELAYS_SECONDS[min(crash_count, len(CRASH_DELAYS_SECONDS)) - 1]
             when = f"in {delay_seconds:g} s" if delay_seconds else "now"
             self._say(f"The {spec.name} ended ({describe_exit(code)}) and is started again {when}.")
             with suppress(TimeoutError):

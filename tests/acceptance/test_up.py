@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import signal
+import socket
+from pathlib import Path
+
+import httpx
+import psutil
+import psycopg
+import pytest
+
+from stepwell.store.embedded import EmbeddedServer
+from stepwell.up.address import DEFAULT_PORT
+from tests.acceptance.running import Running, postmaster, up
+from tests.support.wait import until
+
+
+def args(data_dir: Path) -> tuple[str, ...]:
+    return ("--data-dir", str(data_dir), "--port", "0")
+
+
+def all_gone(processes: list[psutil.Process]) -> bool:
+    return not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
+
+
+def tree_of(running: Running) -> list[psutil.Process]:
+    parent = psutil.Process(running.process.pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def remember(data_dir: Path, word: str) -> None:
+    with (
+        EmbeddedServer(data_dir) as server,
+        psycopg.connect(server.conninfo(), autocommit=True) as connection,
+    ):
+        connection.execute("create table if not exists public.kept (word text)")
+        connection.execute("insert into public.kept values (%s)", (word,))
+
+
+def remembered(data_dir: Path) -> list[str]:
+    with EmbeddedServer(data_dir) as server, psycopg.connect(server.conninfo()) as connection:
+        return [word for (word,) in connection.execute("select word from public.kept order by word")]
+
+
+def test_up_serves_interface_and_api_and_says_where(data_dir: Path):
+    with up(*args(data_dir)) as running, running.wait_ready() as client:
+        assert str(data_dir) in running.output
+        assert client.get("/readyz").status_code == 200
+        assert client.get("/api/v1/health").json()["database"]["kind"] == "embedded"
+        assert "<title>Stepwell</title>" in client.get("/", headers={"Accept": "text/html"}).text
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_whole_tree_and_the_database(used_dir: Path, number: signal.Signals):
+    with up(*args(used_dir)) as running, running.wait_ready():
+        tree = tree_of(running)
+        database = postmaster(used_dir)
+        assert database is not None
+        running.signal(number)
+        assert running.wait_end() == 0
+        assert running.lines[-1] == "Stopped."
+        assert all_gone([*tree, database])
+        assert "Traceback" not in running.output
+
+
+def test_a_second_start_finds_its_data(used_dir: Path):
+    with up(*args(used_dir)) as running, running.wait_ready():
+        remember(used_dir, "first")
+        running.signal(signal.SIGINT)
+        assert running.wait_end() == 0
+    with up(*args(used_dir)) as running, running.wait_ready():
+        assert remembered(used_dir) == ["first"]
+
+
+def test_children_die_with_a_killed_parent_and_the_next_start_works(used_dir: Path):
+    with up(*args(used_dir)) as running, running.wait_ready():
+        remember(used_dir, "before the kill")
+        children = list(running.children().values())
+        assert children
+        running.signal(signal.SIGKILL)
+        assert running.wait_end() == -signal.SIGKILL
+        until(lambda: all_gone(children), what="the end of the children")
+    with up(*args(used_dir)) as running, running.wait_ready() as client:
+        assert client.get("/readyz").status_code == 200
+        assert remembered(used_dir) == ["before the kill"]
+
+
+def test_a_tree_killed_with_its_database_starts_again(used_dir: Path):
+    with up(*args(used_dir)) as running, running.wait_ready():
+        remember(used_dir, "before the crash")
+        database = postmaster(used_dir)
+        assert database is not None
+        for process in [*tree_of(running), database]:
+            process.kill()
+        running.wait_end()
+    with up(*args(used_dir)) as running, running.wait_ready() as client:
+        assert client.get("/readyz").status_code == 200
+        assert remembered(used_dir) == ["before the crash"]
+
+
+def test_a_killed_server_is_started_again_at_the_same_address(used_dir: Path):
+    with up(*args(used_dir)) as running, running.wait_ready() as client:
+        before = client.get("/api/v1/health").json()["server_started_at"]
+        running.children()["serve"].kill()
+        running.wait_for(r"server ended \(killed by SIGKILL\) and is started again now")
+        client.close()
+        with httpx.Client(base_url=client.base_url, timeout=60) as again:
+            assert again.get("/api/v1/health").json()["server_started_at"] > before
+
+
+def test_a_killed_database_is_started_again(used_dir: Path):
+    with up(*args(used_dir)) as running, running.wait_ready() as client:
+        database = postmaster(used_dir)
+        assert database is not None
+        database.kill()
+        running.wait_for("database ended and is started again")
+        until(lambda: client.get("/readyz").status_code == 200, what="the database's return")
+
+
+def test_a_second_signal_does_not_wait_for_a_child_that_hangs(used_dir: Path):
+    with up(*args(used_dir)) as running, running.wait_ready():
+        server = running.children()["serve"]
+        server.suspend()
+        running.signal(signal.SIGINT)
+        running.wait_for("Stopping. Ctrl-C again")
+        running.signal(signal.SIGINT)
+        running.wait_for("Stopping at once")
+        assert running.wait_end() == 0
+        assert all_gone([server])
+
+
+def test_a_busy_port_gives_the_next_free_one_and_says_so(used_dir: Path):
+    taken = socket.socket()
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind(("127.0.0.1", DEFAULT_PORT))
+        taken.listen()
+    except OSError:
+        pass  # Somebody else has it: busy all the same.
+    with taken, up("--data-dir", str(used_dir)) as running, running.wait_ready() as client:
+        port = client.base_url.port
+        assert port is not None
+        assert port > DEFAULT_PORT
+        running.wait_for(f"Port {DEFAULT_PORT} is in use; taking {port}")
+        assert client.get("/healthz").status_code == 200
+
+
+def test_two_installations_run_side_by_side_on_one_database(used_dir: Path):
+    with up(*args(used_dir)) as first, first.wait_ready() as one:
+        with up(*args(used_dir)) as second, second.wait_ready() as other:
+            assert other.get("/readyz").status_code == 200
+            second.signal(signal.SIGINT)
+            assert second.wait_end() == 0
+        assert one.get("/readyz").status_code == 200
+
+
+def test_no_worker_starts_the_server_alone(used_dir: Path):
+    with up(*args(used_dir), "--no-worker") as running, running.wait_ready():
+        assert set(running.children()) == {"serve"}
