@@ -173,113 +173,115 @@ def test_an_operation_as_a_test_keeps_its_own_id_and_inputs():
     assert graph.by_id["if.b"].test == "$.steps.judge.output"
 
 
-def test_the_example_of_the_readme_in_the_form_publish_takes():
-    order = Workflow(
-        "order.process",
-        Sequential(
-            Operation(
-                "validate", retry=Retry(5, non_retryable=(ValueError,)), timeout="30s", executor="process"
-            ),
-            Parallel(Operation("charge"), Operation("reserve", priority=3), max_concurrency=2),
-            Conditional(
-                '$.steps.charge.status == "completed"',
-                then=Map("$.steps.reserve.output.items", Operation("pack"), max_concurrency=10),
-                otherwise=Operation("refund", optional=True),
-            ),
-            Human("sign-off", role="warehouse", deadline="4h", form=SignOff),
-            Wait("carrier.picked_up", timeout="2d"),
-            SubWorkflow("invoice.close", inputs={"order": "$.input.order_id"}),
+ORDER = Workflow(
+    "order.process",
+    Sequential(
+        Operation("validate", retry=Retry(5, non_retryable=(ValueError,)), timeout="30s", executor="process"),
+        Parallel(Operation("charge"), Operation("reserve", priority=3), max_concurrency=2),
+        Conditional(
+            '$.steps.charge.status == "completed"',
+            then=Map("$.steps.reserve.output.items", Operation("pack"), max_concurrency=10),
+            otherwise=Operation("refund", optional=True),
         ),
-        failure_policy="abort-dependents",
-        title="Order",
-    )
-    found = freeze(order).to_json()
-    assert [(edge["from"], edge["to"]) for edge in found["edges"] if "branch" not in edge] == [
-        *((1, 2), (1, 3), (2, 4), (3, 4), (5, 7), (6, 7), (7, 8), (8, 9)),
-    ]
-    assert found | {"edges": [edge for edge in found["edges"] if "branch" in edge]} == {
-        "format": 1,
-        "name": "order.process",
-        "title": "Order",
-        "failure_policy": "abort-dependents",
-        "nodes": [
-            {
-                "no": 1,
-                "id": "validate",
-                "kind": "operation",
-                "operation": "validate",
-                "executor": "process",
-                "timeout_seconds": 30,
-                "retry": {
-                    "max_attempts": 5,
-                    "initial_seconds": 1,
-                    "max_seconds": 300,
-                    "multiplier": 2,
-                    "non_retryable": ["ValueError"],
-                },
+        Human("sign-off", role="warehouse", deadline="4h", form=SignOff),
+        Wait("carrier.picked_up", timeout="2d"),
+        SubWorkflow("invoice.close", inputs={"order": "$.input.order_id"}),
+    ),
+    failure_policy="abort-dependents",
+    title="Order",
+)
+
+PLAIN_EDGES = [(1, 2), (1, 3), (2, 4), (3, 4), (5, 7), (6, 7), (7, 8), (8, 9)]
+PUBLISHED = {
+    "format": 1,
+    "name": "order.process",
+    "title": "Order",
+    "failure_policy": "abort-dependents",
+    "nodes": [
+        {
+            "no": 1,
+            "id": "validate",
+            "kind": "operation",
+            "operation": "validate",
+            "executor": "process",
+            "timeout_seconds": 30,
+            "retry": {
+                "max_attempts": 5,
+                "initial_seconds": 1,
+                "max_seconds": 300,
+                "multiplier": 2,
+                "non_retryable": ["ValueError"],
             },
-            {"no": 2, "id": "charge", "kind": "operation", "operation": "charge", "group": 1},
-            {
-                "no": 3,
-                "id": "reserve",
-                "kind": "operation",
-                "operation": "reserve",
-                "group": 1,
-                "priority": 3,
-            },
-            {
-                "no": 4,
-                "id": "if.map.pack",
-                "kind": "decision",
-                "test": '$.steps.charge.status == "completed"',
-                "reads": [2],
-            },
-            {
-                "no": 5,
-                "id": "map.pack",
-                "kind": "map",
-                "branch": 1,
-                "over": "$.steps.reserve.output.items",
-                "reads": [3],
-                "max_concurrency": 10,
-            },
-            {
-                "no": 6,
-                "id": "refund",
-                "kind": "operation",
-                "operation": "refund",
-                "branch": 2,
-                "mandatory": False,
-            },
-            {
-                "no": 7,
-                "id": "sign-off",
-                "kind": "human",
-                "role": "warehouse",
-                "deadline": 14_400,
-                "form": SignOff.model_json_schema(),
-            },
-            {
-                "no": 8,
-                "id": "carrier.picked_up",
-                "kind": "wait",
-                "event": "carrier.picked_up",
-                "timeout_seconds": 172_800,
-            },
-            {
-                "no": 9,
-                "id": "invoice.close",
-                "kind": "subworkflow",
-                "workflow": "invoice.close",
-                "inputs": {"order": "$.input.order_id"},
-                "reads": [],
-            },
-            {"no": 10, "id": "pack", "kind": "operation", "operation": "pack", "scope": 5},
-        ],
-        "edges": [{"from": 4, "to": 5, "branch": 1}, {"from": 4, "to": 6, "branch": 2}],
-        "branches": [
-            {"no": 1, "decision": 4, "label": "then", "negated": False},
-            {"no": 2, "decision": 4, "label": "otherwise", "negated": True},
-        ],
-        "groups": [{"no": 1, "max_concurrency": 2}],
-    }
+        },
+        {"no": 2, "id": "charge", "kind": "operation", "operation": "charge", "group": 1},
+        {
+            "no": 3,
+            "id": "reserve",
+            "kind": "operation",
+            "operation": "reserve",
+            "group": 1,
+            "priority": 3,
+        },
+        {
+            "no": 4,
+            "id": "if.map.pack",
+            "kind": "decision",
+            "test": '$.steps.charge.status == "completed"',
+            "reads": [2],
+        },
+        {
+            "no": 5,
+            "id": "map.pack",
+            "kind": "map",
+            "branch": 1,
+            "over": "$.steps.reserve.output.items",
+            "reads": [3],
+            "max_concurrency": 10,
+        },
+        {
+            "no": 6,
+            "id": "refund",
+            "kind": "operation",
+            "operation": "refund",
+            "branch": 2,
+            "mandatory": False,
+        },
+        {
+            "no": 7,
+            "id": "sign-off",
+            "kind": "human",
+            "role": "warehouse",
+            "deadline": 14_400,
+            "form": SignOff.model_json_schema(),
+        },
+        {
+            "no": 8,
+            "id": "carrier.picked_up",
+            "kind": "wait",
+            "event": "carrier.picked_up",
+            "timeout_seconds": 172_800,
+        },
+        {
+            "no": 9,
+            "id": "invoice.close",
+            "kind": "subworkflow",
+            "workflow": "invoice.close",
+            "inputs": {"order": "$.input.order_id"},
+            "reads": [],
+        },
+        {"no": 10, "id": "pack", "kind": "operation", "operation": "pack", "scope": 5},
+    ],
+    "edges": [{"from": 4, "to": 5, "branch": 1}, {"from": 4, "to": 6, "branch": 2}],
+    "branches": [
+        {"no": 1, "decision": 4, "label": "then", "negated": False},
+        {"no": 2, "decision": 4, "label": "otherwise", "negated": True},
+    ],
+    "groups": [{"no": 1, "max_concurrency": 2}],
+}
+
+
+def test_the_example_of_the_readme_in_the_form_publish_takes():
+    found = freeze(ORDER).to_json()
+    plain = [edge for edge in found["edges"] if "branch" not in edge]
+    assert [(edge["from"], edge["to"]) for edge in plain] == PLAIN_EDGES
+    assert found | {"edges": [edge for edge in found["edges"] if "branch" in edge]} == PUBLISHED
