@@ -1,0 +1,188 @@
+"""Drives the engine through its SQL functions alone: receives small graphs, hands on leases and states."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+Node = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Lease:
+    row_kind: str
+    tenant_id: int
+    unit_id: int
+    lease_no: int
+    batch_id: int | None
+    operation: str | None
+    attempt: int | None
+    max_attempts: int | None
+    timeout_seconds: float | None
+    step_id: str | None
+    input: Any
+    bound_input: Any
+    wake: Any
+    checkpoints: Any
+    trace_id: str | None
+    correlation_id: str | None
+    deadline_at: Any
+
+
+def operation(step_id: str, **more: Any) -> Node:
+    return {"id": step_id, "kind": "operation", "operation": more.pop("operation", step_id), **more}
+
+
+def wait(step_id: str, event: str, **more: Any) -> Node:
+    return {"id": step_id, "kind": "wait", "event": event, **more}
+
+
+def human(step_id: str, **more: Any) -> Node:
+    return {"id": step_id, "kind": "human", **more}
+
+
+def subworkflow(step_id: str, workflow: str, **more: Any) -> Node:
+    return {"id": step_id, "kind": "subworkflow", "workflow": workflow, **more}
+
+
+class Engine:
+    """One connection, one tenant."""
+
+    def __init__(self, db: psycopg.Connection, tenant_id: int = 1) -> None:
+        self.db = db
+        self.tenant_id = tenant_id
+
+    def one(self, query: str, parameters: Sequence[Any] = ()) -> Any:
+        """First column of the first row."""
+        row = self.db.execute(query, parameters).fetchone()
+        return None if row is None else row[0]
+
+    def publish(
+        self, name: str, *nodes: Node, edges: Sequence[tuple[str, str]] | None = None, **graph: Any
+    ) -> int:
+        """Nodes in order; when no edges are given they follow each other."""
+        numbers = {node["id"]: at for at, node in enumerate(nodes, start=1)}
+        pairs = list(pairwise(numbers)) if edges is None else edges
+        document = {
+            "format": 1,
+            "name": name,
+            "nodes": [{"no": at, **node} for at, node in enumerate(nodes, start=1)],
+            "edges": [{"from": numbers[a], "to": numbers[b]} for a, b in pairs],
+            **graph,
+        }
+        digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+        version: int = self.one(
+            "select version_no from fn_workflow_publish(%s, %s, %s, 'test')",
+            (self.tenant_id, Jsonb(document), digest),
+        )
+        return version
+
+    def start(self, workflow: str, given: Any = None, ref: str | None = None) -> int:
+        run_id: int = self.one(
+            "select run_id from fn_run_start(%s, %s, %s::jsonb[], %s, p_actor => 'test')",
+            (self.tenant_id, workflow, [Jsonb(given or {})], None if ref is None else [ref]),
+        )
+        return run_id
+
+    def enqueue(self, operation: str, count: int = 1, **named: Any) -> list[int]:
+        names = "".join(f", {name} => %s" for name in named)
+        rows = self.db.execute(
+            f"select job_id from fn_job_enqueue(%s, %s, %s::jsonb[]{names})",
+            (self.tenant_id, operation, [Jsonb({"n": at}) for at in range(count)], *named.values()),
+        )
+        return [job_id for (job_id,) in rows]
+
+    def worker(
+        self, name: str = "worker", classes: Sequence[str] = ("default",), lease_seconds: int = 30
+    ) -> int:
+        session_id: int = self.one(
+            "select fn_worker_register(%s, %s, 100, %s)", (name, list(classes), lease_seconds)
+        )
+        return session_id
+
+    def claim(self, session_id: int, limit: int = 100) -> list[Lease]:
+        rows = self.db.execute("select * from fn_job_claim(%s, %s)", (session_id, limit)).fetchall()
+        return sorted((Lease(*row) for row in rows), key=lambda lease: lease.unit_id)
+
+    def report(self, session_id: int, *outcomes: tuple[Lease, str, Any], claim_limit: int = 0) -> list[Lease]:
+        """(lease, outcome, body); hands on refusals and new leases."""
+        rows = self.db.execute(
+            "select * from fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[], %s)",
+            (
+                session_id,
+                [lease.tenant_id for lease, _, _ in outcomes],
+                [lease.unit_id for lease, _, _ in outcomes],
+                [lease.lease_no for lease, _, _ in outcomes],
+                [outcome for _, outcome, _ in outcomes],
+                [None if body is None else json.dumps(body) for _, _, body in outcomes],
+                claim_limit,
+            ),
+        ).fetchall()
+        return [Lease(*row) for row in rows]
+
+    def complete(self, session_id: int, *leases: Lease, output: Any = None) -> list[Lease]:
+        return self.report(session_id, *((lease, "completed", output) for lease in leases))
+
+    def kill(self, session_id: int, *leases: Lease) -> list[Lease]:
+        """Each ends as dead: no further attempt."""
+        error = {"error": {"type": "Dead", "message": "it is dead"}}
+        return self.report(session_id, *((lease, "dead", error) for lease in leases))
+
+    def drain(self, session_id: int, limit: int = 1000) -> int:
+        """Complete everything that can be claimed until nothing is left; hands on how many that was."""
+        done = 0
+        while leases := self.claim(session_id):
+            self.complete(session_id, *leases, output={"ok": True})
+            done += len(leases)
+            assert done <= limit, "the queue does not end"
+        return done
+
+    def timers(self) -> int:
+        fired: int = self.one("select fired_count from fn_timers_fire()")
+        return fired
+
+    def unit(self, run_id: int, step_id: str) -> int:
+        unit_id: int = self.one(
+            "select step_run_id from step_run where tenant_id = %s and run_id = %s and step_id = %s",
+            (self.tenant_id, run_id, step_id),
+        )
+        return unit_id
+
+    def state(self, unit_id: int) -> str:
+        code: str = self.one(
+            "select state_code from work_unit where tenant_id = %s and unit_id = %s",
+            (self.tenant_id, unit_id),
+        )
+        return code
+
+    def run_state(self, run_id: int) -> str:
+        return self.state(run_id << 20)
+
+    def states(self, run_id: int) -> dict[str, str]:
+        rows = self.db.execute(
+            "select step_id, state_code from step_run where tenant_id = %s and run_id = %s order by step_no",
+            (self.tenant_id, run_id),
+        )
+        return dict(rows.fetchall())
+
+    def events(self, unit_id: int) -> list[str]:
+        rows = self.db.execute(
+            "select event_type from event_log where tenant_id = %s and unit_id = %s order by event_id",
+            (self.tenant_id, unit_id),
+        )
+        return [event_type for (event_type,) in rows]
+
+    def why(self, unit_id: int) -> tuple[str, str, str, str]:
+        row = self.db.execute(
+            "select code, sentence_en, sentence_vi, who from fn_why_not_running(%s, %s)",
+            (unit_id, self.tenant_id),
+        ).fetchone()
+        assert row is not None
+        return row  # type: ignore[return-value]
