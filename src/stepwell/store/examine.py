@@ -18,7 +18,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from stepwell.config import Settings
-from stepwell.errors import StepwellError, from_database
+from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
 from stepwell.store import migrate
 from stepwell.store.pool import named
 
@@ -74,6 +74,11 @@ def examine(settings: Settings, conninfo: str) -> Iterator[Finding]:
         return
     with connection:
         subject = Subject(settings, conninfo, connection)
+        try:
+            migrate.check_version(connection)
+        except UnsupportedDatabase as error:
+            yield unreachable(error)
+            return
         for check in CHECKS:
             try:
                 yield from check(subject)
@@ -101,7 +106,6 @@ def _connect(conninfo: str) -> Connection:
 
 
 def check_database(subject: Subject) -> Iterable[Finding]:
-    migrate.check_version(subject.connection)
     version = subject.connection.info.parameter_status("server_version")
     where = f"embedded in {subject.settings.data_dir}" if subject.settings.is_embedded else "by its address"
     yield Finding("database", Level.OK, f"PostgreSQL {version}, {where}")

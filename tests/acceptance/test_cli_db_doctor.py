@@ -1,0 +1,157 @@
+"""`stepwell doctor`: one line per check, with the remedy; exit code 1 when one fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from tests.support import wait
+from tests.support.data_folder import data_folder
+from tests.support.old_server import old_server
+from tests.support.processes import stepwell
+
+
+def findings(*arguments, env=None) -> dict[str, dict]:
+    done = stepwell(*arguments, "doctor", "--json", env=env)
+    assert done.stderr == ""
+    return {found["check"]: found for found in json.loads(done.stdout)}
+
+
+def test_a_healthy_embedded_installation_passes_every_check():
+    with data_folder() as folder:
+        assert stepwell("--data-dir", folder, "db", "migrate").returncode == 0
+        done = stepwell("--data-dir", folder, "doctor")
+    assert done.returncode == 0, done.stdout
+    checks = [line.split()[1].rstrip(":") for line in done.stdout.splitlines()]
+    expected = [
+        "database",
+        "fsync",
+        "full_page_writes",
+        "synchronous_commit",
+        "max_connections",
+        "schema",
+        "clock",
+    ]
+    assert checks[:11] == [*expected, "permissions", "disk", "notify", "pooler"]
+    assert "✗" not in done.stdout
+
+
+def test_a_missing_schema_fails_with_the_remedy(empty_dsn):
+    found = findings("--database-url", empty_dsn)
+    assert found["schema"]["level"] == "failed"
+    assert "stepwell db migrate" in found["schema"]["remedy"]
+    assert stepwell("--database-url", empty_dsn, "doctor").returncode == 1
+
+
+def test_unsafe_settings_fail_with_the_remedy(dsn, server):
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f"alter database {name} set synchronous_commit = off")
+    found = findings("--database-url", dsn)
+    assert found["synchronous_commit"]["level"] == "failed"
+    assert "synchronous_commit = on" in found["synchronous_commit"]["remedy"]
+
+
+def test_a_role_without_rights_fails_with_the_remedy(dsn, plain_role):
+    found = findings("--database-url", plain_role(dsn))
+    assert found["permissions"]["level"] == "failed"
+    assert "create in the database" in found["permissions"]["detail"]
+
+
+def test_a_damaged_registry_is_named(dsn):
+    with psycopg.connect(dsn) as connection:
+        if connection.execute("select to_regprocedure('stepwell.fn_registry_check()')").fetchone() == (None,):
+            pytest.skip("this schema has no registry check")
+        connection.execute("delete from stepwell.i18n_text where lang = 'en'")
+    found = findings("--database-url", dsn)
+    assert [name for name, one in found.items() if name.startswith("registry ") and one["level"] == "failed"]
+
+
+def test_an_unreachable_database_is_one_failed_line():
+    done = stepwell("--database-url", "postgresql://127.0.0.1:1/x", "doctor")
+    assert done.returncode == 1
+    assert done.stdout.startswith("✗ database: the database cannot be reached")
+    assert len(done.stdout.splitlines()) == 1
+    assert "→" in done.stdout
+
+
+def test_a_too_old_database_is_named():
+    with old_server("13.2") as dsn:
+        done = stepwell("--database-url", dsn, "doctor")
+    assert done.returncode == 1
+    assert (
+        "✗ database: the server runs PostgreSQL 13.2 → stepwell needs PostgreSQL 15 or newer" in done.stdout
+    )
+
+
+def test_a_corrupt_data_folder_is_one_failed_line():
+    with data_folder() as folder:
+        (folder / "pg18").mkdir(parents=True)
+        (folder / "pg18" / "stray").touch()
+        done = stepwell("--data-dir", folder, "doctor")
+    assert done.returncode == 1
+    assert "PG_VERSION is missing" in done.stdout
+
+
+@pytest.fixture
+def pgbouncer(dsn, tmp_path):
+    """A real PgBouncer in transaction mode in front of the test's database; hands on its conninfo."""
+    binary = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    if binary is None:
+        pytest.skip("PgBouncer is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    to = conninfo_to_dict(dsn)
+    account = 65534 if os.geteuid() == 0 else os.geteuid()
+    with data_folder() as folder:
+        folder.mkdir()
+        folder.parent.chmod(0o755)
+        (folder / "users").write_text(f'"{to["user"]}" "{to.get("password", "")}"\n')
+        (folder / "pgbouncer.ini").write_text(
+            f"[databases]\n* = host={to['host']} port={to.get('port', 5432)}\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+            f"auth_type = trust\nauth_file = {folder}/users\npool_mode = transaction\n"
+            "ignore_startup_parameters = extra_float_digits\n"
+        )
+        command = [binary, str(folder / "pgbouncer.ini")]
+        if str(to["host"]).startswith("/") and os.geteuid() == 0:
+            # It refuses to be root, and the socket is open only to the account of the server.
+            account = Path(to["host"]).stat().st_uid
+        process = subprocess.Popen(
+            command, user=account if os.geteuid() == 0 else None, stderr=subprocess.DEVNULL
+        )
+        try:
+            conninfo = f"host=127.0.0.1 port={port} user={to['user']} dbname={to['dbname']}"
+            wait.until(lambda: _answers(conninfo), what="PgBouncer answers")
+            yield conninfo
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def _answers(conninfo: str) -> bool:
+    try:
+        psycopg.connect(conninfo).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def test_pgbouncer_in_transaction_mode_is_detected(pgbouncer, dsn):
+    found = findings("--database-url", pgbouncer)
+    assert found["pooler"]["level"] == "warning"
+    assert "STEPWELL_LISTEN_URL" in found["pooler"]["remedy"]
+    found = findings("--database-url", pgbouncer, env={"STEPWELL_LISTEN_URL": dsn})
+    assert (found["pooler"]["level"], found["notify"]["level"]) == ("ok", "ok")
+
+
+def test_migrate_works_behind_pgbouncer(pgbouncer):
+    assert stepwell("--database-url", pgbouncer, "db", "migrate").returncode == 0
