@@ -78,7 +78,10 @@ class _Checking:
     def structure(self) -> Iterator[Problem]:
         """What a template cannot get wrong and a graph written elsewhere can."""
         yield from self.node_places()
-        yield from self.branch_places()
+        broken_branches = list(self.branch_places())
+        yield from broken_branches
+        if not broken_branches:
+            yield from self.branch_entries()
         seen: set[tuple[int, int]] = set()
         for edge in self.graph.edges:
             before, after = self.graph.node(edge.from_no), self.graph.node(edge.to_no)
@@ -145,6 +148,31 @@ class _Checking:
             decision_no = self.decision_of(node.branch)
             if decision_no and self.graph.node(decision_no).scope != node.scope:
                 yield self.problem(node, "branch", "belongs to a decision of another scope")
+
+    def branch_entries(self) -> Iterator[Problem]:
+        """A step of a branch must wait for its decision: else it could run before it is skipped."""
+        inside: dict[int | None, frozenset[int]] = {None: frozenset()}
+        for branch in self.graph.branches:  # a parent has a lower number
+            inside[branch.no] = inside[branch.parent] | {branch.no}
+            if len(inside[branch.no]) > MAX_NESTING:
+                decision = self.graph.node(branch.decision)
+                yield self.problem(decision, "branch", f"is nested more than {MAX_NESTING} deep")
+                return
+        entered: set[int] = set()
+        for edge in self.graph.edges:
+            before, after = self.graph.node(edge.from_no), self.graph.node(edge.to_no)
+            if edge.branch is not None and edge.branch != after.branch:
+                yield self.problem(
+                    after, "edges", f"is not in the branch that the edge from {quoted(before.id)} opens"
+                )
+            if after.branch is None or after.branch in inside[before.branch] or edge.branch == after.branch:
+                entered.add(after.no)
+            else:
+                message = f"waits for {quoted(before.id)}, past the decision of its branch"
+                yield self.problem(after, "edges", message)
+        for node in self.graph.nodes:
+            if node.branch is not None and node.no not in entered:
+                yield self.problem(node, "branch", "does not wait for the decision of its branch")
 
     def decision_of(self, branch: int | None) -> int | None:
         if branch is None or not 1 <= branch <= len(self.graph.branches):
