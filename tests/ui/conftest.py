@@ -1,0 +1,66 @@
+"""A real browser on a real server: `page` opens the interface of a migrated database."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from stepwell.api.app import create_app
+from stepwell.api.envelope import LOOPBACK_NAMES
+from stepwell.api.ui import UI_DIST
+from stepwell.config import Settings
+from tests.api.serving import serving
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--headless",
+]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    assert path is not None, "no browser: install Debian's chromium, or run make test, which does"
+    assert (UI_DIST / "index.html").is_file(), "the interface is not built: make ui"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def base_url(dsn: str, tmp_path: Path) -> Iterator[str]:
+    settings = Settings(database_url=dsn, data_dir=tmp_path)
+    with serving(create_app(settings, dsn, allowed_hosts=LOOPBACK_NAMES)) as client:
+        yield str(client.base_url).rstrip("/")
+
+
+@pytest.fixture
+def context(browser: Browser, base_url: str) -> Iterator[BrowserContext]:
+    """An English visitor without history; a test that needs another one makes its own."""
+    made = browser.new_context(base_url=base_url, locale="en-GB", viewport={"width": 1280, "height": 800})
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """Fails when the browser complained: a refused script or style is an error of ours."""
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    yield opened
+    wanted = getattr(opened, "expected_complaint", None)
+    assert [text for text in complaints if wanted is None or wanted not in text] == []

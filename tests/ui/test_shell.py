@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+THEMES = {"Light": "light", "Dark": "dark", "High contrast": "contrast"}
+
+
+def background(page: Page) -> str:
+    colour: str = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    return colour
+
+
+def ready(page: Page, path: str = "/") -> None:
+    page.goto(path)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    if path == "/":
+        expect(page.get_by_role("table")).to_be_visible()
+
+
+def test_the_language_changes_at_once_and_stays(page: Page):
+    ready(page)
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    page.get_by_role("button", name="Tiếng Việt").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Tình trạng hệ thống")
+    expect(page.locator("html")).to_have_attribute("lang", "vi")
+    expect(page).to_have_title("Tình trạng hệ thống · Stepwell")
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Tình trạng hệ thống")
+    expect(page.get_by_role("button", name="Tiếng Việt")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="English").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("System health")
+
+
+def test_a_vietnamese_browser_is_greeted_in_vietnamese(browser: Browser, base_url: str):
+    with browser.new_context(base_url=base_url, locale="vi-VN") as context:
+        page = context.new_page()
+        page.goto("/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Tình trạng hệ thống")
+
+
+@pytest.mark.parametrize("language", ["English", "Tiếng Việt"])
+def test_no_text_is_left_untranslated(page: Page, language: str):
+    ready(page)
+    page.get_by_role("button", name=language).click()
+    # A missing translation shows as its key.
+    assert not re.search(
+        r"\b(health|shell|status|problem|notFound)\.[a-z]", page.locator("body").inner_text()
+    )
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_a_theme_is_kept_and_set_before_the_first_paint(page: Page, name: str):
+    ready(page)
+    page.get_by_label("Theme").select_option(label=name)
+    expect(page.locator("html")).to_have_attribute("data-theme", THEMES[name])
+    colour = background(page)
+    # With the application held back, only the small script before it can have set the theme.
+    page.route("**/assets/*.js", lambda route: route.abort())
+    page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
+    page.reload(wait_until="domcontentloaded")
+    assert page.locator("html").get_attribute("data-theme") == THEMES[name]
+    assert background(page) == colour
+
+
+def test_themes_look_different(page: Page):
+    ready(page)
+    seen = set()
+    for name, theme in THEMES.items():
+        page.get_by_label("Theme").select_option(label=name)
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        seen.add(background(page))
+    assert len(seen) == len(THEMES)
+
+
+def test_the_system_theme_follows_the_system(page: Page):
+    page.emulate_media(color_scheme="dark")
+    ready(page)
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.emulate_media(contrast="more")
+    expect(page.locator("html")).to_have_attribute("data-theme", "contrast")
+
+
+def test_reduced_motion_stops_every_animation(page: Page):
+    page.emulate_media(reduced_motion="reduce")
+    page.route("**/api/v1/health", lambda route: None)
+    page.goto("/")
+    expect(page.get_by_test_id("skeleton")).to_be_visible()
+    moving = "document.getAnimations().length"
+    assert page.evaluate(moving) == 0
+    page.emulate_media(reduced_motion="no-preference")
+    page.wait_for_function(f"{moving} > 0")
+
+
+def test_a_deep_link_can_be_opened_and_reloaded(page: Page):
+    ready(page, "/no/such/page?filter=open")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Page not found")
+    expect(page.get_by_text("/no/such/page")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Page not found")
+    page.get_by_role("link", name="Go to system health").click()
+    expect(page.get_by_role("table")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Page not found")
+
+
+def test_the_navigation_marks_where_we_are(page: Page):
+    ready(page)
+    here = page.get_by_role("navigation", name="Main").get_by_role("link", name="System health")
+    expect(here).to_have_attribute("aria-current", "page")
+
+
+def test_every_navigation_link_leads_to_a_page(page: Page):
+    ready(page)
+    links = page.get_by_role("navigation", name="Main").get_by_role("link")
+    for address in [link.get_attribute("href") or "" for link in links.all()]:
+        ready(page, address)
+        expect(page.get_by_role("heading", level=1)).not_to_have_text("Page not found")
+
+
+def test_everything_can_be_reached_and_used_by_keyboard(page: Page):
+    ready(page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Refresh")).to_be_focused()
+    with page.expect_response("**/api/v1/health"):
+        page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Refresh")).to_be_focused()
+
+
+def test_the_settings_are_in_the_tab_order_and_show_where_the_focus_is(page: Page):
+    ready(page)
+    order = []
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        order.append(page.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel"))
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert [text.splitlines()[0] for text in order] == [
+        "Skip to content",
+        "Stepwell",
+        "EN",
+        "VI",
+        "System",
+        "System health",
+    ]
+
+
+def test_focus_follows_to_the_heading_of_the_next_page(page: Page):
+    ready(page, "/no/such/page")
+    page.get_by_role("link", name="Go to system health").press("Enter")
+    expect(page.get_by_role("heading", level=1, name="System health")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [1280, 400, 320])
+@pytest.mark.parametrize("language", ["en", "vi"])
+def test_nothing_is_cut_off_at_any_width(browser: Browser, base_url: str, width: int, language: str):
+    with browser.new_context(
+        base_url=base_url, locale=language, viewport={"width": width, "height": 800}
+    ) as context:
+        page = context.new_page()
+        ready(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("language", ["English", "Tiếng Việt"])
+@pytest.mark.parametrize("name", THEMES)
+def test_axe_finds_nothing(page: Page, name: str, language: str):
+    for path in ("/", "/no/such/page"):
+        ready(page, path)
+        page.locator("header select").select_option(THEMES[name])
+        page.get_by_role("button", name=language).click()
+        expect(page.locator(".card").first).to_be_visible()
+        results = Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()
+
+
+def test_axe_finds_nothing_in_the_error_state(page: Page):
+    page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
+    page.route("**/api/v1/health", lambda route: route.abort())
+    page.goto("/")
+    expect(page.get_by_role("alert")).to_be_visible()
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_axe_finds_nothing_on_the_reference_of_the_api(page: Page):
+    page.goto("/api/v1/docs")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("API")
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
