@@ -176,14 +176,14 @@ class Graph:
         found: dict[int, list[int]] = {node.no: [] for node in self.nodes}
         for edge in self.edges:
             found[edge.to_no].append(edge.from_no)
-        return {no: tuple(sorted(set(before))) for no, before in found.items()}
+        return {no: tuple(before) for no, before in found.items()}
 
     @cached_property
     def successors(self) -> Mapping[int, tuple[int, ...]]:
         found: dict[int, list[int]] = {node.no: [] for node in self.nodes}
         for edge in self.edges:
             found[edge.from_no].append(edge.to_no)
-        return {no: tuple(sorted(set(after))) for no, after in found.items()}
+        return {no: tuple(after) for no, after in found.items()}
 
     @cached_property
     def scopes(self) -> Mapping[int, tuple[Node, ...]]:
