@@ -11,11 +11,15 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
-import stepwell
 from bench import shapes
 from bench.contestant import Answer, Order, StopWatch, Tally, as_steps, chunks, run, sample_one_by_one
 from bench.meter import Meter
 from bench.workloads import WORKER_SLOTS
+from stepwell import __version__
+from stepwell.app import App
+from stepwell.define import Workflow
+from stepwell.store.migrate import migrate
+from stepwell.worker.worker import Worker
 
 START_BATCH = 2000
 ENQUEUE_BATCH = 10_000
@@ -33,26 +37,25 @@ def note_of(order: Order) -> str:
 
 
 @contextlib.asynccontextmanager
-async def opened(order: Order) -> AsyncIterator[stepwell.App]:
-    app = stepwell.App(database_url=order.database_url)
+async def opened(order: Order) -> AsyncIterator[App]:
+    migrate(order.database_url)
+    app = App(database_url=order.database_url)
     async with app:
         yield app
 
 
 @contextlib.asynccontextmanager
-async def working(app: stepwell.App, order: Order) -> AsyncIterator[None]:
-    async with stepwell.Worker(app, slots=slots_of(order)):
+async def working(app: App, order: Order) -> AsyncIterator[None]:
+    async with Worker(app, slots=slots_of(order)):
         yield
 
 
-async def start_all(app: stepwell.App, name: str, runs: int) -> None:
+async def start_all(app: App, name: str, runs: int) -> None:
     for part in chunks(runs, START_BATCH):
         await app.start_many(name, [{} for _ in part])
 
 
-async def run_flow(
-    order: Order, meter: Meter, flow: stepwell.Workflow, runs: int, steps_of_run: int
-) -> Answer:
+async def run_flow(order: Order, meter: Meter, flow: Workflow, runs: int, steps_of_run: int) -> Answer:
     """Warm worker, then all runs at once, until every run has ended."""
     async with opened(order) as app:
         counting: list[Tally] = []
@@ -124,7 +127,7 @@ async def jobs(order: Order, meter: Meter) -> Answer:
         async def job(n: int) -> None:
             tally.add()
 
-        app.register()
+        await app.prepare()
         begun = time.perf_counter()
         for part in chunks(count, ENQUEUE_BATCH):
             await app.enqueue_many("job", [{"n": n} for n in part])
@@ -149,7 +152,7 @@ async def wake(order: Order, meter: Meter) -> Answer:
             entered_at = time.perf_counter()
             entered.set()
 
-        app.register()
+        await app.prepare()
 
         async def once() -> float:
             entered.clear()
@@ -172,7 +175,7 @@ async def graph(order: Order, meter: Meter) -> Answer:
 if __name__ == "__main__":
     run(
         "stepwell",
-        stepwell.__version__,
+        __version__,
         {"W1": chain, "W1b": chain, "W1u": chain_alone, "W2": jobs, "W3": fan, "W4": wake, "graph": graph},
         {},
     )
