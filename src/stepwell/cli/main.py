@@ -26,7 +26,12 @@ EXIT_INTERRUPTED = 130
 
 # One line per command or group: the module has `app`, a Typer. Loaded when used, so that starting stays fast.
 COMMANDS = {
+    "up": "stepwell.cli.up",
+    "serve": "stepwell.cli.serve",
+    "keeper": "stepwell.cli.keeper",
+    "schedule": "stepwell.cli.schedule",
     "db": "stepwell.cli.db",
+    "machine": "stepwell.cli.machine",
     "doctor": "stepwell.cli.doctor",
 }
 

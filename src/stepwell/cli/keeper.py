@@ -1,0 +1,43 @@
+"""Keep a database from a terminal: receives its address, runs until a signal."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from stepwell.config import Settings
+from stepwell.up.signals import signals_interrupt
+
+app = typer.Typer(
+    add_completion=False, help="Fire timers and schedules, recover lost leases, remove what is too old."
+)
+
+
+@app.command()
+def keeper(
+    context: typer.Context,
+    poll_seconds: Annotated[
+        float, typer.Option(help="How late anything due is seen at most.", min=0.01, max=60)
+    ] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once and exit.")] = False,
+) -> None:
+    """Keep the database until Ctrl-C; of many keepers one acts, the others stand by."""
+    from stepwell.keeper import Keeper
+    from stepwell.store.target import database
+
+    settings: Settings = context.obj
+    with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
+        keeping = Keeper(conninfo, poll_seconds=poll_seconds)
+        if not once:
+            keeping.run()
+            return
+        tick = keeping.run_once()
+        if not tick.acted:
+            typer.echo("another keeper is at work")
+            return
+        typer.echo(
+            f"{tick.recovered_count} leases recovered, {tick.fired_count} timers fired, "
+            f"{tick.started_count} runs started"
+        )

@@ -1,0 +1,5 @@
+"""Keep what is due, lost or silent moving: receives a database, hands on runs started and units woken."""
+
+from stepwell.keeper.keeper import Keeper, Tick
+
+__all__ = ["Keeper", "Tick"]

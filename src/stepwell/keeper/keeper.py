@@ -1,0 +1,148 @@
+"""One loop over everything that is due: receives a conninfo, runs until it is told to stop.
+
+Any number of keepers may run; one acts, the others wait for the lead, which a keeper loses when its
+connection ends. Each duty is one transaction in the database; a keeper that dies leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from stepwell.errors import DatabaseUnavailable, InvalidInput, StepwellError
+from stepwell.keeper import cron
+from stepwell.store import keep, schedules
+from stepwell.store.keep import KeeperConnection, keeper_connection
+
+TIMER_LIMIT = 500
+SESSION_LIMIT = 10
+SCHEDULE_LIMIT = 100
+# Rounds of one tick in which full batches are followed by more, before stop and lead are looked at again.
+ROUND_LIMIT = 50
+HOUSEKEEPING_PERIOD = timedelta(hours=1)
+PAUSE_MIN_SECONDS = 0.005
+RECONNECT_MAX_SECONDS = 10.0
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What one look did. `acted` is false when another keeper leads."""
+
+    acted: bool
+    recovered_count: int = 0
+    fired_count: int = 0
+    started_count: int = 0
+    due_in_seconds: float | None = None
+
+
+class Keeper:
+    """Keeps one database. `poll_seconds` bounds how late anything due is seen."""
+
+    def __init__(self, conninfo: str, *, poll_seconds: float = 1.0) -> None:
+        if not 0.01 <= poll_seconds <= 60:
+            raise InvalidInput("poll_seconds: must be between 0.01 and 60", field="poll_seconds")
+        self._conninfo = conninfo
+        self._poll_seconds = poll_seconds
+        self._stop = threading.Event()
+        self._housekeeping_at: datetime | None = None
+
+    def stop(self) -> None:
+        """End `run` soon; safe from any thread and from a signal handler."""
+        self._stop.set()
+
+    def run(self, stop: threading.Event | None = None) -> None:
+        """Work until stopped; a lost database is waited for."""
+        stop = stop or self._stop
+        delay_seconds = self._poll_seconds
+        while not stop.is_set():
+            try:
+                with keeper_connection(self._conninfo) as connection:
+                    delay_seconds = self._poll_seconds
+                    self._keep(connection, stop)
+            except DatabaseUnavailable as error:
+                _log.warning("the keeper lost its database: %s", error)
+                stop.wait(delay_seconds)
+                delay_seconds = min(delay_seconds * 2, RECONNECT_MAX_SECONDS)
+
+    def run_once(self) -> Tick:
+        """Look once, on a connection of its own; for tests and for cron-like use."""
+        with keeper_connection(self._conninfo) as connection:
+            return self._tick(connection) if connection.try_lead() else Tick(acted=False)
+
+    def _keep(self, connection: KeeperConnection, stop: threading.Event) -> None:
+        while not stop.is_set():
+            pause_seconds = self._poll_seconds
+            if connection.try_lead():
+                tick = self._tick(connection)
+                if tick.due_in_seconds is not None:
+                    pause_seconds = min(pause_seconds, max(tick.due_in_seconds, PAUSE_MIN_SECONDS))
+            stop.wait(pause_seconds)
+
+    def _tick(self, connection: KeeperConnection) -> Tick:
+        tick = Tick(acted=True)
+        for _ in range(ROUND_LIMIT):
+            recovered = self._duty(connection, "recover leases", lambda: self._recover(connection), 0)
+            timers = self._duty(
+                connection, "fire timers", lambda: connection.perform(keep.fire_timers(TIMER_LIMIT)), None
+            )
+            tick = replace(tick, recovered_count=tick.recovered_count + recovered)
+            if timers is not None:
+                tick = replace(
+                    tick,
+                    fired_count=tick.fired_count + timers.fired_count,
+                    due_in_seconds=timers.due_in_seconds,
+                )
+                self._keep_house(connection, timers.now_at)
+            if timers is None or timers.fired_count < TIMER_LIMIT:
+                break
+        started = self._duty(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
+        return replace(tick, started_count=started)
+
+    def _recover(self, connection: KeeperConnection) -> int:
+        return connection.perform(keep.recover_leases(SESSION_LIMIT))
+
+    def _fire_schedules(self, connection: KeeperConnection) -> int:
+        started = 0
+        for due in connection.perform(schedules.due_schedules(SCHEDULE_LIMIT)):
+
+            def fire(due: schedules.DueSchedule = due) -> int:
+                found = cron.plan(
+                    due.cron, due.time_zone, due.misfire, due.backfill_limit, due.next_at, due.now_at
+                )
+                call = schedules.fire_schedule(due, found.fire_ats, found.next_at)
+                return len(connection.perform(call))
+
+            # One schedule that cannot be fired must not hold back the others.
+            started += self._duty(connection, f"fire schedule {due.name}", fire, 0)
+        return started
+
+    def _keep_house(self, connection: KeeperConnection, now: datetime) -> None:
+        """Hourly by the database's clock, and when this keeper takes the lead."""
+        if self._housekeeping_at is not None and now < self._housekeeping_at:
+            return
+        self._housekeeping_at = now + HOUSEKEEPING_PERIOD
+        self._duty(connection, "make partitions", lambda: connection.perform(keep.ensure_partitions()), 0)
+        removed = self._duty(
+            connection, "sweep", lambda: connection.perform(keep.sweep_retention()), dict[str, int]()
+        )
+        if any(removed.values()):
+            _log.info("removed what is older than its retention: %s", removed)
+
+    def _duty(self, connection: KeeperConnection, what: str, act: Callable[[], T], otherwise: T) -> T:
+        """A duty that fails is told and tried again at the next tick; a lost connection ends the tick."""
+        try:
+            return act()
+        except DatabaseUnavailable:
+            raise
+        except StepwellError as error:
+            if connection.is_broken:
+                raise DatabaseUnavailable(error.message) from error
+            _log.warning("the keeper could not %s: %s", what, error)
+            return otherwise
