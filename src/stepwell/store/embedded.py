@@ -8,6 +8,7 @@ A killed process leaves no reference behind, and a server it left running is att
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import hashlib
 import logging
@@ -15,7 +16,6 @@ import os
 import signal
 import tempfile
 import time
-import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -90,12 +90,12 @@ class EmbeddedServer:
         _in_use.discard(self)
         try:
             with self._start_lock():
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return False
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._stop_server()
                 return True
+        except (BlockingIOError, FileNotFoundError):
+            # Others use it; or somebody removed the folder, and with it all there was to stop.
+            return False
         finally:
             # Explicitly: a child that was forked off may hold a copy of the handle.
             fcntl.flock(handle, fcntl.LOCK_UN)
@@ -144,7 +144,6 @@ class EmbeddedServer:
                 os.close(handle)
 
     def _ensure_running(self) -> Path:
-        account = embedded_account.choose(self.cluster_dir)
         if embedded_cluster.check_folder(self.cluster_dir):
             process = _postmaster(self.cluster_dir)
             if process is not None and (socket_dir := self._await_ready(process)) is not None:
@@ -152,6 +151,7 @@ class EmbeddedServer:
             if (self.cluster_dir / "postmaster.pid").exists():
                 _disarm_stale_pid(self.cluster_dir)
                 _await_orphans(self.cluster_dir)
+        account = embedded_account.choose(self.cluster_dir)
         self._prepare_paths(account)
         embedded_cluster.sweep(self.cluster_dir)
         if not (self.cluster_dir / "PG_VERSION").exists():
@@ -228,16 +228,22 @@ class EmbeddedServer:
                 self._socket_dir.rmdir()
 
 
-_in_use: weakref.WeakSet[EmbeddedServer] = weakref.WeakSet()
+_in_use: set[EmbeddedServer] = set()
 
 
 def _forget_all_after_fork() -> None:
-    for server in list(_in_use):
+    for server in _in_use:
         server._forget_after_fork()
     _in_use.clear()
 
 
+def _stop_all_at_exit() -> None:
+    for server in list(_in_use):
+        server.stop()
+
+
 os.register_at_fork(after_in_child=_forget_all_after_fork)
+atexit.register(_stop_all_at_exit)
 
 
 def _open_lock(path: Path) -> int:

@@ -1,0 +1,63 @@
+"""The server's account reaches its files, and no more is opened for it than that."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+from stepwell.store import embedded_account
+from stepwell.store.embedded_account import Account
+
+OTHER = Account(uid=54321, gid=54321, is_switched=True)
+
+
+@pytest.fixture
+def install(tmp_path):
+    """As a strict umask leaves it."""
+    root = tmp_path / "install"
+    (root / "bin").mkdir(parents=True)
+    (root / "bin" / "postgres").touch(mode=0o700)
+    (root / "share").mkdir()
+    (root / "share" / "data").touch(mode=0o600)
+    for folder in (root, root / "bin", root / "share"):
+        folder.chmod(0o700)
+    return root
+
+
+def mode(path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_prefixes_get_search_permission_only(install, caplog):
+    outer = install.parent
+    outer.chmod(0o700)
+    embedded_account.open_prefixes(install / "bin", OTHER)
+    assert (mode(outer), mode(install)) == (0o701, 0o701)
+    assert mode(install / "bin") == 0o700
+    assert str(outer) in caplog.text
+
+
+def test_binaries_become_readable_and_runnable_not_writable(install):
+    embedded_account.open_tree(install, OTHER)
+    assert mode(install / "bin" / "postgres") == 0o705
+    assert mode(install / "share" / "data") == 0o604
+
+
+def test_nothing_is_opened_for_the_caller_itself(install):
+    own = Account(os.geteuid(), os.getegid(), is_switched=False)
+    embedded_account.open_prefixes(install / "bin", own)
+    embedded_account.open_tree(install, own)
+    assert mode(install) == 0o700
+
+
+def test_folders_that_are_open_already_stay_as_they_are(install):
+    install.chmod(0o755)
+    embedded_account.open_prefixes(install / "bin", OTHER)
+    assert mode(install) == 0o755
+
+
+def test_tools_see_no_settings_of_the_caller(monkeypatch):
+    monkeypatch.setenv("PGHOST", "elsewhere")
+    assert not [name for name in embedded_account.tool_environment() if name.startswith("PG")]

@@ -1,0 +1,46 @@
+"""Pools give connections that hold no session state, and say clearly when they cannot."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from psycopg_pool import PoolTimeout
+
+from stepwell.errors import DatabaseUnavailable
+from stepwell.store import pool as pools
+
+
+def test_connections_are_named_and_in_autocommit(empty_dsn):
+    with pools.sync_pool(empty_dsn) as pool, pool.connection() as connection:
+        assert connection.autocommit
+        assert connection.execute("show application_name").fetchone() == ("stepwell",)
+
+
+def test_a_name_that_was_given_stays(empty_dsn):
+    with pools.sync_pool(f"{empty_dsn} application_name=mine") as pool, pool.connection() as connection:
+        assert connection.execute("show application_name").fetchone() == ("mine",)
+
+
+def test_the_async_pool_works_the_same(empty_dsn):
+    async def scenario() -> tuple:
+        async with pools.async_pool(empty_dsn) as pool, pool.connection() as connection:
+            found = await connection.execute("show application_name")
+            return await found.fetchone()
+
+    assert asyncio.run(scenario()) == ("stepwell",)
+
+
+def test_a_pool_grows_to_its_limit_and_no_further(empty_dsn):
+    with pools.sync_pool(empty_dsn, max_size=2) as pool:
+        held = [pool.getconn(), pool.getconn()]
+        with pytest.raises(PoolTimeout):
+            pool.getconn(timeout=0.01)
+        for connection in held:
+            pool.putconn(connection)
+
+
+def test_an_unreachable_database_is_named(monkeypatch):
+    monkeypatch.setattr(pools, "OPEN_LIMIT_SECONDS", 0.2)
+    with pytest.raises(DatabaseUnavailable), pools.sync_pool("host=127.0.0.1 port=1 dbname=x"):
+        pass
