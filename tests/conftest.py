@@ -34,8 +34,9 @@ def pytest_configure_node(node: object) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     # Workers stop what they use; the controller clears what a killed worker could not.
-    if getattr(config, "workerinput", None) is None:
-        run_server.remove(config.stash[RUN_ID])
+    if getattr(config, "workerinput", None) is None and RUN_ID in config.stash:
+        run_server.remove(run_server.folder_of(config.stash[RUN_ID]))
+        run_server.sweep()
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from stepwell.errors import PermissionDenied, SchemaError, UnsupportedDatabase
-from stepwell.store import migrate, sql_files
+from stepwell.store import migrate, sql_files, verify
+from stepwell.store.sql_files import SqlFiles
 from tests.support.old_server import old_server
 
 
@@ -87,6 +88,26 @@ def test_a_lost_record_is_refused(empty_dsn, sources):
         connection.execute("delete from stepwell.schema_migration where migration_no = 1")
     with pytest.raises(SchemaError, match="no record of migration 0001"):
         migrate.migrate(empty_dsn, sources.load())
+
+
+def test_upgraded_step_by_step_is_the_same_as_fresh(empty_dsn, dsn):
+    files = sql_files.load()
+    for count in range(1, len(files.migrations)):
+        migrate.migrate(empty_dsn, SqlFiles(files.migrations[:count], ()))
+    migrate.migrate(empty_dsn, files)
+    assert verify.verify(empty_dsn).drifts == ()
+    assert verify.dump(empty_dsn) == verify.dump(dsn)
+
+
+def test_a_busy_table_is_not_waited_for_without_end(empty_dsn, sources, monkeypatch):
+    monkeypatch.setattr(migrate, "TABLE_LOCK_LIMIT_SECONDS", 1)
+    migrate.migrate(empty_dsn, sources.load())
+    sources.migration("0002_more.sql", "alter table stepwell.thing add column size int;")
+    with psycopg.connect(empty_dsn) as busy:
+        busy.execute("insert into stepwell.thing values (1)")
+        with pytest.raises(SchemaError, match=r"0002_more\.sql.*lock timeout") as caught:
+            migrate.migrate(empty_dsn, sources.load())
+    assert "stop the workers" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ databases); else an embedded one is started on first use, shared by all xdist wo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
@@ -27,6 +29,7 @@ TEST_SETTINGS = {
 
 
 MEMORY_FOLDER_BYTES = 8 * 1024**3
+KEPT_SECONDS = 6 * 3600
 
 
 class RunServer:
@@ -75,9 +78,8 @@ def folder_of(run_id: str) -> Path:
     return base_folder() / f"stepwell-test-{run_id}"
 
 
-def remove(run_id: str) -> None:
+def remove(folder: Path) -> None:
     """After all workers ended, however they ended: stop the server if it still runs, remove its folder."""
-    folder = folder_of(run_id)
     if not folder.exists():
         return
     server = EmbeddedServer(folder)
@@ -85,3 +87,11 @@ def remove(run_id: str) -> None:
         server.start()
         server.stop()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep() -> None:
+    """Remove what runs that were killed have left; a run of today may still be at work."""
+    for folder in base_folder().glob("stepwell-test-*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_mtime < time.time() - KEPT_SECONDS and os.access(folder, os.W_OK):
+                remove(folder)

@@ -19,6 +19,7 @@ MINIMUM_VERSION_NUM = 150000
 # "stepwell" as a number; one key per database, and the database is part of the lock.
 ADVISORY_LOCK_KEY = 0x7374657077656C6C
 LOCK_LIMIT_SECONDS = 300
+TABLE_LOCK_LIMIT_SECONDS = 30
 
 Connection = psycopg.Connection[TupleRow]
 
@@ -91,6 +92,8 @@ def check_version(connection: Connection) -> None:
 def _migrate(connection: Connection, files: SqlFiles) -> Report:
     connection.execute(f"set local lock_timeout = '{LOCK_LIMIT_SECONDS}s'")
     connection.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK_KEY,))
+    # From here on others may wait for us: rather give up than hold up the workers for long.
+    connection.execute(f"set local lock_timeout = '{TABLE_LOCK_LIMIT_SECONDS}s'")
     connection.execute("set local client_min_messages = warning")
     connection.execute(sql_files.support_text("bookkeeping"))
     connection.execute("set local search_path = stepwell, public")

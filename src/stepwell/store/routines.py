@@ -20,6 +20,7 @@ from stepwell.store.sql_files import SqlFile, SqlFiles, support_text
 _DEFINED_LATER = frozenset({"42P01", "42883", "42704", "42703"})
 # "create or replace" cannot change the columns of a view or the result of a function.
 _SHAPE_CHANGED = frozenset({"42P16", "42P13"})
+_BUSY = "another session holds a lock on the table; end it or stop the workers, then try again"
 
 Connection = psycopg.Connection[TupleRow]
 # (kind, name), kind being "function" or "view"
@@ -47,7 +48,7 @@ def _located(error: psycopg.Error, file: SqlFile) -> SchemaError:
     found = SchemaError(
         f"{file.folder}/{file.name}{line}: {diag.message_primary or error}",
         detail=diag.message_detail,
-        hint=diag.message_hint,
+        hint=_BUSY if error.sqlstate == "55P03" else diag.message_hint,
     )
     found.sqlstate = error.sqlstate
     return found
