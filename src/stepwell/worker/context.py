@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar, overload
 
 import structlog
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from stepwell.define.duration import Duration, parse_duration
-from stepwell.errors import LeaseLost
+from stepwell.errors import InvalidInput, LeaseLost
+from stepwell.handlers import storable_json
 from stepwell.store.leases import Lease
 
 T = TypeVar("T")
@@ -116,7 +117,7 @@ class Context:
         value = fn(*args)
         if inspect.isawaitable(value):
             value = await value
-        kept = await self._desk.save_checkpoint(self._lease, name, to_json(value).decode())
+        kept = await self._desk.save_checkpoint(self._lease, name, _json(value, f"checkpoint {name}"))
         self._checkpoints[name] = kept
         return kept
 
@@ -126,7 +127,7 @@ class Context:
             return self._checkpoints[name]  # type: ignore[no-any-return]
         self._require_lease()
         value = fn(*args)
-        saving = self._desk.save_checkpoint(self._lease, name, to_json(value).decode())
+        saving = self._desk.save_checkpoint(self._lease, name, _json(value, f"checkpoint {name}"))
         self._checkpoints[name] = asyncio.run_coroutine_threadsafe(saving, self._loop).result()
         return self._checkpoints[name]  # type: ignore[no-any-return]
 
@@ -141,7 +142,7 @@ class Context:
     async def emit(self, event_type: str, payload: Mapping[str, Any] | None = None) -> None:
         """Append an event of your own to the run's history, at once."""
         self._require_lease()
-        await self._desk.emit(self._lease, event_type, to_json(payload or {}).decode())
+        await self._desk.emit(self._lease, event_type, _json(payload or {}, f"event {event_type}"))
 
     async def heartbeat(self) -> None:
         """Extend the lease now and learn of a cancellation; the worker also does so by itself."""
@@ -155,6 +156,13 @@ class Context:
     def _require_lease(self) -> None:
         if self._stop_reason is not None:
             raise LeaseLost(f"unit {self.unit_id} is no longer held here ({self._stop_reason})")
+
+
+def _json(value: Any, what: str) -> str:
+    try:
+        return storable_json(to_json(value, inf_nan_mode="null"))
+    except (PydanticSerializationError, ValueError) as error:
+        raise InvalidInput(f"{what} cannot be kept: {error}", field="value") from error
 
 
 async def _done() -> None:

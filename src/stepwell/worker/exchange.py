@@ -1,18 +1,20 @@
 """Trade outcomes for leases: receives finished reports, hands on the next leases, in one call and one commit.
 
 Outcomes that finish while a call is under way travel together in the next one: the batch grows with the load
-and is one outcome when the worker is idle. Never more is leased than there are free slots.
+and is one outcome when the worker is idle. Never more is leased than there are free slots. A call that was
+cut may have leased units nobody here knows of: they are asked for and given back.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
-import psycopg
+import structlog
 
-from stepwell.errors import LeaseLost, StepwellError, from_database
+from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError
 from stepwell.store import leases
 from stepwell.store.leases import Connection, Lease, Report
 
@@ -26,10 +28,10 @@ class Exchange:
 
     def __init__(
         self,
-        connect: Callable[[], asyncio.Future[Connection] | object],
+        connect: Callable[[], Awaitable[Connection]],
         slot_count: int,
         start: Callable[[Lease], None],
-        on_lost_session: Callable[[], object],
+        on_lost_session: Callable[[], Awaitable[None]],
     ) -> None:
         self._connect = connect
         self._start = start
@@ -37,105 +39,230 @@ class Exchange:
         self._slot_count = slot_count
         self._free_count = slot_count
         self._finished: deque[Report] = deque()
+        # Reports that failed as a batch: each goes alone, so that one bad report hurts nobody else.
+        self._suspects: deque[Report] = deque()
         self._stir = asyncio.Event()
         self._is_dry = False
+        self._hint_count = 0
+        self._fault: StepwellError | None = None
+        # Everything leased and not yet settled, by unit: also what waits for its report.
+        self._held: dict[int, tuple[int, int, int]] = {}
+        # Trades under way, each with the last batch known when it began: its own batch comes after that.
+        self._under_way: dict[int, int] = {}
+        self._trade_count = 0
+        self._landed = asyncio.Event()
+        # A trade was cut; whatever it leased came after this batch.
+        self._doubt: int | None = None
+        self._resolving = asyncio.Lock()
+        self._log = structlog.get_logger("stepwell.worker")
         self.session_id = 0
         self.is_claiming = True
         self.is_stopping = False
         self.refused_count = 0
         self.reported_count = 0
-        self.last_batch_id = 0
+        self._last_batch_id = 0
+
+    def held(self) -> list[tuple[int, int, int]]:
+        """(tenant_id, unit_id, lease_no) of all that would be lost with this process."""
+        return list(self._held.values())
+
+    @property
+    def known_batch_id(self) -> int:
+        """Every batch up to this one has arrived here."""
+        floors = [*self._under_way.values(), *([] if self._doubt is None else [self._doubt])]
+        return min(floors, default=self._last_batch_id)
 
     @property
     def busy_count(self) -> int:
         return self._slot_count - self._free_count
 
-    def finish(self, report: Report | None) -> None:
+    def finish(self, lease: Lease, report: Report | None) -> None:
         """A handler ended. Its slot is free once the report has been taken; at once when there is none."""
         if report is None:
             self._free_count += 1
+            self._forget(lease.unit_id, lease.lease_no)
         else:
             self._finished.append(report)
         self._stir.set()
 
+    def hold(self) -> None:
+        """The call behind a slot cannot be stopped: when its report frees the slot, the slot stays taken."""
+        self._free_count -= 1
+
+    def give_back(self) -> None:
+        """A held slot is free after all."""
+        self._free_count += 1
+        self._stir.set()
+
     def hint(self) -> None:
         """Something may have become claimable."""
+        self._hint_count += 1
         self._is_dry = False
         self._stir.set()
 
     async def run(self) -> None:
-        """One loop on one connection; several may run side by side."""
+        """One loop on one connection; several may run side by side. Trouble is waited out."""
         pause = RETRY_FIRST_SECONDS
-        while not (self.is_stopping and not self._finished):
+        while not self._is_through():
             try:
-                connection: Connection = await self._connect()  # type: ignore[misc]
-                async with connection:
-                    pause = RETRY_FIRST_SECONDS
-                    await self._trade_until_stopped(connection)
-            except (psycopg.OperationalError, psycopg.InterfaceError):
+                connection = await self._connect()
+                try:
+                    while await self._turn(connection):
+                        pause = RETRY_FIRST_SECONDS
+                finally:
+                    await connection.close()
+            except StepwellError as error:
+                self._log.warning("cannot trade, trying again", error=error.sentence(), pause_seconds=pause)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, RETRY_LIMIT_SECONDS)
 
-    async def _trade_until_stopped(self, connection: Connection) -> None:
-        while True:
-            await self._until_something_to_do()
-            if self.is_stopping and not self._finished:
-                return
-            await self._trade(connection)
+    def _is_through(self) -> bool:
+        return self.is_stopping and not self._finished and not self._suspects
 
-    async def _until_something_to_do(self) -> None:
-        while not (
-            self._finished or self.is_stopping or (self.is_claiming and self._free_count and not self._is_dry)
-        ):
+    async def _turn(self, connection: Connection) -> bool:
+        """One trade when there is something to do; false when all is done."""
+        while not self._is_through():
+            if self._doubt is not None:
+                await self._resolve_doubt(connection)
+            if self._suspects:
+                await self._trade_alone(connection, self._suspects.popleft())
+                return True
+            if self._finished or self._wants_more():
+                await self._trade(connection)
+                return True
             self._stir.clear()
             await self._stir.wait()
+        return False
+
+    def _wants_more(self) -> bool:
+        return self.is_claiming and not self.is_stopping and self._free_count > 0 and not self._is_dry
 
     async def _trade(self, connection: Connection) -> None:
         batch = [self._finished.popleft() for _ in range(min(len(self._finished), BATCH_LIMIT))]
-        asked = 0
-        if self.is_claiming:
-            asked = min(self._free_count + len(batch), BATCH_LIMIT)
-            # Slots of the batch stay taken until its report is through; those asked for are taken now.
-            self._free_count -= asked - len(batch) if asked > len(batch) else 0
+        # Every path takes row locks in ascending order.
+        batch.sort(key=by_unit)
+        asked = min(max(self._free_count + len(batch), 0), BATCH_LIMIT) if self.is_claiming else 0
+        # Slots of the batch stay taken until its report is through; those asked for beyond are taken now.
+        extra = max(asked - len(batch), 0)
+        self._free_count -= extra
+        hint_count = self._hint_count
         try:
             rows = await self._call(connection, batch, asked)
-        except BaseException:
+        except BaseException as error:
+            self._free_count += extra
+            if len(batch) > 0 and isinstance(error, StepwellError) and not _is_passing(error):
+                self._suspects.extend(batch)
+                return
             self._finished.extendleft(reversed(batch))
-            self._free_count += max(asked - len(batch), 0)
             raise
         self._settle(rows, batch, asked)
+        # A hint that came while the call was under way may speak of what the call did not see.
+        self._is_dry = self._is_dry and self._hint_count == hint_count
+        if self._wants_more():
+            self._stir.set()
+
+    async def _trade_alone(self, connection: Connection, report: Report) -> None:
+        """A report the database may not take: then the unit fails for that reason, within its attempts."""
+        for attempt in (report, None):
+            try:
+                rows = await self._call(connection, [attempt or self._failed(report)], 0)
+            except StepwellError as error:
+                if _is_passing(error):
+                    self._suspects.appendleft(report)
+                    raise
+                self._log.error("a report was not taken", unit=report.unit_id, error=error.sentence())
+                self._fault = error
+                continue
+            except BaseException:
+                self._suspects.appendleft(report)
+                raise
+            self._settle(rows, [report], 0)
+            return
+        # Neither was taken. The slot is free; the unit comes back when this session ends.
+        self._settle([], [report], 0)
+
+    def _failed(self, report: Report) -> Report:
+        reason = self._fault.sentence() if self._fault else "the report was not taken"
+        error = {"type": "ReportRefused", "message": reason}
+        return report._replace(outcome="failed", body=json.dumps({"error": error}))
 
     async def _call(self, connection: Connection, batch: list[Report], asked: int) -> list[Lease]:
+        self._trade_count += 1
+        number = self._trade_count
+        self._under_way[number] = self._last_batch_id
+        try:
+            return await self._call_through(connection, batch, asked)
+        except DatabaseUnavailable:
+            floor = self._under_way[number]
+            self._doubt = floor if self._doubt is None else min(floor, self._doubt)
+            raise
+        finally:
+            del self._under_way[number]
+            self._landed.set()
+
+    async def _call_through(self, connection: Connection, batch: list[Report], asked: int) -> list[Lease]:
         while True:
-            session_id = self.session_id
             try:
                 if batch:
-                    return await leases.report_and_claim(connection, session_id, batch, asked)
-                return await leases.claim(connection, session_id, asked)
-            except psycopg.Error as error:
-                found = from_database(error)
-                if isinstance(found, LeaseLost):
-                    await self._on_lost_session()  # type: ignore[misc]
-                    return []
-                if not _is_repeatable(found):
+                    return await leases.report_and_claim(connection, self.session_id, batch, asked)
+                return await leases.claim(connection, self.session_id, asked)
+            except LeaseLost:
+                await self._on_lost_session()
+                return []
+            except DatabaseUnavailable:
+                raise
+            except StepwellError as error:
+                # Two transactions met; the same call goes through when the other is gone.
+                if not error.is_transient:
                     raise
+
+    async def _resolve_doubt(self, connection: Connection) -> None:
+        """No trade begins while there is doubt; when the last has landed, what is unknown goes back."""
+        async with self._resolving:
+            while self._doubt is not None and self._under_way:
+                self._landed.clear()
+                await self._landed.wait()
+            if self._doubt is None:
+                return
+            for held in await leases.leased_since(connection, self.session_id, self._doubt):
+                if self._held.get(held[1]) != held:
+                    self._held[held[1]] = held
+                    self._free_count -= 1
+                    self._finished.append(Report(*held, "released", None))
+            self._doubt = None
 
     def _settle(self, rows: list[Lease], batch: list[Report], asked: int) -> None:
         got = 0
+        for report in batch:
+            self._forget(report.unit_id, report.lease_no)
         for row in rows:
             if row.row_kind == "lease":
                 got += 1
-                self.last_batch_id = max(self.last_batch_id, row.batch_id)
-                self._start(row)
+                self._last_batch_id = max(self._last_batch_id, row.batch_id)
+                self._held[row.unit_id] = (row.tenant_id, row.unit_id, row.lease_no)
+                self._take(row)
             else:
                 self.refused_count += 1
         self.reported_count += len(batch)
-        reserved = max(asked, len(batch))
-        self._free_count += reserved - got
+        self._free_count += max(asked, len(batch)) - got
         self._is_dry = got < asked
-        if self._finished or (self._free_count and not self._is_dry):
+        # The other loop may sleep while there is work for it.
+        if self._finished or self._suspects:
             self._stir.set()
 
+    def _forget(self, unit_id: int, lease_no: int) -> None:
+        held = self._held.get(unit_id)
+        if held is not None and held[2] == lease_no:
+            del self._held[unit_id]
 
-def _is_repeatable(error: StepwellError) -> bool:
-    return error.sqlstate in ("40001", "40P01", "55P03")
+    def _take(self, lease: Lease) -> None:
+        if self.is_claiming:
+            self._start(lease)
+        else:
+            # Asked for before the worker was told to stop.
+            self._finished.append(Report(lease.tenant_id, lease.unit_id, lease.lease_no, "released", None))
+
+
+def _is_passing(error: StepwellError) -> bool:
+    """True when the call itself was not at fault."""
+    return isinstance(error, LeaseLost) or error.is_transient

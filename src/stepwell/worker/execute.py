@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import traceback
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 from stepwell.define.duration import parse_duration
@@ -18,6 +16,7 @@ from stepwell.errors import InvalidInput, LeaseLost, StepwellError
 from stepwell.handlers import Handler
 from stepwell.outcome import Completed, Dead, OutcomeKind, TryAgain, Waiting
 from stepwell.store.leases import Lease, Report
+from stepwell.worker.apart import Apart
 from stepwell.worker.context import Context, Parked
 
 MESSAGE_LIMIT = 2_000
@@ -33,13 +32,11 @@ class HandlerTimeout(StepwellError):
 
 
 class Executor:
-    """Runs handlers. Threads and processes are made when the first handler needs them."""
+    """Runs handlers: coroutines here, the others apart."""
 
-    def __init__(self, handlers: Mapping[str, Handler], slot_count: int) -> None:
+    def __init__(self, handlers: Mapping[str, Handler], apart: Apart) -> None:
         self._handlers = handlers
-        self._slot_count = slot_count
-        self._threads: ThreadPoolExecutor | None = None
-        self._processes: ProcessPoolExecutor | None = None
+        self._apart = apart
 
     async def execute(self, lease: Lease, context: Context) -> Report | None:
         """None when there is nothing to report: the unit is not ours any more."""
@@ -68,7 +65,8 @@ class Executor:
             raise
         except HandlerTimeout as error:
             return OutcomeKind.FAILED, _error_body(error, "timeout")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            # A handler that calls sys.exit ends itself, not the worker and everybody else's work.
             return OutcomeKind.FAILED, _error_body(error)
 
     async def _call(
@@ -89,25 +87,9 @@ class Executor:
             raise
 
     async def _call_apart(self, handler: Handler, arguments: dict[str, Any]) -> Any:
-        loop = asyncio.get_running_loop()
         if handler.executor == "process":
-            if self._processes is None:
-                self._processes = ProcessPoolExecutor(max_workers=min(self._slot_count, _cores()))
-            return await loop.run_in_executor(self._processes, call_by_name, handler.function, arguments)
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._slot_count, thread_name_prefix="stepwell-handler")
-        return await loop.run_in_executor(self._threads, call_by_name, handler.function, arguments)
-
-    def close(self) -> None:
-        """Does not wait: a thread that is still busy ends with the process."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-        if self._processes is not None:
-            self._processes.shutdown(wait=False, cancel_futures=True)
-
-
-def call_by_name(function: Any, arguments: dict[str, Any]) -> Any:
-    return function(**arguments)
+            return await self._apart.in_process(handler.function, arguments)
+        return await self._apart.in_thread(handler.function, arguments)
 
 
 def _given(lease: Lease) -> dict[str, Any]:
@@ -143,14 +125,14 @@ def _failed(kind: str, message: str) -> Judged:
     return OutcomeKind.FAILED, json.dumps({"error": {"type": kind, "message": message}})
 
 
-def _error_body(error: Exception, failure_class: str | None = None) -> str:
+def _error_body(error: BaseException, failure_class: str | None = None) -> str:
     """The failure as the database keeps it. Locals are never rendered: they may hold secrets."""
     lines = traceback.format_exception(error)
     body: dict[str, Any] = {
         "error": {
             "type": type(error).__name__,
-            "message": str(error)[:MESSAGE_LIMIT],
-            "traceback": "".join(lines)[-TRACE_LIMIT:],
+            "message": _storable(str(error))[:MESSAGE_LIMIT],
+            "traceback": _storable("".join(lines))[-TRACE_LIMIT:],
         }
     }
     if failure_class is not None:
@@ -158,5 +140,6 @@ def _error_body(error: Exception, failure_class: str | None = None) -> str:
     return json.dumps(body)
 
 
-def _cores() -> int:
-    return os.cpu_count() or 1
+def _storable(text: str) -> str:
+    """Postgres keeps neither U+0000 nor half a surrogate pair; a message may hold anything."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-import psycopg
 import structlog
-from psycopg.rows import TupleRow
 
 from stepwell.app import App
-from stepwell.errors import LeaseLost, UsageError, from_database
+from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
 from stepwell.store import leases
-from stepwell.store.leases import Connection, Lease
+from stepwell.store.leases import Connection, Lease, Report
 from stepwell.store.listen import Listener
-from stepwell.store.pool import named
+from stepwell.worker.apart import Apart
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
 from stepwell.worker.execute import Executor
@@ -29,7 +28,11 @@ DEFAULT_EXCHANGES = 2
 POLL_FIRST_SECONDS = 0.25
 POLL_LIMIT_SECONDS = 5.0
 GRACE_SECONDS = 20.0
+# How long a cancelled handler may take to let go before its task is left alone.
+LET_GO_SECONDS = 5.0
 CHANNEL = "stepwell_ready"
+
+T = TypeVar("T")
 
 
 class Worker:
@@ -60,6 +63,8 @@ class Worker:
         self._stop_asked = asyncio.Event()
         self._stop_now = asyncio.Event()
         self._renewing = asyncio.Lock()
+        self._reconnecting = asyncio.Lock()
+        self._is_giving_back = False
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -93,8 +98,9 @@ class Worker:
         """Work until `ask_stop`; returns when everything is reported or given back."""
         self._conninfo = await self.app.prepare()
         self._loop = asyncio.get_running_loop()
-        self._executor = Executor(self.app.handlers, self._slots)
         self._exchange = Exchange(self._connect, self._slots, self._start, self._renew)
+        self._apart = Apart(self._slots, self._exchange)
+        self._executor = Executor(self.app.handlers, self._apart)
         self._control = await self._connect()
         await self._open_session()
         helpers = [asyncio.create_task(self._exchange.run()) for _ in range(self._exchange_count)]
@@ -114,18 +120,43 @@ class Worker:
         finally:
             await self._shut(helpers)
 
+    @property
+    def busy_count(self) -> int:
+        """Slots taken: by handlers, by reports on their way, by calls that could not be stopped."""
+        return self._exchange.busy_count
+
+    @property
+    def abandoned_count(self) -> int:
+        """Calls in threads or processes that were given up and still run."""
+        return self._apart.abandoned_count
+
+    def hint(self) -> None:
+        """Look for work now, without waiting for a notification."""
+        self._exchange.hint()
+
     # -- session ------------------------------------------------------------------------------------------
 
     async def _connect(self) -> Connection:
-        return await psycopg.AsyncConnection[TupleRow].connect(
-            named(self._conninfo, "stepwell worker"), autocommit=True, prepare_threshold=0
-        )
+        return await leases.connect(self._conninfo)
 
     async def _open_session(self) -> None:
-        self._exchange.session_id = await leases.register(
-            self._control, self.name, self._classes, self._slots, self._lease_seconds,
+        self._exchange.session_id = await self._ask(
+            leases.register, self.name, self._classes, self._slots, self._lease_seconds,
             {"pid": os.getpid(), "host": socket.gethostname()},
         )  # fmt: skip
+        self._exchange.hint()
+
+    async def _ask(self, question: Callable[..., Awaitable[T]], *arguments: Any) -> T:
+        """One call on the control connection; made again once when it turns out to be cut."""
+        connection = self._control
+        try:
+            return await question(connection, *arguments)
+        except DatabaseUnavailable:
+            async with self._reconnecting:
+                if self._control is connection:
+                    await connection.close()
+                    self._control = await self._connect()
+            return await question(self._control, *arguments)
 
     async def _renew(self) -> None:
         """The session ended behind our back: everything in hand is lost, a new session starts clean."""
@@ -149,25 +180,19 @@ class Worker:
                 pass
             try:
                 await self.beat()
-            except psycopg.Error as error:
-                self._log.warning("heartbeat failed", error=str(error))
-                if self._control.closed:
-                    try:
-                        self._control = await self._connect()
-                    except psycopg.Error:
-                        continue
+            except StepwellError as error:
+                self._log.warning("heartbeat failed", error=error.sentence())
 
     async def beat(self) -> None:
-        held = [(lease.tenant_id, lease.unit_id, lease.lease_no) for lease, _, _ in self._running.values()]
+        """Extend the session, and tell the handlers whose units are no longer ours."""
+        exchange = self._exchange
         try:
-            lost = await leases.heartbeat(
-                self._control, self._exchange.session_id, held, self._exchange.last_batch_id
+            lost = await self._ask(
+                leases.heartbeat, exchange.session_id, exchange.held(), exchange.known_batch_id
             )
-        except psycopg.Error as error:
-            if isinstance(from_database(error), LeaseLost):
-                await self._renew()
-                return
-            raise
+        except LeaseLost:
+            await self._renew()
+            return
         for item in lost:
             found = self._running.get(item.unit_id)
             if found is not None and found[0].lease_no == item.lease_no:
@@ -200,38 +225,32 @@ class Worker:
         try:
             report = await self._executor.execute(lease, context)
         except asyncio.CancelledError:
-            if not context.cancelled:
-                report = leases.Report(lease.tenant_id, lease.unit_id, lease.lease_no, "released", None)
+            # Ours when we give back; otherwise the handler's own, and a failure like any other.
+            if self._is_giving_back:
+                report = _report(lease, "released")
+            elif not context.cancelled:
+                report = _report(lease, "failed", _fault("CancelledError", "the handler cancelled itself"))
         except Exception as error:
             self._log.error("handler could not be judged", unit=lease.unit_id, error=repr(error))
-            report = leases.Report(
-                lease.tenant_id, lease.unit_id, lease.lease_no, "failed",
-                '{"error": {"type": "WorkerFault", "message": "the worker could not judge the handler"}}',
-            )  # fmt: skip
+            report = _report(lease, "failed", _fault("WorkerFault", "the worker could not judge the handler"))
         finally:
             found = self._running.get(lease.unit_id)
             if found is not None and found[0].lease_no == lease.lease_no:
                 del self._running[lease.unit_id]
-            self._exchange.finish(report)
+            self._exchange.finish(lease, report)
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
-        try:
-            return await leases.save_checkpoint(self._control, self._exchange.session_id, lease, name, value)
-        except psycopg.Error as error:
-            raise from_database(error) from error
+        return await self._ask(leases.save_checkpoint, self._exchange.session_id, lease, name, value)
 
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
-        try:
-            await leases.emit(self._control, self._exchange.session_id, lease, event_type, payload)
-        except psycopg.Error as error:
-            raise from_database(error) from error
+        await self._ask(leases.emit, self._exchange.session_id, lease, event_type, payload)
 
     # -- stopping -----------------------------------------------------------------------------------------
 
     async def _drain(self, helpers: list[asyncio.Task[None]]) -> None:
         """Claim nothing more, let what runs finish, give back what does not in time."""
         self._exchange.is_claiming = False
-        tasks = [task for _, _, task in self._running.values()]
+        tasks = self._tasks()
         if tasks:
             hurry = asyncio.create_task(self._stop_now.wait())
             ended = asyncio.create_task(_all_ended(tasks))
@@ -239,26 +258,46 @@ class Worker:
                 {hurry, ended}, timeout=self._grace_seconds, return_when=asyncio.FIRST_COMPLETED
             )
             hurry.cancel()
-            for _, _, task in list(self._running.values()):
-                task.cancel()
-            await _all_ended(tasks)
+            ended.cancel()
+            await self._cancel_handlers()
         self._exchange.is_stopping = True
         self._exchange.hint()
         await asyncio.wait(helpers[: self._exchange_count], timeout=self._grace_seconds)
+
+    def _tasks(self) -> list[asyncio.Task[None]]:
+        return [task for _, _, task in self._running.values()]
+
+    async def _cancel_handlers(self) -> None:
+        self._is_giving_back = True
+        tasks = self._tasks()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            # A handler that will not let go keeps nobody: its lease goes back with the session.
+            await asyncio.wait(tasks, timeout=LET_GO_SECONDS)
 
     async def _shut(self, helpers: list[asyncio.Task[None]]) -> None:
         self._stop_now.set()
         for helper in helpers:
             helper.cancel()
         await asyncio.gather(*helpers, return_exceptions=True)
-        self._executor.close()
+        await self._cancel_handlers()
+        self._apart.close()
         try:
-            given_back = await leases.close(self._control, self._exchange.session_id)
-            await self._control.close()
+            given_back = await self._ask(leases.close, self._exchange.session_id)
             self._log.info("worker stopped", given_back=given_back)
-        except psycopg.Error as error:
-            self._log.warning("session left to expire", error=str(error))
+        except StepwellError as error:
+            self._log.warning("session left to expire", error=error.sentence())
+        await self._control.close()
 
 
 async def _all_ended(tasks: list[asyncio.Task[None]]) -> None:
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.wait(tasks)
+
+
+def _report(lease: Lease, outcome: str, body: str | None = None) -> Report:
+    return Report(lease.tenant_id, lease.unit_id, lease.lease_no, outcome, body)
+
+
+def _fault(kind: str, message: str) -> str:
+    return json.dumps({"error": {"type": kind, "message": message}})

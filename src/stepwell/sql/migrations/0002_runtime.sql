@@ -262,6 +262,7 @@ create table stepwell.job_ready (
     class_id int not null,
     rank smallint not null,
     unit_id bigint not null,
+    is_retry boolean not null,
     constraint job_ready_pkey primary key (tenant_id, class_id, rank, unit_id)
 ) with (fillfactor = 100, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500);
 

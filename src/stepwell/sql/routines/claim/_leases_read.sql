@@ -6,18 +6,13 @@ create or replace function stepwell._leases_read(p_batch_id bigint, p_tenant_ids
 returns setof stepwell.job_lease
 language plpgsql stable
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
 as $$
 begin
     return query
     select
         'lease'::text, q.tenant_id, u.unit_id, u.lease_no, p_batch_id, o.operation_name, u.attempt_count + 1,
         u.max_attempts::int, coalesce(d.timeout_seconds, o.timeout_seconds), d.step_id,
-        case when u.scope = 'job' then j.payload else r.input end,
+        x.input,
         case when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
         case when u.lease_no > 1 then (
             select jsonb_build_object('task_type', w.task_type, 'event_type', w.event_type, 'payload', w.payload)
@@ -25,13 +20,20 @@ begin
         case when u.lease_no > 1 then (
             select jsonb_object_agg(c.checkpoint_name, c.checkpoint_value)
             from stepwell.unit_checkpoint as c where c.tenant_id = u.tenant_id and c.unit_id = u.unit_id) end,
-        coalesce(r.trace_id, j.trace_id), coalesce(r.correlation_id, j.correlation_id), u.deadline_at
+        x.trace_id, x.correlation_id, u.deadline_at
     from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
-    left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+    cross join lateral (
+        select r.input, r.trace_id, r.correlation_id
+        from stepwell.run_detail as r
+        where u.scope = 'step' and r.tenant_id = u.tenant_id and r.run_id = u.unit_id >> 20
+        union all
+        select j.payload, j.trace_id, j.correlation_id
+        from stepwell.job_detail as j
+        where u.scope = 'job' and j.tenant_id = u.tenant_id and j.job_id = u.unit_id
+    ) as x
     left join stepwell.workflow_step_def as d
-        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-    left join stepwell.job_detail as j on u.tenant_id = j.tenant_id and u.unit_id = j.job_id;
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no;
 end
 $$;

@@ -4,14 +4,9 @@
 -- Idempotency: none.
 -- Raises: nothing.
 create or replace function stepwell._ready_take(p_class_ids int[], p_limit int)
-returns table (tenant_id int, unit_id bigint)
+returns table (tenant_id int, unit_id bigint, is_retry boolean)
 language plpgsql volatile
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
 as $$
 #variable_conflict use_column
 begin
@@ -29,11 +24,11 @@ begin
         inner join stepwell.tenant as t on s.tenant_id = t.tenant_id
         where s.tenant_id is not null
     ), picked as (
-        select x.tenant_id, x.class_id, x.rank, x.unit_id
+        select x.row_id
         from turn as t
         cross join unnest(p_class_ids) as c (class_id)
         cross join lateral (
-            select r.tenant_id, r.class_id, r.rank, r.unit_id
+            select r.ctid as row_id
             from stepwell.job_ready as r
             where r.tenant_id = t.tenant_id and r.class_id = c.class_id
             order by r.rank, r.unit_id
@@ -43,8 +38,7 @@ begin
         limit p_limit
     )
     delete from stepwell.job_ready as r
-    using picked as p
-    where r.tenant_id = p.tenant_id and r.class_id = p.class_id and r.rank = p.rank and r.unit_id = p.unit_id
-    returning r.tenant_id, r.unit_id;
+    where r.ctid = any (array(select p.row_id from picked as p))
+    returning r.tenant_id, r.unit_id, r.is_retry;
 end
 $$;

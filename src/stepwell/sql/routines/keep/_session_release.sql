@@ -50,7 +50,7 @@ begin
     end if;
     perform stepwell._slots_free(v_held.tenant_ids, v_held.unit_ids);
     if v_held.back_ids is not null then
-        perform stepwell._units_queue(v_held.back_tenant_ids, v_held.back_ids);
+        perform stepwell._slots_take(v_held.back_tenant_ids, v_held.back_ids);
     end if;
     if v_held.dead_ids is not null then
         perform stepwell._units_fail(v_held.dead_tenant_ids, v_held.dead_ids,

@@ -6,6 +6,12 @@
 create or replace function stepwell.fn_leases_recover(p_limit int default 10) returns int
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
 as $$
 declare
     v_now constant timestamptz := stepwell.now();

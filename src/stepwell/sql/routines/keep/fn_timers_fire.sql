@@ -7,6 +7,12 @@ create or replace function stepwell.fn_timers_fire(p_limit int default 500)
 returns table (fired_count int, next_due_at timestamptz)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
 as $$
 declare
     v_now constant timestamptz := stepwell.now();

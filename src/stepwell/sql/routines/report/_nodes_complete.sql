@@ -13,6 +13,6 @@ begin
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where q.output is not null;
     perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'completed', 'system', 'event', null, 'engine');
-    perform stepwell._advance(p_tenant_ids, p_unit_ids);
+    perform stepwell._advance_units(p_tenant_ids, p_unit_ids);
 end
 $$;

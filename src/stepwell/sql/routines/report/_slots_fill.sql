@@ -37,8 +37,8 @@ begin
         where l.tenant_id = n.tenant_id and l.slot_key = n.slot_key and l.rank = n.rank and l.unit_id = n.unit_id
         returning l.tenant_id, l.slot_key, l.rank, l.unit_id
     ), entered as (
-        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id)
-        select l.tenant_id, u.class_id, l.rank, l.unit_id
+        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
+        select l.tenant_id, u.class_id, l.rank, l.unit_id, u.state_code = 'failed'
         from left_line as l
         inner join stepwell.work_unit as u on l.tenant_id = u.tenant_id and l.unit_id = u.unit_id
         on conflict do nothing

@@ -1,7 +1,8 @@
 -- Purpose: runs that ended inside a sub-workflow step hand their result, or their failure, to that step.
--- Locks: the caller holds the runs and, through _runs_lock, the runs above them.
+-- Locks: the parent run, out of order (a parent is older than its child), so without waiting: when somebody else
+--   holds it, the whole transaction gives up with 55P03 and is tried again.
 -- Idempotency: a parent step that no longer waits is passed over.
--- Raises: SW004 when the registry refuses.
+-- Raises: SW004 when the registry refuses; 55P03 when the parent is busy (try again).
 create or replace function stepwell._subruns_end(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -16,6 +17,9 @@ begin
         where r.parent_unit_id is not null
         order by r.parent_unit_id
     loop
+        perform 1 from stepwell.run_progress as p
+        where p.tenant_id = v_child.tenant_id and p.run_id = v_child.parent_unit_id >> 20
+        for update nowait;
         if exists (select from stepwell.work_unit as u
             where u.tenant_id = v_child.tenant_id and u.unit_id = v_child.parent_unit_id and u.state_code = 'waiting') then
             delete from stepwell.timer as t

@@ -39,7 +39,7 @@ begin
             event_type = excluded.event_type, payload = excluded.payload, woken_at = excluded.woken_at;
         perform stepwell._must_apply(v_part.tenant_ids, v_part.unit_ids, 'ready', 'system', 'event', null, 'engine',
             v_part.evidence);
-        perform stepwell._units_queue(v_part.tenant_ids, v_part.unit_ids);
+        perform stepwell._slots_take(v_part.tenant_ids, v_part.unit_ids);
     end if;
     if v_part.node_ids is not null and p_task_type = 'WAITING_TIMEOUT' then
         perform stepwell._units_fail(v_part.node_tenant_ids, v_part.node_ids,

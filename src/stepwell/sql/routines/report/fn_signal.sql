@@ -8,6 +8,12 @@ create or replace function stepwell.fn_signal(
 ) returns table (accepted boolean, woken_unit_id bigint)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
 as $$
 #variable_conflict use_column
 declare

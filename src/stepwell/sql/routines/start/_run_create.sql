@@ -8,11 +8,6 @@ create or replace function stepwell._run_create(
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
@@ -21,8 +16,7 @@ declare
     v_count constant int := cardinality(p_run_ids);
     v_step_count int;
     v_mandatory_count int;
-    v_tenant_ids int[];
-    v_unit_ids bigint[];
+    v_first record;
 begin
     select count(*), count(*) filter (where not d.optional) into v_step_count, v_mandatory_count
     from stepwell.workflow_step_def as d
@@ -56,12 +50,16 @@ begin
     perform stepwell._must_apply(
         array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r),
         'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', p_actor);
-    select array_agg(p_tenant_id), array_agg((r.run_id << 20) | d.step_no order by r.run_id, d.step_no)
-    into v_tenant_ids, v_unit_ids
+    select array_agg(p_tenant_id) as tenant_ids, array_agg(0) as released_counts,
+        array_agg((r.run_id << 20) | d.step_no order by r.run_id, d.step_no) as unit_ids,
+        bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null) as has_slots
+    into v_first
     from unnest(p_run_ids) as r (run_id)
     cross join stepwell.workflow_step_def as d
     where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id
         and d.scope_no = 0 and d.pending_count = 0;
-    perform stepwell._units_ready(v_tenant_ids, v_unit_ids, array_fill(0, array[cardinality(v_unit_ids)]));
+    perform stepwell._units_ready(v_first.tenant_ids, v_first.unit_ids, v_first.released_counts,
+        v_first.has_engine_steps, v_first.has_slots);
+    perform stepwell._workers_wake(null);
 end
 $$;

@@ -26,6 +26,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set random_page_cost = 0.01
+set join_collapse_limit = 1
 as $$
 #variable_conflict use_column
 declare
@@ -65,8 +66,8 @@ begin
             p_trace_id, p_correlation_id
         from born as b
     ), queued as (
-        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id)
-        select p_tenant_id, v_operation.class_id, -p_priority, b.job_id
+        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
+        select p_tenant_id, v_operation.class_id, -p_priority, b.job_id, false
         from born as b
         where not v_later and p_concurrency_key is null
     ), delayed as (

@@ -22,6 +22,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set random_page_cost = 0.01
+set join_collapse_limit = 1
 as $$
 #variable_conflict use_column
 declare

@@ -25,11 +25,11 @@ begin
         on conflict (tenant_id, unit_id, lease_no) do nothing;
     end if;
     if v_unit.state_code in ('completed', 'skipped') then
-        perform stepwell._advance(array[p_tenant_id], array[p_unit_id]);
+        perform stepwell._advance_units(array[p_tenant_id], array[p_unit_id]);
     elsif v_unit.state_code in ('cannot_complete', 'cancelled') then
         perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);
     elsif v_unit.state_code = 'ready' then
-        perform stepwell._units_queue(array[p_tenant_id], array[p_unit_id]);
+        perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
         perform stepwell._workers_wake(array[v_unit.class_id]);
     end if;
     perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);

@@ -1,7 +1,8 @@
 -- Purpose: the transition core. Takes n requests, judges each against the registry, applies those that hold,
---   appends one event per change, keeps the run's counters, returns the verdicts. Every state change of every
+--   appends one event per change, queues what became ready, keeps the run's counters, returns the verdicts. Every state change of every
 --   unit passes here; single calls and batches alike. A unit that another transaction changed between judging and
---   applying has no verdict row: callers count.
+--   applying has no verdict row: callers count. Requests from number p_engine_from on are the engine's own, made in
+--   the same breath: completed steps and the successors they release travel in one call.
 -- Locks: the unit rows it changes, in the order given (callers hand ids in ascending order and already hold
 --   the run); then run_progress of the runs whose counters move.
 -- Idempotency: none here; fn_state_transition_validate keeps keys, workers are fenced by their lease.
@@ -19,9 +20,13 @@ create or replace function stepwell._transition_apply(
     p_payloads jsonb[] default null,
     p_released_counts int[] default null,
     p_session_id bigint default null,
-    p_preview boolean default false
+    p_lease_nos int[] default null,
+    p_preview boolean default false,
+    p_engine_from int default null,
+    p_now timestamptz default null
 ) returns table (
-    tenant_id int, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[]
+    tenant_id int, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[],
+    version_id int, def_no int, slot_key text
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -30,29 +35,32 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set random_page_cost = 0.01
+set join_collapse_limit = 1
 as $$
 #variable_conflict use_column
 declare
-    v_now constant timestamptz := stepwell.now();
-    v_actor constant text := coalesce(p_actor, 'session:' || p_session_id);
+    v_now constant timestamptz := coalesce(p_now, stepwell.now());
+    v_session constant text := 'session:' || p_session_id;
+    v_actor constant text := coalesce(p_actor, v_session);
 begin
     return query
     with judged as materialized (
         select
             q.ord, q.tenant_id, q.unit_id, q.to_state, q.payload,
-            u.unit_id is not null as found,
-            u.scope, u.state_code, u.lease_no, u.mandatory, u.deadline_at, u.overdue_first_at, u.max_attempts,
+            u.ctid as row_id, u.state_code, u.lease_no, w.actor_class, w.by_engine,
             t.transition_id, t.event_type, t.from_class, t.to_class, t.from_settled, t.to_settled,
-            coalesce(q.evidence ->> 'audit_ref', 'session:' || p_session_id) as audit_ref,
-            q.evidence -> 'trace_id' #>> '{}' as trace_id,
-            q.evidence -> 'correlation_id' #>> '{}' as correlation_id,
+            coalesce(q.evidence ->> 'audit_ref', v_session) as audit_ref,
+            q.evidence ->> 'trace_id' as trace_id,
+            q.evidence ->> 'correlation_id' as correlation_id,
             array_remove(array[
                 case when u.unit_id is null then 'unit_not_found' end,
                 case when q.from_state <> u.state_code then 'state_is_' || u.state_code end,
+                case when q.lease_no is not null and (q.lease_no <> u.lease_no or u.lease_session_id is distinct from p_session_id)
+                    then 'lease_lost' end,
                 case when u.unit_id is not null and t.transition_id is null
-                    then format('no_transition:%s->%s by %s', u.state_code, q.to_state, p_actor_class) end,
+                    then format('no_transition:%s->%s by %s', u.state_code, q.to_state, w.actor_class) end,
                 case when t.proposed then 'transition_is_only_proposed:' || t.transition_id end,
-                case when t.trigger_kind <> p_trigger_kind or t.trigger_ref <> p_trigger_ref
+                case when not w.by_engine and (t.trigger_kind <> p_trigger_kind or t.trigger_ref <> p_trigger_ref)
                     then format('trigger_must_be:%s %s', t.trigger_kind, t.trigger_ref) end,
                 case when not t.event_is_registered then 'event_type_not_registered:' || t.event_type end,
                 case when t.audit_required and p_session_id is null and q.evidence ->> 'audit_ref' is null
@@ -73,12 +81,16 @@ begin
                 e.payload_problem
             ], null) as problems,
             e.payload_problem
-        from unnest(p_tenant_ids, p_unit_ids, p_to_states, p_from_states, p_evidence, p_payloads, p_released_counts)
-            with ordinality as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, ord)
+        from unnest(p_tenant_ids, p_unit_ids, p_to_states, p_from_states, p_evidence, p_payloads, p_released_counts,
+            p_lease_nos) with ordinality
+            as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, lease_no, ord)
+        cross join lateral (select
+            coalesce(q.ord >= p_engine_from, false) as by_engine,
+            case when q.ord >= p_engine_from then 'mow_orchestrator' else p_actor_class end as actor_class) as w
         left join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         left join stepwell.transition_rule as t
             on u.state_machine_id = t.state_machine_id and u.state_code = t.from_state
-            and q.to_state = t.to_state and t.actor_class = p_actor_class
+            and q.to_state = t.to_state and t.actor_class = w.actor_class
         cross join lateral (select case
             when t.event_has_contract and (q.payload is not null or t.event_requires_payload)
                 then stepwell._event_payload_problem(t.event_type, q.payload) end) as e (payload_problem)
@@ -113,9 +125,8 @@ begin
                 then v_now - u.deadline_at else u.sla_breach_duration end
         from judged as j
         where j.problems = '{}' and not p_preview
-            and u.tenant_id = j.tenant_id and u.unit_id = j.unit_id
-            and u.state_code = j.state_code and u.lease_no = j.lease_no
-        returning j.ord, j.transition_id, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
+            and u.ctid = j.row_id and u.state_code = j.state_code and u.lease_no = j.lease_no
+        returning j.ord, j.actor_class, j.by_engine, j.transition_id, u.version_id, u.def_no, u.slot_key, u.class_id, u.priority, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
             u.sla_breach_duration, u.mandatory, u.scope, j.state_code as from_state, j.to_state, j.event_type,
             j.audit_ref, j.trace_id, j.correlation_id, j.payload, j.from_class, j.to_class, j.from_settled, j.to_settled
     ), appended as (
@@ -124,13 +135,23 @@ begin
             actor_class, actor, audit_ref, trace_id, correlation_id, payload)
         select
             c.tenant_id, v_now, c.unit_id >> 20, c.unit_id, c.lease_no, c.event_type, c.from_state, c.to_state,
-            p_actor_class, v_actor, c.audit_ref, c.trace_id, c.correlation_id,
+            c.actor_class, case when c.by_engine then 'engine' else v_actor end,
+            case when not c.by_engine then c.audit_ref end, c.trace_id, c.correlation_id,
             case when c.to_state = 'completed' and c.completed_after_deadline
                 then coalesce(c.payload, '{}') || jsonb_build_object('completed_after_deadline', true,
                     'overdue_first_at', c.overdue_first_at, 'sla_breach_duration', c.sla_breach_duration)
                 else c.payload end
         from changed as c
         order by c.ord
+    ), queued as (
+        -- What becomes ready becomes claimable with it, unless its run is paused or its key has a line.
+        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
+        select c.tenant_id, c.class_id, -c.priority, c.unit_id, false
+        from changed as c
+        where c.to_state = 'ready' and c.class_id is not null and c.slot_key is null
+            and not exists (select from stepwell.run_progress as p
+                where p.tenant_id = c.tenant_id and p.run_id = c.unit_id >> 20 and p.frozen_at is not null)
+        on conflict do nothing
     ), delta as (
         select
             c.tenant_id, c.unit_id >> 20 as run_id,
@@ -174,10 +195,10 @@ begin
         from delta as d
         where p.tenant_id = d.tenant_id and p.run_id = d.run_id
     )
-    select c.tenant_id, c.unit_id, true, c.transition_id, c.event_type, '{}'::text[]
+    select c.tenant_id, c.unit_id, true, c.transition_id, c.event_type, '{}'::text[], c.version_id, c.def_no, c.slot_key
     from changed as c
     union all
-    select j.tenant_id, j.unit_id, j.problems = '{}', j.transition_id, j.event_type, j.problems
+    select j.tenant_id, j.unit_id, j.problems = '{}', j.transition_id, j.event_type, j.problems, null, null, null
     from judged as j
     where p_preview or j.problems <> '{}';
 end

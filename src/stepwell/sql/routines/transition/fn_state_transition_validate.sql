@@ -17,6 +17,12 @@ create or replace function stepwell.fn_state_transition_validate(
 ) returns jsonb
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
 as $$
 declare
     v_key constant text := p_evidence ->> 'idempotency_key';

@@ -1,0 +1,37 @@
+-- Purpose: the claim itself. Tenants take turns by weight; inside a tenant priority decides, then age.
+-- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), then their units.
+-- Idempotency: none.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._claim(p_session_id bigint, p_class_ids int[], p_limit int, p_now timestamptz)
+returns setof stepwell.job_lease
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_fresh record;
+    v_batch_id bigint;
+begin
+    select
+        array_agg(t.tenant_id order by t.unit_id) filter (where not t.is_retry) as tenant_ids,
+        array_agg(t.unit_id order by t.unit_id) filter (where not t.is_retry) as unit_ids,
+        array_agg(t.tenant_id order by t.unit_id) filter (where t.is_retry) as retry_tenant_ids,
+        array_agg(t.unit_id order by t.unit_id) filter (where t.is_retry) as retry_unit_ids
+    into v_fresh
+    from stepwell._ready_take(p_class_ids, least(p_limit, 1000)) as t;
+    if v_fresh.unit_ids is null and v_fresh.retry_unit_ids is null then
+        update stepwell.worker_session as s set is_idle = true where s.session_id = p_session_id and not s.is_idle;
+        return;
+    end if;
+    update stepwell.worker_session as s set is_idle = false where s.session_id = p_session_id and s.is_idle;
+    perform stepwell._must_apply(v_fresh.tenant_ids, v_fresh.unit_ids, 'in_progress', 'executor_worker',
+        'rpc', 'step_claim', p_session_id => p_session_id);
+    perform stepwell._must_apply(v_fresh.retry_tenant_ids, v_fresh.retry_unit_ids, 'in_progress', 'executor_worker',
+        'event', 'retry_attempt', p_session_id => p_session_id);
+    insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
+    values (p_session_id, v_fresh.tenant_ids || v_fresh.retry_tenant_ids, v_fresh.unit_ids || v_fresh.retry_unit_ids)
+    returning batch_id into v_batch_id;
+    return query
+    select l.* from stepwell._leases_read(v_batch_id, v_fresh.tenant_ids || v_fresh.retry_tenant_ids,
+        v_fresh.unit_ids || v_fresh.retry_unit_ids) as l;
+end
+$$;
