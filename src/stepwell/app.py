@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar, overload
 
 from stepwell import config
 from stepwell.client import Client, Connection, JobHandle, RunHandle, Signalled
+from stepwell.config import Settings
 from stepwell.define import Graph, Retry, Workflow, freeze
 from stepwell.define.duration import Duration, seconds_of
 from stepwell.errors import UsageError
@@ -124,6 +125,16 @@ class App:
                 conninfo, tenant=self._tenant, actor=self._actor, pool_max_size=self._settings.pool_max_size
             )
         return self._client
+
+    @property
+    def settings(self) -> Settings:
+        return self._settings
+
+    def use_settings(self, settings: Settings) -> None:
+        """Another database than the one it was made for; before it connects, or after it was closed."""
+        if self._client is not None:
+            raise UsageError("the app is connected", hint="close it before giving it another database")
+        self._settings = settings
 
     def listen_conninfo(self) -> str | None:
         return self._settings.listen_url

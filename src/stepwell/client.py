@@ -7,21 +7,19 @@ part of the caller's transaction and commits or rolls back with it.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Protocol, Self, TypeVar
-
-import psycopg
+from typing import Any, ClassVar, Self, TypeVar
 
 from stepwell.define import Graph
-from stepwell.errors import Conflict, NotFound, from_database
-from stepwell.store import calls
+from stepwell.errors import Conflict, NotFound
+from stepwell.store import calls, perform
 from stepwell.store.calls import Call, Published, Signalled
+from stepwell.store.perform import Connection
 from stepwell.store.pool import AsyncPool, async_pool
 
 __all__ = ["Client", "Connection", "JobHandle", "RunHandle", "Signalled"]
@@ -34,12 +32,6 @@ POLL_LIMIT_SECONDS = 0.5
 POLL_PART = 0.05
 RUN_ENDS = ("completed", "failed", "cancelled")
 JOB_ENDS = ("completed", "cannot_complete", "cancelled")
-
-
-class Connection(Protocol):
-    """A psycopg connection, sync or async."""
-
-    def execute(self, query: Any, params: Any = None) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +129,9 @@ class Client:
 
     async def perform(self, call: Call[T], connection: Connection | None = None) -> T:
         """Carry out one call, on the pool or on the caller's connection."""
-        try:
-            if connection is None:
-                async with self._pool.connection() as own:
-                    cursor = await own.execute(call.text, call.parameters)
-                    return call.decode(await cursor.fetchall())
-            found = connection.execute(call.text, call.parameters)
-            cursor = await found if inspect.isawaitable(found) else found
-            rows = cursor.fetchall()
-            return call.decode(await rows if inspect.isawaitable(rows) else rows)
-        except psycopg.Error as error:
-            raise from_database(error) from error
+        if connection is None:
+            return await perform.on_pool(self._pool, call)
+        return await perform.on_connection(connection, call)
 
     async def publish(self, graph: Graph) -> Published:
         return await self.perform(

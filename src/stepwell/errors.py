@@ -189,4 +189,4 @@ def from_database(error: BaseException) -> StepwellError:
 
 def _is_connection_error(error: BaseException) -> bool:
     names = {base.__name__ for base in type(error).__mro__}
-    return bool(names & {"OperationalError", "PoolTimeout", "PoolClosed", "OSError"})
+    return bool(names & {"OperationalError", "InterfaceError", "PoolTimeout", "PoolClosed", "OSError"})

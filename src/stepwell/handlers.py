@@ -6,6 +6,7 @@ Everything slow (signature, validators) happens once, when the operation is regi
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
@@ -18,6 +19,8 @@ from stepwell.errors import InvalidInput, UsageError
 
 CONTEXT_NAMES = ("ctx", "context")
 EMPTY = inspect.Parameter.empty
+# An escaped NUL, not an escaped backslash before "u0000".
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,9 @@ class Handler:
             return None
         try:
             if self.result is not None:
-                return self.result.dump_json(self.result.validate_python(value)).decode()
-            return to_json(value).decode()
-        except (ValidationError, PydanticSerializationError) as error:
+                return storable_json(self.result.dump_json(self.result.validate_python(value)))
+            return storable_json(to_json(value, inf_nan_mode="null"))
+        except (ValidationError, PydanticSerializationError, ValueError) as error:
             raise InvalidInput(
                 f"operation {self.name}: the result cannot be kept: {_first_line(error)}", field="result"
             ) from error
@@ -152,6 +155,14 @@ def _adapter(hint: Any) -> TypeAdapter[Any] | None:
 
 def _members(hint: Any) -> tuple[Any, ...]:
     return getattr(hint, "__args__", ())
+
+
+def storable_json(encoded: bytes) -> str:
+    """JSON text that Postgres accepts as jsonb: it keeps every character but U+0000."""
+    text = encoded.decode()
+    if "\\u0000" in text and _NUL.search(text):
+        raise ValueError("a text in it holds the character U+0000, which Postgres does not keep")
+    return text
 
 
 def _first_line(error: Exception) -> str:

@@ -1,6 +1,7 @@
 """The calls of a worker on one connection: register, claim, report, heartbeat, checkpoint, close.
 
 Receives plain lists, hands on leases. Columns come back in the order of the type stepwell.job_lease.
+Everything the database raises comes out as one of our own errors.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg.rows import TupleRow
 
+from stepwell.errors import from_database
+from stepwell.store.pool import named
+
 Connection = psycopg.AsyncConnection[TupleRow]
+
+CONNECT_LIMIT_SECONDS = 10
 
 
 class Lease(NamedTuple):
@@ -54,6 +60,27 @@ class Lost(NamedTuple):
     reason: str
 
 
+async def connect(conninfo: str) -> Connection:
+    """A direct connection: a worker's statements are few and always the same, so all are prepared at once."""
+    try:
+        return await psycopg.AsyncConnection[TupleRow].connect(
+            named(conninfo, "stepwell worker"),
+            autocommit=True,
+            prepare_threshold=0,
+            connect_timeout=CONNECT_LIMIT_SECONDS,
+        )
+    except psycopg.Error as error:
+        raise from_database(error) from error
+
+
+async def _rows(connection: Connection, text: str, parameters: Sequence[Any]) -> list[TupleRow]:
+    try:
+        cursor = await connection.execute(text, parameters)
+        return await cursor.fetchall()
+    except psycopg.Error as error:
+        raise from_database(error) from error
+
+
 async def register(
     connection: Connection,
     name: str,
@@ -62,18 +89,17 @@ async def register(
     lease_seconds: int,
     info: dict[str, Any],
 ) -> int:
-    cursor = await connection.execute(
+    rows = await _rows(
+        connection,
         "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb)",
         (name, list(classes), slot_count, lease_seconds, json.dumps(info)),
     )
-    row = await cursor.fetchone()
-    assert row is not None
-    return int(row[0])
+    return int(rows[0][0])
 
 
 async def claim(connection: Connection, session_id: int, limit: int) -> list[Lease]:
-    cursor = await connection.execute("select * from stepwell.fn_job_claim(%s, %s)", (session_id, limit))
-    return [Lease._make(row) for row in await cursor.fetchall()]
+    rows = await _rows(connection, "select * from stepwell.fn_job_claim(%s, %s)", (session_id, limit))
+    return [Lease._make(row) for row in rows]
 
 
 async def report_and_claim(
@@ -81,18 +107,20 @@ async def report_and_claim(
 ) -> list[Lease]:
     """Rows of kind `lease` are new leases, rows of kind `refused` are reports that came too late."""
     tenant_ids, unit_ids, lease_nos, outcomes, bodies = map(list, zip(*reports, strict=True))
-    cursor = await connection.execute(
+    rows = await _rows(
+        connection,
         "select * from stepwell.fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s, %s::text[], %s)",
         (session_id, tenant_ids, unit_ids, lease_nos, outcomes, bodies, limit),
     )
-    return [Lease._make(row) for row in await cursor.fetchall()]
+    return [Lease._make(row) for row in rows]
 
 
 async def heartbeat(
     connection: Connection, session_id: int, held: Sequence[tuple[int, int, int]], last_batch_id: int
 ) -> list[Lost]:
     """`held` are (tenant_id, unit_id, lease_no) of everything in hand."""
-    cursor = await connection.execute(
+    rows = await _rows(
+        connection,
         "select * from stepwell.fn_worker_heartbeat(%s, %s::int[], %s::bigint[], %s::int[], %s)",
         (
             session_id,
@@ -102,30 +130,41 @@ async def heartbeat(
             last_batch_id,
         ),
     )
-    return [Lost._make(row) for row in await cursor.fetchall()]
+    return [Lost._make(row) for row in rows]
+
+
+async def leased_since(connection: Connection, session_id: int, batch_id: int) -> list[tuple[int, int, int]]:
+    """What the session holds by claims after this batch: (tenant_id, unit_id, lease_no)."""
+    rows = await _rows(
+        connection,
+        "select distinct u.tenant_id, u.unit_id, u.lease_no from stepwell.worker_lease as l"
+        " cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)"
+        " inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id"
+        " where l.session_id = %s and l.batch_id > %s and u.lease_session_id = l.session_id",
+        (session_id, batch_id),
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 async def save_checkpoint(
     connection: Connection, session_id: int, lease: Lease, name: str, value: str
 ) -> Any:
-    cursor = await connection.execute(
+    rows = await _rows(
+        connection,
         "select stepwell.fn_checkpoint_save(%s, %s, %s, %s, %s, %s::jsonb)",
         (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, name, value),
     )
-    row = await cursor.fetchone()
-    assert row is not None
-    return row[0]
+    return rows[0][0]
 
 
 async def emit(connection: Connection, session_id: int, lease: Lease, event_type: str, payload: str) -> None:
-    await connection.execute(
+    await _rows(
+        connection,
         "select stepwell.fn_event_emit(%s, %s, %s, %s, %s, %s::jsonb)",
         (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, event_type, payload),
     )
 
 
 async def close(connection: Connection, session_id: int) -> int:
-    cursor = await connection.execute("select stepwell.fn_worker_close(%s)", (session_id,))
-    row = await cursor.fetchone()
-    assert row is not None
-    return int(row[0])
+    rows = await _rows(connection, "select stepwell.fn_worker_close(%s)", (session_id,))
+    return int(rows[0][0])

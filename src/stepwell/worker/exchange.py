@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable
+from operator import attrgetter
 
 import structlog
 
@@ -140,7 +141,7 @@ class Exchange:
     async def _trade(self, connection: Connection) -> None:
         batch = [self._finished.popleft() for _ in range(min(len(self._finished), BATCH_LIMIT))]
         # Every path takes row locks in ascending order.
-        batch.sort(key=by_unit)
+        batch.sort(key=attrgetter("unit_id"))
         asked = min(max(self._free_count + len(batch), 0), BATCH_LIMIT) if self.is_claiming else 0
         # Slots of the batch stay taken until its report is through; those asked for beyond are taken now.
         extra = max(asked - len(batch), 0)

@@ -1,0 +1,104 @@
+"""Call a function off the event loop, in a thread or a process: receives its arguments, hands on its result.
+
+A thread cannot be ended from outside. A call that is given up while it runs keeps its slot until it returns:
+never more is in flight than there are slots, however badly a handler behaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Protocol
+
+
+class Seats(Protocol):
+    """The slots of the worker."""
+
+    def hold(self) -> None: ...
+    def give_back(self) -> None: ...
+
+
+class Apart:
+    """Threads and processes, made when the first handler needs them."""
+
+    def __init__(self, slot_count: int, seats: Seats) -> None:
+        self._slot_count = slot_count
+        self._seats = seats
+        self._threads: ThreadPoolExecutor | None = None
+        self._processes: ProcessPoolExecutor | None = None
+        self._abandoned_count = 0
+
+    @property
+    def abandoned_count(self) -> int:
+        """Calls that were given up and still run."""
+        return self._abandoned_count
+
+    async def in_thread(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._slot_count, thread_name_prefix="stepwell-handler")
+        return await self._result(self._threads.submit(call_by_name, function, arguments))
+
+    async def in_process(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        if self._processes is None:
+            # Not forked: this process has threads, and a copy of their locks would wait for them for ever.
+            self._processes = ProcessPoolExecutor(
+                max_workers=min(self._slot_count, os.cpu_count() or 1),
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=leave_signals_to_the_worker,
+            )
+        pool = self._processes
+        try:
+            return await self._result(pool.submit(call_by_name, function, arguments))
+        except BrokenProcessPool:
+            # A handler took its process down. The next call gets a new pool.
+            if self._processes is pool:
+                self._processes = None
+            raise
+
+    async def _result(self, future: Future[Any]) -> Any:
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if not future.cancel() and not future.done():
+                self._abandon(future)
+            raise
+
+    def _abandon(self, future: Future[Any]) -> None:
+        loop = asyncio.get_running_loop()
+
+        def ended() -> None:
+            self._abandoned_count -= 1
+            self._seats.give_back()
+
+        def tell(_: Future[Any]) -> None:
+            # In the thread of the call; the loop may be gone by now, and with it whoever wanted to know.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(ended)
+
+        self._abandoned_count += 1
+        self._seats.hold()
+        future.add_done_callback(tell)
+
+    def close(self) -> None:
+        """Does not wait: processes are ended, a thread that is still busy ends with this process."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._processes is not None:
+            children = list((getattr(self._processes, "_processes", None) or {}).values())
+            self._processes.shutdown(wait=False, cancel_futures=True)
+            for child in children:
+                child.terminate()
+
+
+def call_by_name(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    return function(**arguments)
+
+
+def leave_signals_to_the_worker() -> None:
+    """Ctrl-C reaches the whole group of processes; the worker alone decides what it means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

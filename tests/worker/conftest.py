@@ -1,0 +1,67 @@
+"""What tests of a worker stand on: an app on the test's database, a worker in this process, a turned clock."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+import stepwell as sw
+from stepwell.testing import check_invariants
+from tests.support.clock import Clock
+
+Scenario = Callable[[], Awaitable[Any]]
+LIMIT_SECONDS = 60.0
+
+
+@pytest.fixture
+def app(dsn: str) -> sw.App:
+    """An app without operations; each test declares its own."""
+    return sw.App(database_url=dsn)
+
+
+@pytest.fixture
+def play(app: sw.App, dsn: str) -> Iterator[Callable[[Scenario], Any]]:
+    """Runs a coroutine with the app connected; afterwards the database must hold every invariant."""
+
+    def run(scenario: Scenario) -> Any:
+        async def whole() -> Any:
+            async with asyncio.timeout(LIMIT_SECONDS), app:
+                return await scenario()
+
+        return asyncio.run(whole())
+
+    yield run
+    assert check_invariants(dsn) == []
+
+
+class Turn:
+    """Moves the clock and does what a keeper would do then."""
+
+    def __init__(self, db: psycopg.Connection[Any], clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+
+    def on(self, *, keep_sessions: bool = True, **amount: float) -> None:
+        """Time passes. Workers stay alive unless the test wants them to have been silent."""
+        passed = timedelta(**amount)
+        self._db.execute("select fn_partitions_ensure(stepwell.now() + %s)", (passed,))
+        if keep_sessions:
+            self._db.execute(
+                "update worker_session set expires_at = expires_at + %s where closed_at is null", (passed,)
+            )
+        self._clock.advance(passed)
+        self.keep()
+
+    def keep(self) -> None:
+        self._db.execute("select fn_timers_fire()")
+        self._db.execute("select fn_leases_recover()")
+
+
+@pytest.fixture
+def turn(db: psycopg.Connection[Any], clock: Clock) -> Turn:
+    return Turn(db, clock)
