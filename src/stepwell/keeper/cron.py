@@ -32,15 +32,7 @@ class Plan:
 
 def check(cron: str, time_zone: str) -> None:
     """Refuse an expression or a zone that cannot be read, saying what is wrong with it."""
-    zone = _zone(time_zone)
-    try:
-        CronSim(cron, datetime.now(zone))
-    except CronSimError as error:
-        raise InvalidInput(
-            f"cron: {cron!r} cannot be read: {error}",
-            hint="five fields: minute hour day month weekday, such as '30 6 * * MON-FRI'",
-            field="cron",
-        ) from error
+    _simulate(cron, datetime.now(_zone(time_zone)))
 
 
 def next_times(cron: str, time_zone: str, after: datetime, count: int) -> list[datetime]:
@@ -69,7 +61,7 @@ def plan(
 def _due(cron: str, zone: ZoneInfo, limit: int, first: datetime, now: datetime) -> list[datetime]:
     """The last `limit` times from `first` to `now`: found from behind, so that a long stop costs no more."""
     start = first
-    backward = CronSim(cron, now.astimezone(zone), reverse=True)
+    backward = _simulate(cron, now.astimezone(zone), reverse=True)
     for at in islice(backward, limit + 2):
         start = at.astimezone(UTC)
         if start <= first:
@@ -85,12 +77,23 @@ def _due(cron: str, zone: ZoneInfo, limit: int, first: datetime, now: datetime) 
 
 def _times(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
     latest = after
-    for found in CronSim(cron, after.astimezone(zone)):
+    for found in _simulate(cron, after.astimezone(zone)):
         at = found.astimezone(UTC)
         # In the hour that comes twice the expression may point at its first pass again.
         if at > latest:
             latest = at
             yield at
+
+
+def _simulate(cron: str, start: datetime, *, reverse: bool = False) -> CronSim:
+    try:
+        return CronSim(cron, start, reverse=reverse)
+    except CronSimError as error:
+        raise InvalidInput(
+            f"cron: {cron!r} cannot be read: {error}",
+            hint="five fields: minute hour day month weekday, such as '30 6 * * MON-FRI'",
+            field="cron",
+        ) from error
 
 
 def _zone(time_zone: str) -> ZoneInfo:

@@ -104,11 +104,13 @@ def keeper_connection(conninfo: str) -> Iterator[KeeperConnection]:
         connection = psycopg.connect(
             named(conninfo, "stepwell keeper"), autocommit=True, connect_timeout=CONNECT_LIMIT_SECONDS
         )
+        # A machine that vanished must lose the lead within half a minute, not within hours.
+        connection.execute(
+            "select set_config('tcp_keepalives_idle', '10', false),"
+            " set_config('tcp_keepalives_count', '3', false),"
+            " set_config('tcp_keepalives_interval', '5', false)"
+        )
     except psycopg.Error as error:
         raise from_database(error) from error
     with connection:
-        # A machine that vanished must lose the lead within half a minute, not within hours.
-        for setting, seconds in (("idle", 10), ("interval", 5)):
-            connection.execute(f"set tcp_keepalives_{setting} = {seconds}".encode())
-        connection.execute("set tcp_keepalives_count = 3")
         yield KeeperConnection(connection)

@@ -1,0 +1,166 @@
+"""Of any number of keepers one acts; what is due happens without anybody asking."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from stepwell.errors import InvalidInput
+from stepwell.keeper import Keeper
+from stepwell.store.keep import LEAD_LOCK_KEY, keeper_connection
+from tests.sql.drive import Engine, operation, wait
+from tests.support.clock import Clock
+from tests.support.processes import environment
+from tests.support.wait import until_row
+
+
+@pytest.fixture
+def engine(db: psycopg.Connection) -> Engine:
+    return Engine(db)
+
+
+@contextmanager
+def running(dsn: str) -> Iterator[Keeper]:
+    """A keeper at work in a thread for as long as the block runs."""
+    keeper = Keeper(dsn, poll_seconds=0.02)
+    thread = threading.Thread(target=keeper.run, name="keeper")
+    thread.start()
+    try:
+        yield keeper
+    finally:
+        keeper.stop()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def schedule(engine: Engine, clock: Clock, name: str = "s", misfire: str = "latest") -> None:
+    engine.publish("w", operation("a"))
+    engine.db.execute(
+        "select fn_schedule_set(1, %s, 'w', '* * * * *', 'UTC', %s, %s, 100, %s, 'ada')",
+        (name, Jsonb({}), misfire, clock.now().replace(second=0, microsecond=0)),
+    )
+
+
+@pytest.mark.requirement("LN-03")
+def test_a_lost_worker_gives_back_what_it_held(dsn: str, engine: Engine, clock: Clock):
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+    engine.claim(engine.worker(lease_seconds=10))
+    clock.advance(seconds=11)
+    assert Keeper(dsn).run_once().recovered_count == 1
+    assert engine.states(run_id) == {"a": "ready"}
+
+
+@pytest.mark.requirement("LN-08")
+def test_a_wait_whose_time_is_up_ends(dsn: str, engine: Engine, clock: Clock):
+    engine.publish("w", wait("parcel", "came", timeout_seconds=60))
+    run_id = engine.start("w")
+    keeper = Keeper(dsn)
+    assert keeper.run_once().fired_count == 0
+    clock.advance(seconds=61)
+    assert keeper.run_once().fired_count == 1
+    assert engine.run_state(run_id) == "failed"
+
+
+def test_more_timers_than_one_batch_fire_in_one_look(dsn: str, engine: Engine, clock: Clock):
+    engine.enqueue("op", 1100, p_process_after=clock.now().replace(year=2090))
+    engine.db.execute("update timer set due_at = stepwell.now()")
+    assert Keeper(dsn).run_once().fired_count == 1100
+    assert engine.one("select count(*) from job_ready") == 1100
+
+
+def test_a_schedule_starts_its_runs(dsn: str, engine: Engine, clock: Clock):
+    schedule(engine, clock)
+    keeper = Keeper(dsn)
+    assert keeper.run_once().started_count == 1
+    assert keeper.run_once().started_count == 0
+    clock.advance(minutes=1)
+    assert keeper.run_once().started_count == 1
+    assert engine.one("select count(*) from workflow_run") == 2
+
+
+def test_missed_times_are_made_up_for_as_the_schedule_says(dsn: str, engine: Engine, clock: Clock):
+    schedule(engine, clock, "latest", "latest")
+    schedule(engine, clock, "all", "all")
+    keeper = Keeper(dsn)
+    keeper.run_once()
+    clock.advance(minutes=5)
+    keeper.run_once()
+    counts = engine.db.execute(
+        "select started_by, count(*) from workflow_run group by 1 order by 1"
+    ).fetchall()
+    assert counts == [("schedule:all", 6), ("schedule:latest", 2)]
+
+
+def test_a_schedule_that_cannot_fire_does_not_hold_back_the_others(dsn: str, engine: Engine, clock: Clock):
+    schedule(engine, clock, "broken")
+    schedule(engine, clock, "sound")
+    engine.db.execute("update workflow_schedule set cron = 'nonsense' where schedule_name = 'broken'")
+    assert Keeper(dsn).run_once().started_count == 1
+
+
+def test_two_keepers_at_once_fire_a_schedule_once(dsn: str, engine: Engine, clock: Clock):
+    with running(dsn), running(dsn), running(dsn):
+        schedule(engine, clock)
+        until_row(engine.db, "select count(*) >= 1 from workflow_run")
+        clock.advance(minutes=1)
+        until_row(engine.db, "select count(*) >= 2 from workflow_run")
+    assert engine.one("select count(*) from workflow_run") == 2
+
+
+def test_the_others_stand_by_until_the_lead_is_free(dsn: str):
+    with keeper_connection(dsn) as leader:
+        assert leader.try_lead()
+        assert Keeper(dsn).run_once().acted is False
+    assert Keeper(dsn).run_once().acted is True
+
+
+def test_a_killed_keeper_is_replaced(dsn: str, engine: Engine, clock: Clock):
+    command = [sys.executable, "-m", "stepwell", "--database-url", dsn, "keeper", "--poll-seconds", "0.05"]
+    lead = "select count(*) = 1 from pg_locks where locktype = 'advisory' and objid = %s"
+    with subprocess.Popen(command, env=environment()) as first:
+        until_row(engine.db, lead, (LEAD_LOCK_KEY & 0xFFFFFFFF,))
+        with running(dsn):
+            first.send_signal(signal.SIGKILL)
+            first.wait(30)
+            schedule(engine, clock)
+            until_row(engine.db, "select count(*) = 1 from workflow_run")
+
+
+def test_a_keeper_at_the_terminal_ends_on_a_signal(dsn: str, engine: Engine):
+    command = [sys.executable, "-m", "stepwell", "--database-url", dsn, "keeper", "--poll-seconds", "0.05"]
+    lead = "select count(*) = 1 from pg_locks where locktype = 'advisory' and objid = %s"
+    with subprocess.Popen(command, env=environment()) as process:
+        until_row(engine.db, lead, (LEAD_LOCK_KEY & 0xFFFFFFFF,))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def test_a_keeper_that_loses_its_connection_comes_back(dsn: str, engine: Engine, clock: Clock):
+    with running(dsn):
+        kill = "select bool_or(pg_terminate_backend(pid)) from pg_stat_activity where {}"
+        mine = "application_name = 'stepwell keeper' and datname = current_database()"
+        until_row(engine.db, kill.format(mine))
+        schedule(engine, clock)
+        until_row(engine.db, "select count(*) = 1 from workflow_run")
+
+
+def test_partitions_are_made_ahead_by_the_databases_clock(dsn: str, engine: Engine, clock: Clock):
+    clock.advance(days=200)
+    Keeper(dsn).run_once()
+    month = clock.now().strftime("event_log_%Y_%m")
+    assert engine.one("select to_regclass(%s) is not null", (month,))
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 61])
+def test_a_pause_out_of_range_is_refused(seconds: float):
+    with pytest.raises(InvalidInput):
+        Keeper("", poll_seconds=seconds)
