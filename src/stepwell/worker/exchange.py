@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import json
 from collections import deque
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
@@ -17,15 +16,12 @@ from operator import attrgetter
 import structlog
 
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError
-from stepwell.outcome import OutcomeKind
 from stepwell.store import leases
 from stepwell.store.leases import Connection, Lease, Report
 
 BATCH_LIMIT = 500
 RETRY_FIRST_SECONDS = 0.1
 RETRY_LIMIT_SECONDS = 10.0
-
-_log = structlog.get_logger("stepwell.exchange")
 
 
 class Exchange:
@@ -192,43 +188,49 @@ class Exchange:
         return report._replace(outcome="failed", body=json.dumps({"error": error}))
 
     async def _call(self, connection: Connection, batch: list[Report], asked: int) -> list[Lease]:
+        self._trade_count += 1
+        number = self._trade_count
+        self._under_way[number] = self._last_batch_id
+        try:
+            return await self._call_through(connection, batch, asked)
+        except DatabaseUnavailable:
+            floor = self._under_way[number]
+            self._doubt = floor if self._doubt is None else min(floor, self._doubt)
+            raise
+        finally:
+            del self._under_way[number]
+            self._landed.set()
+
+    async def _call_through(self, connection: Connection, batch: list[Report], asked: int) -> list[Lease]:
         while True:
-            session_id = self.session_id
             try:
                 if batch:
-                    return await leases.report_and_claim(connection, session_id, batch, asked)
-                return await leases.claim(connection, session_id, asked)
-            except psycopg.Error as error:
-                if (
-                    isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
-                    and connection.broken
-                ):
+                    return await leases.report_and_claim(connection, self.session_id, batch, asked)
+                return await leases.claim(connection, self.session_id, asked)
+            except LeaseLost:
+                await self._on_lost_session()
+                return []
+            except DatabaseUnavailable:
+                raise
+            except StepwellError as error:
+                # Two transactions met; the same call goes through when the other is gone.
+                if not error.is_transient:
                     raise
-                found = from_database(error)
-                if isinstance(found, LeaseLost):
-                    await self._on_lost_session()  # type: ignore[misc]
-                    return []
-                if not _is_repeatable(found):
-                    return await self._isolate(connection, batch, found)
 
-    async def _isolate(
-        self, connection: Connection, batch: list[Report], error: StepwellError
-    ) -> list[Lease]:
-        """One report that the database cannot take must not hold up the others: each goes alone, and the
-        culprit is reported as failed. A claim that fails is asked again after a pause."""
-        _log.error(
-            "the database refused a call", error=error.message, sqlstate=error.sqlstate, batch=len(batch)
-        )
-        if len(batch) > 1:
-            for report in batch:
-                await self._call(connection, [report], 0)
-        elif batch and batch[0].outcome != OutcomeKind.FAILED:
-            body = json.dumps({"error": {"type": "ReportRefused", "message": error.message[:500]}})
-            await self._call(connection, [batch[0]._replace(outcome=OutcomeKind.FAILED, body=body)], 0)
-        else:
-            # Nothing of ours to blame, or even its failure is not taken: leave it to the lease and go on.
-            await asyncio.sleep(RETRY_FIRST_SECONDS)
-        return []
+    async def _resolve_doubt(self, connection: Connection) -> None:
+        """No trade begins while there is doubt; when the last has landed, what is unknown goes back."""
+        async with self._resolving:
+            while self._doubt is not None and self._under_way:
+                self._landed.clear()
+                await self._landed.wait()
+            if self._doubt is None:
+                return
+            for held in await leases.leased_since(connection, self.session_id, self._doubt):
+                if self._held.get(held[1]) != held:
+                    self._held[held[1]] = held
+                    self._free_count -= 1
+                    self._finished.append(Report(*held, "released", None))
+            self._doubt = None
 
     def _settle(self, rows: list[Lease], batch: list[Report], asked: int) -> None:
         got = 0
