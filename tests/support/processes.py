@@ -7,10 +7,11 @@ import shutil
 import stat
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+import psycopg
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT_SECONDS = 100.0
@@ -20,7 +21,9 @@ def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, st
     """Ours without the settings of whoever runs the tests; a change of None removes a variable."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("STEPWELL_", "PG"))}
     # The last one for an interpreter that is not of our environment, see python_for_others.
-    env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), sysconfig.get_path("purelib")])
+    env["PYTHONPATH"] = os.pathsep.join(
+        [str(ROOT / "src"), str(ROOT), str(Path(psycopg.__file__).parent.parent)]
+    )
     env["NO_COLOR"] = "1"
     for name, value in (changes or {}).items():
         if value is None:
