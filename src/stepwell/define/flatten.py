@@ -44,13 +44,21 @@ class Flat:
     problems: tuple[Problem, ...]
 
 
+@dataclass(slots=True)
+class _Limit:
+    """The limit of a Parallel. It becomes a group with its first node; without one it limits nothing."""
+
+    max_concurrency: int
+    group_no: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where in the tree a step stands; what its nodes inherit."""
 
     scope: int = 0
     branch: int | None = None
-    group: int | None = None
+    limit: _Limit | None = None
     depth: int = 0
 
 
@@ -124,8 +132,7 @@ class _Flattening:
 
     def parallel(self, step: Parallel, place: _Place) -> _Ends:
         if step.max_concurrency is not None:
-            self.groups.append(Group(len(self.groups) + 1, step.max_concurrency))
-            place = replace(place, group=len(self.groups))
+            place = replace(place, limit=_Limit(step.max_concurrency))
         entries: list[int] = []
         exits: list[int] = []
         for member in step.steps:
@@ -207,10 +214,18 @@ class _Flattening:
         fields["reads"] = reads_of(fields, self.numbers)
         self.numbers[fields["id"]] = number
         self.nodes.append(
-            Node(no=number, scope=place.scope, branch=place.branch, group=place.group, **fields)
+            Node(no=number, scope=place.scope, branch=place.branch, group=self.group(place.limit), **fields)
         )
         self.sources.append(source)
         return number
+
+    def group(self, limit: _Limit | None) -> int | None:
+        if limit is None:
+            return None
+        if limit.group_no is None:
+            limit.group_no = len(self.groups) + 1
+            self.groups.append(Group(limit.group_no, limit.max_concurrency))
+        return limit.group_no
 
     def join(self, exits: list[int], entries: list[int], branch: int | None, follower: object) -> None:
         if len(self.edges) + len(exits) * len(entries) > MAX_EDGES:

@@ -139,6 +139,11 @@ def test_a_limited_parallel_is_a_group_and_the_nearest_one_counts():
     assert [(group.no, group.max_concurrency) for group in graph.groups] == [(1, 2), (2, 1)]
 
 
+def test_a_limit_that_no_step_counts_for_leaves_no_group():
+    inner = Parallel(a, b, max_concurrency=2)
+    assert graph_of(Parallel(inner, max_concurrency=5)) == graph_of(inner)
+
+
 def test_functions_as_tests_and_sources_become_operations_that_are_read():
     graph = graph_of(Conditional(is_large, then=a), Map(parcels, b, id="m"))
     name = f"{__name__}.is_large"
