@@ -4,6 +4,9 @@
 -- type: stepwell.job_lease
 create type stepwell.job_lease as (row_kind text, tenant_id integer, unit_id bigint, lease_no integer, batch_id bigint, operation_name text, attempt integer, max_attempts integer, timeout_seconds real, step_id text, input jsonb, bound_input jsonb, wake jsonb, checkpoints jsonb, trace_id text, correlation_id text, deadline_at timestamp with time zone);
 
+-- sequence: stepwell.dlq_replay_request_replay_request_id_seq
+create sequence stepwell.dlq_replay_request_replay_request_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.event_seq
 create sequence stepwell.event_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
@@ -34,6 +37,32 @@ create sequence stepwell.workflow_registry_workflow_id_seq as integer start 1 in
 -- sequence: stepwell.workflow_version_version_id_seq
 create sequence stepwell.workflow_version_version_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
+-- table: stepwell.approval_detail
+create table stepwell.approval_detail (
+    tenant_id integer not null,
+    approval_id bigint not null,
+    action text not null,
+    subject_unit_id bigint not null,
+    tier smallint default 1 not null,
+    quorum smallint default 1 not null,
+    requested_by text not null,
+    reason text,
+    requested_at timestamp with time zone not null,
+    expires_at timestamp with time zone,
+    decided_at timestamp with time zone,
+    decided_by text
+);
+
+-- table: stepwell.approval_vote
+create table stepwell.approval_vote (
+    tenant_id integer not null,
+    approval_id bigint not null,
+    voter text not null,
+    decision text not null,
+    reason text,
+    voted_at timestamp with time zone not null
+);
+
 -- table: stepwell.clock_shift
 create table stepwell.clock_shift (
     shift interval not null,
@@ -47,6 +76,22 @@ create table stepwell.concurrency_slot (
     max_count integer not null,
     used_count integer default 0 not null
 ) with (fillfactor=50);
+
+-- table: stepwell.dlq_replay_request
+create table stepwell.dlq_replay_request (
+    tenant_id integer not null,
+    replay_request_id bigint generated always as identity not null,
+    unit_id bigint not null,
+    approval_id bigint not null,
+    proposal_state text not null,
+    idempotency_key text not null,
+    requested_by text not null,
+    reason text,
+    requested_at timestamp with time zone not null,
+    scheduled_at timestamp with time zone,
+    outcome_at timestamp with time zone,
+    outcome_jsonb jsonb
+);
 
 -- table: stepwell.dot_config
 create table stepwell.dot_config (
@@ -204,7 +249,8 @@ create table stepwell.job_ready (
     tenant_id integer not null,
     class_id integer not null,
     rank smallint not null,
-    unit_id bigint not null
+    unit_id bigint not null,
+    is_retry boolean not null
 ) with (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=500, fillfactor=100);
 
 -- table: stepwell.operation
@@ -255,6 +301,7 @@ create table stepwell.run_detail (
 create table stepwell.run_progress (
     tenant_id integer not null,
     run_id bigint not null,
+    parent_run_id bigint,
     open_count integer not null,
     mandatory_count integer not null,
     idle_count integer default 0 not null,
@@ -568,6 +615,27 @@ create table stepwell.workflow_version (
     published_by text not null
 );
 
+-- constraint: stepwell.approval_detail.approval_action_is_plain
+alter table stepwell.approval_detail add constraint approval_action_is_plain CHECK ((action ~ '^[a-z][a-z0-9_.]{0,99}$'::text));
+
+-- constraint: stepwell.approval_detail.approval_detail_pkey
+alter table stepwell.approval_detail add constraint approval_detail_pkey PRIMARY KEY (tenant_id, approval_id);
+
+-- constraint: stepwell.approval_detail.quorum_is_bounded
+alter table stepwell.approval_detail add constraint quorum_is_bounded CHECK (((quorum >= 1) AND (quorum <= 9)));
+
+-- constraint: stepwell.approval_detail.tier_is_bounded
+alter table stepwell.approval_detail add constraint tier_is_bounded CHECK (((tier >= 1) AND (tier <= 9)));
+
+-- constraint: stepwell.approval_vote.approval_vote_pkey
+alter table stepwell.approval_vote add constraint approval_vote_pkey PRIMARY KEY (tenant_id, approval_id, voter);
+
+-- constraint: stepwell.approval_vote.decision_is_known
+alter table stepwell.approval_vote add constraint decision_is_known CHECK ((decision = ANY (ARRAY['approve'::text, 'reject'::text])));
+
+-- constraint: stepwell.approval_vote.voted_approval_exists
+alter table stepwell.approval_vote add constraint voted_approval_exists FOREIGN KEY (tenant_id, approval_id) REFERENCES stepwell.approval_detail(tenant_id, approval_id);
+
 -- constraint: stepwell.clock_shift.clock_shift_has_one_row
 alter table stepwell.clock_shift add constraint clock_shift_has_one_row CHECK (only_one);
 
@@ -582,6 +650,18 @@ alter table stepwell.concurrency_slot add constraint max_count_is_positive CHECK
 
 -- constraint: stepwell.concurrency_slot.used_count_is_not_negative
 alter table stepwell.concurrency_slot add constraint used_count_is_not_negative CHECK ((used_count >= 0));
+
+-- constraint: stepwell.dlq_replay_request.dlq_replay_request_pkey
+alter table stepwell.dlq_replay_request add constraint dlq_replay_request_pkey PRIMARY KEY (tenant_id, replay_request_id);
+
+-- constraint: stepwell.dlq_replay_request.replay_approval_exists
+alter table stepwell.dlq_replay_request add constraint replay_approval_exists FOREIGN KEY (tenant_id, approval_id) REFERENCES stepwell.approval_detail(tenant_id, approval_id);
+
+-- constraint: stepwell.dlq_replay_request.replay_is_requested_once
+alter table stepwell.dlq_replay_request add constraint replay_is_requested_once UNIQUE (tenant_id, idempotency_key);
+
+-- constraint: stepwell.dlq_replay_request.replay_state_is_known
+alter table stepwell.dlq_replay_request add constraint replay_state_is_known CHECK ((proposal_state = ANY (ARRAY['submitted'::text, 'scheduled'::text, 'completed'::text, 'failed'::text, 'rejected'::text])));
 
 -- constraint: stepwell.dot_config.config_key_is_namespaced
 alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK ((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text));
@@ -925,6 +1005,12 @@ alter table stepwell.workflow_version add constraint version_workflow_exists FOR
 -- constraint: stepwell.workflow_version.workflow_version_pkey
 alter table stepwell.workflow_version add constraint workflow_version_pkey PRIMARY KEY (tenant_id, version_id);
 
+-- index: stepwell.approvals_by_subject
+CREATE INDEX approvals_by_subject ON stepwell.approval_detail USING btree (tenant_id, subject_unit_id);
+
+-- index: stepwell.approvals_open
+CREATE INDEX approvals_open ON stepwell.approval_detail USING btree (tenant_id, approval_id) WHERE (decided_at IS NULL);
+
 -- index: stepwell.dead_letters_open
 CREATE INDEX dead_letters_open ON stepwell.job_dead_letter USING btree (tenant_id, died_at) WHERE (resolved_at IS NULL);
 
@@ -948,6 +1034,12 @@ CREATE UNIQUE INDEX one_active_version_per_scope ON stepwell.state_machine_def U
 
 -- index: stepwell.relations_by_successor
 CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING btree (tenant_id, version_id, to_no, from_no);
+
+-- index: stepwell.replays_by_approval
+CREATE INDEX replays_by_approval ON stepwell.dlq_replay_request USING btree (tenant_id, approval_id);
+
+-- index: stepwell.replays_by_unit
+CREATE INDEX replays_by_unit ON stepwell.dlq_replay_request USING btree (tenant_id, unit_id);
 
 -- index: stepwell.rollup_rule_pkey
 CREATE UNIQUE INDEX rollup_rule_pkey ON stepwell.rollup_rule USING btree (semantic_class);
@@ -982,12 +1074,153 @@ CREATE INDEX units_by_pic ON stepwell.work_unit USING btree (tenant_id, pic_id) 
 -- index: stepwell.waits_by_event
 CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, stream_id, event_type, unit_id);
 
+-- view: stepwell.job_queue
+create view stepwell.job_queue (
+    tenant_id integer,
+    job_id bigint,
+    job_kind text,
+    operation text,
+    executor text,
+    status text,
+    state_code text,
+    idempotency_key text,
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    safe_payload jsonb,
+    process_after timestamp with time zone,
+    priority smallint,
+    workflow_id bigint,
+    step_id text,
+    parents bigint[],
+    pending_count integer,
+    concurrency_key text,
+    lease_owner text,
+    lease_token integer,
+    lease_expires_at timestamp with time zone,
+    attempt integer,
+    max_attempts smallint,
+    failure_class text,
+    last_error jsonb,
+    next_eligible_at timestamp with time zone,
+    trace_id text,
+    correlation_id text,
+    created_at timestamp with time zone,
+    created_by text,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    last_transition_at timestamp with time zone
+) with (security_invoker=true);
+
+-- view: stepwell.queue_heartbeat
+create view stepwell.queue_heartbeat (
+    session_id bigint,
+    worker_name text,
+    executor_kind text,
+    slot_count integer,
+    started_at timestamp with time zone,
+    last_tick_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    last_ok_at timestamp with time zone,
+    status text,
+    closed_at timestamp with time zone,
+    info jsonb
+) with (security_invoker=true);
+
 -- view: stepwell.rollup_rule
 create view stepwell.rollup_rule (
     semantic_class text,
     colour text,
     rank integer
 );
+
+-- view: stepwell.step_run
+create view stepwell.step_run (
+    tenant_id integer,
+    step_run_id bigint,
+    run_id bigint,
+    step_no integer,
+    step_id text,
+    step_kind text,
+    scope_no integer,
+    branch_no integer,
+    group_no integer,
+    parent_id bigint,
+    version_id integer,
+    state_machine_id text,
+    state_code text,
+    waiting_facet text,
+    waiting_facets text[],
+    mandatory boolean,
+    pending_count integer,
+    priority smallint,
+    operation text,
+    executor text,
+    pic_id bigint,
+    role text,
+    attempt_count smallint,
+    max_attempts smallint,
+    failure_class text,
+    lease_session_id bigint,
+    lease_owner text,
+    lease_token integer,
+    lease_expires_at timestamp with time zone,
+    request_id integer,
+    next_eligible_at timestamp with time zone,
+    last_error jsonb,
+    output jsonb,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    last_transition_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    overdue_first_at timestamp with time zone,
+    completed_after_deadline boolean,
+    sla_breach_duration interval,
+    blocked_escalated boolean
+) with (security_invoker=true);
+
+-- view: stepwell.step_run_state_history
+create view stepwell.step_run_state_history (
+    tenant_id integer,
+    run_id bigint,
+    step_run_id bigint,
+    visit_no bigint,
+    state_code text,
+    entered_at timestamp with time zone,
+    left_at timestamp with time zone,
+    entry_event_id bigint,
+    entry_event_type text,
+    request_id integer,
+    actor_class text,
+    actor text,
+    audit_ref text
+) with (security_invoker=true);
+
+-- view: stepwell.task_run
+create view stepwell.task_run (
+    tenant_id integer,
+    task_run_id bigint,
+    step_run_id bigint,
+    run_id bigint,
+    state_machine_id text,
+    state_code text,
+    waiting_facet text,
+    waiting_facets text[],
+    mandatory boolean,
+    pic_id bigint,
+    operation text,
+    attempt_count smallint,
+    max_attempts smallint,
+    failure_class text,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    last_transition_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    overdue_first_at timestamp with time zone,
+    completed_after_deadline boolean,
+    sla_breach_duration interval,
+    blocked_escalated boolean
+) with (security_invoker=true);
 
 -- view: stepwell.transition_rule
 create view stepwell.transition_rule (
@@ -1015,12 +1248,137 @@ create view stepwell.transition_rule (
     to_settled boolean
 );
 
--- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- view: stepwell.v_queue_health
+create view stepwell.v_queue_health (
+    tenant_id integer,
+    executor text,
+    ready_count bigint,
+    line_count bigint,
+    leased_count bigint,
+    retry_waiting_count bigint,
+    parked_count bigint,
+    scheduled_count bigint,
+    dead_count bigint,
+    oldest_ready_at timestamp with time zone,
+    oldest_ready_age interval,
+    worker_count bigint,
+    slot_count bigint
+) with (security_invoker=true);
+
+-- view: stepwell.v_schedule
+create view stepwell.v_schedule (
+    tenant_id integer,
+    schedule_name text,
+    workflow text,
+    cron text,
+    time_zone text,
+    input jsonb,
+    misfire text,
+    backfill_limit integer,
+    is_paused boolean,
+    next_at timestamp with time zone,
+    last_at timestamp with time zone,
+    created_at timestamp with time zone,
+    created_by text
+) with (security_invoker=true);
+
+-- view: stepwell.v_unit_dialect
+create view stepwell.v_unit_dialect (
+    tenant_id integer,
+    unit_id bigint,
+    stream_id bigint,
+    scope text,
+    state_code text,
+    qualifier text,
+    linear_code text,
+    runtime_code text,
+    node_code text,
+    job_code text
+) with (security_invoker=true);
+
+-- view: stepwell.vw_audit_event_timeline
+create view stepwell.vw_audit_event_timeline (
+    tenant_id integer,
+    event_id bigint,
+    tx xid8,
+    at timestamp with time zone,
+    event_type text,
+    description text,
+    run_id bigint,
+    unit_id bigint,
+    scope text,
+    workflow text,
+    step_id text,
+    request_id integer,
+    from_state text,
+    to_state text,
+    actor_class text,
+    actor text,
+    audit_ref text,
+    trace_id text,
+    correlation_id text,
+    payload jsonb
+) with (security_invoker=true);
+
+-- view: stepwell.workflow_run
+create view stepwell.workflow_run (
+    tenant_id integer,
+    run_id bigint,
+    unit_id bigint,
+    workflow text,
+    version_no integer,
+    workflow_id integer,
+    version_id integer,
+    state_machine_id text,
+    state_code text,
+    rollup_state_code text,
+    failure_policy text,
+    priority smallint,
+    open_count integer,
+    mandatory_count integer,
+    idle_count integer,
+    active_count integer,
+    wait_count integer,
+    red_count integer,
+    completed_count integer,
+    skipped_count integer,
+    failed_count integer,
+    trigger_type text,
+    trigger_ref text,
+    input jsonb,
+    trace_id text,
+    correlation_id text,
+    started_by text,
+    parent_unit_id bigint,
+    parent_run_id bigint,
+    depth smallint,
+    created_at timestamp with time zone,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    last_transition_at timestamp with time zone,
+    last_rollup_at timestamp with time zone,
+    frozen_at timestamp with time zone,
+    deadline_at timestamp with time zone
+) with (security_invoker=true);
+
+-- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[], p_version_ids integer[], p_def_nos integer[])
+create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[], p_version_ids integer[], p_def_nos integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._advance_units(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._advance_units(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_from_state text, p_evidence jsonb)
+create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_from_state text, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text)
 create function stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._claim(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone)
+create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone) returns SETOF stepwell.job_lease language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._contrast_ratio(p_fg text, p_bg text)
@@ -1029,6 +1387,10 @@ create function stepwell._contrast_ratio(p_fg text, p_bg text) returns numeric l
 
 -- function: stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text)
@@ -1075,24 +1437,60 @@ create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evi
 create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
+-- function: stepwell._invariant_counts()
+create function stepwell._invariant_counts() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._invariant_explained()
+create function stepwell._invariant_explained() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._invariant_fold()
+create function stepwell._invariant_fold() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._invariant_leases()
+create function stepwell._invariant_leases() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._invariant_leftovers()
+create function stepwell._invariant_leftovers() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._invariant_slots()
+create function stepwell._invariant_slots() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
 -- function: stepwell._jsonpath_problem(p_expression text)
 create function stepwell._jsonpath_problem(p_expression text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
+-- function: stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
+create function stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._leased_count(p_tenant_id integer, p_class_id integer)
+create function stepwell._leased_count(p_tenant_id integer, p_class_id integer) returns bigint language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
 -- function: stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._limit(p_key text)
-create function stepwell._limit(p_key text) returns integer language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._limit(p_key text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._machine_of(p_scope text)
-create function stepwell._machine_of(p_scope text) returns text language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._machine_of(p_scope text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint)
 create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._nodes_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[])
+create function stepwell._nodes_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._operation_of(p_tenant_id integer, p_operation_name text)
@@ -1104,7 +1502,11 @@ create function stepwell._path_problem(p_node jsonb) returns text language plpgs
 -- granted to public: execute
 
 -- function: stepwell._ready_take(p_class_ids integer[], p_limit integer)
-create function stepwell._ready_take(p_class_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+create function stepwell._ready_take(p_class_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._registry_machines()
+create function stepwell._registry_machines() returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._registry_state_faults()
@@ -1123,28 +1525,80 @@ create function stepwell._registry_transition_faults() returns TABLE(check_name 
 create function stepwell._registry_word_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
--- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_has_contract boolean)
-create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_has_contract boolean) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
+create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
+create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
+create function stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone)
+create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
-create function stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
--- function: stepwell._rollup_colour(p_red_count integer, p_wait_count integer, p_active_count integer)
-create function stepwell._rollup_colour(p_red_count integer, p_wait_count integer, p_active_count integer) returns text language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._retention_letters(p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_letters(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._retention_months(p_now timestamp with time zone)
+create function stepwell._retention_months(p_now timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp set lock_timeout=2s;
+-- granted to public: execute
+
+-- function: stepwell._retention_replays(p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_replays(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._retention_runs(p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_runs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
+create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
+create function stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[])
-create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._run_result(p_tenant_id integer, p_run_id bigint)
+create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._run_state(p_tenant_id integer, p_run_id bigint)
+create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) returns text language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text)
 create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
+create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[])
@@ -1153,6 +1607,10 @@ create function stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_fr
 
 -- function: stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[])
@@ -1167,72 +1625,216 @@ create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs tex
 create function stepwell._stream_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
--- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_preview boolean)
-create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_preview boolean) returns TABLE(tenant_id integer, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[]) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- function: stepwell._streams_delete(p_tenant_ids integer[], p_stream_ids bigint[])
+create function stepwell._streams_delete(p_tenant_ids integer[], p_stream_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb)
+create function stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[])
+create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[]) returns TABLE(held_ids bigint[], has_contract boolean, tenant_ids integer[], unit_ids bigint[], released_counts integer[], to_states text[], has_engine_steps boolean) language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
+create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone)
+create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone) returns TABLE(tenant_id integer, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[], version_id integer, def_no integer, slot_key text) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
 -- granted to public: execute
 
 -- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
 create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
+-- function: stepwell._unit_name(p_unit stepwell.work_unit)
+create function stepwell._unit_name(p_unit stepwell.work_unit) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
 -- function: stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._units_dequeue(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._units_dequeue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint)
 create function stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
--- function: stepwell._units_queue(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._units_queue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- function: stepwell._units_overdue(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._units_overdue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
--- function: stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[], p_released_counts integer[])
-create function stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[], p_released_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+-- function: stepwell._units_park(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_session_id bigint)
+create function stepwell._units_park(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._units_queue(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._units_queue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[], p_released_counts integer[], p_has_engine_steps boolean, p_has_slots boolean)
+create function stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[], p_released_counts integer[], p_has_engine_steps boolean, p_has_slots boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[])
+create function stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer)
 create function stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer) returns stepwell.workflow_version language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
+-- function: stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p_event_type text)
+create function stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p_event_type text) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._why(p_unit stepwell.work_unit)
+create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text)
+create function stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._why_not_started(p_unit stepwell.work_unit, p_name text)
+create function stepwell._why_not_started(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell._why_waiting(p_unit stepwell.work_unit, p_name text)
+create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
 -- function: stepwell._workers_wake(p_class_ids integer[])
 create function stepwell._workers_wake(p_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
+create function stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
+create function stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell.fn_event_type_schema(p_event_type text)
 create function stepwell.fn_event_type_schema(p_event_type text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
+-- function: stepwell.fn_invariants_check()
+create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- granted to public: execute
+
 -- function: stepwell.fn_job_claim(p_session_id bigint, p_limit integer)
-create function stepwell.fn_job_claim(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+create function stepwell.fn_job_claim(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
 -- granted to public: execute
 
 -- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text)
-create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
 -- granted to public: execute
 
 -- function: stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer)
-create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- granted to public: execute
+
+-- function: stepwell.fn_leases_recover(p_limit integer)
+create function stepwell.fn_leases_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
 -- granted to public: execute
 
 -- function: stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb)
 create function stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
+-- function: stepwell.fn_partitions_ensure(p_from timestamp with time zone, p_months_ahead integer)
+create function stepwell.fn_partitions_ensure(p_from timestamp with time zone, p_months_ahead integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
 -- function: stepwell.fn_registry_check()
 create function stepwell.fn_registry_check() returns TABLE(check_name text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_registry_read()
+create function stepwell.fn_registry_read() returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
 -- function: stepwell.fn_registry_refresh()
 create function stepwell.fn_registry_refresh() returns bigint language plpgsql set search_path=stepwell, pg_temp;
 -- granted to public: execute
 
+-- function: stepwell.fn_retention_sweep(p_limit integer)
+create function stepwell.fn_retention_sweep(p_limit integer) returns TABLE(swept text, removed_count bigint) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb)
+create function stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- granted to public: execute
+
+-- function: stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text)
+create function stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- granted to public: execute
+
+-- function: stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_actor text)
+create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- granted to public: execute
+
 -- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text)
-create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan;
+create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- granted to public: execute
+
+-- function: stepwell.fn_schedule_delete(p_tenant_id integer, p_schedule_name text)
+create function stepwell.fn_schedule_delete(p_tenant_id integer, p_schedule_name text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_schedule_due(p_limit integer)
+create function stepwell.fn_schedule_due(p_limit integer) returns TABLE(tenant_id integer, schedule_name text, cron text, time_zone text, misfire text, backfill_limit integer, next_at timestamp with time zone, now_at timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone)
+create function stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone) returns TABLE(run_id bigint, fire_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name text, p_is_paused boolean)
+create function stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name text, p_is_paused boolean) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text)
+create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text)
+create function stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text) returns TABLE(accepted boolean, woken_unit_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
 -- granted to public: execute
 
 -- function: stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer)
-create function stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- granted to public: execute
+
+-- function: stepwell.fn_timers_fire(p_limit integer)
+create function stepwell.fn_timers_fire(p_limit integer) returns TABLE(fired_count integer, next_due_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- granted to public: execute
+
+-- function: stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer)
+create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer) returns TABLE(code text, sentence_en text, sentence_vi text, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to public: execute
+
+-- function: stepwell.fn_worker_close(p_session_id bigint)
+create function stepwell.fn_worker_close(p_session_id bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
 -- granted to public: execute
 
 -- function: stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
@@ -1248,5 +1850,5 @@ create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb,
 -- granted to public: execute
 
 -- function: stepwell.now()
-create function stepwell.now() returns timestamp with time zone language sql parallel safe set search_path=stepwell, pg_temp;
+create function stepwell.now() returns timestamp with time zone language plpgsql parallel safe set search_path=stepwell, pg_temp;
 -- granted to public: execute
