@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def build_ui(root: Path) -> bool:
         fresh = target.with_name(f".ui_dist.{os.getpid()}")
         try:
             _install(ui)
-            _npm(ui, "run", "build", STEPWELL_UI_OUT=str(fresh))
+            _node(ui, ui / "node_modules" / "vite" / "bin" / "vite.js", "build", STEPWELL_UI_OUT=str(fresh))
             (fresh / STAMP).write_text(wanted)
             # The old build stays until the new one is whole; a failed build leaves a working interface.
             shutil.rmtree(target, ignore_errors=True)
@@ -86,22 +86,22 @@ def _is_installed(ui: Path) -> bool:
     )
 
 
-def _npm(ui: Path, *arguments: str, **environment: str) -> None:
-    node_home = _node_home()
-    node = node_home / "bin" / "node"
-    npm = node_home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    env: Mapping[str, str] = {
-        **os.environ,
-        **environment,
-        "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-        "NODE_ENV": "",
-    }
+def _npm(ui: Path, *arguments: str) -> None:
+    script = _node_home() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    _node(ui, script, *arguments)
+
+
+def _node(ui: Path, script: Path, *arguments: str, **environment: str) -> None:
+    """Run a script by its path: no shell and no other Node of the machine comes in between."""
+    node = _node_home() / "bin" / "node"
+    path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    env = {**os.environ, **environment, "PATH": path, "NODE_ENV": ""}
     try:
         # To the error stream: a build front end may read our standard output.
-        subprocess.run([str(node), str(npm), *arguments], cwd=ui, env=env, check=True, stdout=sys.stderr)
+        subprocess.run([str(node), str(script), *arguments], cwd=ui, env=env, check=True, stdout=sys.stderr)
     except subprocess.CalledProcessError as error:
-        command = " ".join(arguments)
-        raise SystemExit(f"The web interface could not be built: npm {command} failed, see above.") from error
+        command = " ".join((script.stem, *arguments))
+        raise SystemExit(f"The web interface could not be built: {command} failed, see above.") from error
 
 
 def _node_home() -> Path:

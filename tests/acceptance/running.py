@@ -21,9 +21,11 @@ LIMIT_SECONDS = 90.0
 class Running:
     """One `stepwell up`. A thread reads its output, so that waiting for a line is waiting for an event."""
 
-    def __init__(self, *arguments: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, *arguments: str, environment: dict[str, str] | None = None, python: Path | None = None
+    ) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "stepwell", "up", *arguments],
+            [str(python or sys.executable), "-m", "stepwell", "up", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from stepwell.api.app import create_app
 from stepwell.api.envelope import LOOPBACK_NAMES
 from stepwell.api.ui import UI_DIST
 from stepwell.config import Settings
 from tests.api.serving import serving
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--headless",
-]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+from tests.ui.browsing import browsing
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    assert path is not None, "no browser: install Debian's chromium, or run make test, which does"
     assert (UI_DIST / "index.html").is_file(), "the interface is not built: make ui"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with browsing() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture

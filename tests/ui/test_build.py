@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import hatch_build
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCK = ROOT / "ui" / "package-lock.json"
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    folder = tmp_path / "ui"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "main.ts").write_text("one")
+    (folder / "package-lock.json").write_text("{}")
+    return folder
+
+
+def test_a_build_of_unchanged_sources_is_skipped():
+    hatch_build.build_ui(ROOT)
+    assert hatch_build.build_ui(ROOT) is False
+
+
+def test_the_fingerprint_sees_contents_and_names_but_not_times(sources: Path):
+    first = hatch_build.fingerprint(sources)
+    (sources / "src" / "main.ts").touch()
+    assert hatch_build.fingerprint(sources) == first
+    (sources / "src" / "main.ts").write_text("two")
+    second = hatch_build.fingerprint(sources)
+    (sources / "src" / "main.ts").rename(sources / "src" / "other.ts")
+    assert len({first, second, hatch_build.fingerprint(sources)}) == 3
+
+
+def test_the_fingerprint_ignores_what_is_installed(sources: Path):
+    before = hatch_build.fingerprint(sources)
+    shutil.copytree(sources / "src", sources / "node_modules" / "package")
+    assert hatch_build.fingerprint(sources) == before
+
+
+def test_a_failed_build_leaves_the_old_one(tmp_path: Path):
+    """A lock file npm refuses: the build ends in one sentence and the interface that was there stays."""
+    (tmp_path / "ui").mkdir()
+    (tmp_path / "ui" / "package-lock.json").write_text("{}")
+    old = tmp_path / "src" / "stepwell" / "ui_dist" / "index.html"
+    old.parent.mkdir(parents=True)
+    old.write_text("old")
+    with pytest.raises(SystemExit, match="could not be built"):
+        hatch_build.build_ui(tmp_path)
+    assert old.read_text() == "old"
+
+
+def test_the_lock_file_names_no_registry():
+    text = LOCK.read_text()
+    assert "registry" not in text
+    assert not [place for place, package in json.loads(text)["packages"].items() if "resolved" in package]
+
+
+def test_the_lock_file_serves_other_platforms_too():
+    """npm leaves out bindings of other platforms when the registry it saw had none; ours must be complete."""
+    places = json.loads(LOCK.read_text())["packages"]
+    for platform in ("darwin-arm64", "darwin-x64", "linux-arm64-gnu", "linux-x64-gnu", "win32-x64-msvc"):
+        assert f"node_modules/@rolldown/binding-{platform}" in places
+        assert f"node_modules/lightningcss-{platform}" in places
