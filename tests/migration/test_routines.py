@@ -133,3 +133,13 @@ def test_a_changed_result_never_harms_a_table(empty_dsn, sources):
     with pytest.raises(SchemaError, match=r"table stepwell\.thing uses it"):
         migrate.migrate(empty_dsn, sources.load())
     assert "label text default" in read(empty_dsn)["table", "stepwell.thing"].definition
+
+
+def test_privileges_are_applied_after_the_routines(empty_dsn, sources):
+    sources.routine(
+        "fn_privileges_apply.sql",
+        "create or replace function stepwell.fn_privileges_apply() returns void language sql as"
+        " $$ revoke execute on function stepwell.fn_name(int) from public $$;",
+    )
+    migrate.migrate(empty_dsn, sources.load())
+    assert "granted" not in read(empty_dsn)["function", "stepwell.fn_name(p_id integer)"].definition

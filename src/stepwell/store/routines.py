@@ -82,7 +82,8 @@ def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
     # Views first: they may use the functions that go.
     for kind, name in reversed(vanished):
         _drop(connection, kind, name)
-    _validate(connection, files)
+    _validate(connection)
+    _apply_privileges(connection)
     connection.execute("delete from stepwell.schema_routine")
     connection.execute(
         "insert into stepwell.schema_routine (sha256, function_names, view_names) values (%s, %s, %s)",
@@ -149,7 +150,14 @@ def _drop(connection: Connection, kind: str, name: str, *, behaviour: str = "res
     connection.execute(f"drop {noun} if exists {name} {behaviour}".encode())
 
 
-def _validate(connection: Connection, files: SqlFiles) -> None:
+def _apply_privileges(connection: Connection) -> None:
+    """A set may bring `fn_privileges_apply`, which grants what every table and routine of it allows."""
+    query = "select to_regprocedure('stepwell.fn_privileges_apply()') is not null"
+    if connection.execute(query).fetchone() == (True,):
+        connection.execute("select stepwell.fn_privileges_apply()")
+
+
+def _validate(connection: Connection) -> None:
     """Parse every body now that everything exists; the error names the function."""
     connection.execute("set local check_function_bodies = on")
     for name, query in connection.execute(support_text("routine_validators")).fetchall():
