@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,7 +90,11 @@ def _specs(settings: Settings, address: Address, *, with_worker: bool) -> list[C
         ChildSpec("worker", (*target, "worker"), environment, grace_seconds=WORKER_GRACE_SECONDS),
         ChildSpec("keeper", (*target, "keeper"), environment),
     ]
-    return [spec for spec in specs if spec.name == "server" or (with_worker and spec.name in COMMANDS)]
+    # A worker without an app has nothing to run.
+    names = {"server", *(COMMANDS if with_worker else ())} - (
+        {"worker"} if not os.environ.get("STEPWELL_APP") else set()
+    )
+    return [spec for spec in specs if spec.name in names]
 
 
 def _greet(settings: Settings, address: Address, specs: list[ChildSpec]) -> None:
