@@ -59,6 +59,10 @@ begin
             v_holds := p_evidence ->> 'replay_request_id' is not null
                 and p_evidence ->> 'approval_id' is not null
                 and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'replay');
+        when 'quorum_reached' then
+            v_holds := stepwell._approval_quorum(p_unit.tenant_id, p_unit.unit_id);
+        when 'approval_expired' then
+            v_holds := p_unit.deadline_at <= p_now;
         when 'reopen_approved' then
             v_holds := p_evidence ->> 'approval_id' is not null
                 and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'reopen')
