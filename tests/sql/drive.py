@@ -186,3 +186,8 @@ class Engine:
         ).fetchone()
         assert row is not None
         return row  # type: ignore[return-value]
+
+    def faults(self) -> dict[str, str]:
+        """Invariants that do not hold, with their detail."""
+        rows = self.db.execute("select invariant, detail from fn_invariants_check() where not ok")
+        return dict(rows.fetchall())

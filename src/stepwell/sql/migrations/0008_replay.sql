@@ -54,6 +54,8 @@ create table stepwell.dlq_replay_request (
         check (proposal_state in ('submitted', 'scheduled', 'completed', 'failed', 'rejected'))
 );
 create index replays_by_unit on stepwell.dlq_replay_request (tenant_id, unit_id);
+create index replays_open on stepwell.dlq_replay_request (tenant_id, replay_request_id)
+    where proposal_state = 'scheduled';
 create index replays_by_approval on stepwell.dlq_replay_request (tenant_id, approval_id);
 
 insert into stepwell.dot_config (config_key, config_value, description) values

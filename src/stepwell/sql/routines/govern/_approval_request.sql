@@ -1,0 +1,29 @@
+-- Purpose: puts a question to the reviewers: an approval unit, born requested, with what it is about.
+-- Locks: none beyond the new rows.
+-- Idempotency: none; callers ask once.
+-- Raises: nothing of its own.
+create or replace function stepwell._approval_request(
+    p_tenant_id int, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text
+) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_approval_id constant bigint := nextval('stepwell.stream_seq') << 20;
+    v_expires_at constant timestamptz := v_now + make_interval(secs => stepwell._limit('approval.expiry_seconds.default'));
+begin
+    insert into stepwell.work_unit (
+        tenant_id, unit_id, parent_id, last_transition_at, started_at, deadline_at, scope, state_machine_id, state_code)
+    values (p_tenant_id, v_approval_id, p_subject_unit_id, v_now, v_now, v_expires_at, 'approval',
+        stepwell._machine_of('approval'), 'requested');
+    insert into stepwell.event_log (
+        tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, payload)
+    values (p_tenant_id, v_now, v_approval_id >> 20, v_approval_id, 'approval.requested', 'requested', 'pic_human', p_actor,
+        jsonb_strip_nulls(jsonb_build_object('action', p_action, 'subject_unit_id', p_subject_unit_id, 'reason', p_reason)));
+    insert into stepwell.approval_detail (
+        tenant_id, approval_id, action, subject_unit_id, requested_by, reason, requested_at, expires_at)
+    values (p_tenant_id, v_approval_id, p_action, p_subject_unit_id, p_actor, p_reason, v_now, v_expires_at);
+    return v_approval_id;
+end
+$$;
