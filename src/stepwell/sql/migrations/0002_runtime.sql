@@ -170,6 +170,8 @@ create table stepwell.work_unit (
     has_contract boolean not null default false,
     completed_after_deadline boolean not null default false,
     blocked_escalated boolean not null default false,
+    failure_caught boolean not null default false,
+    item_no int,
     started_at timestamptz,
     completed_at timestamptz,
     last_transition_at timestamptz not null,
@@ -231,6 +233,7 @@ create table stepwell.run_progress (
     completed_count int not null default 0,
     skipped_count int not null default 0,
     failed_count int not null default 0,
+    map_count int not null default 0,
     rollup_state_code text not null default 'gray',
     last_rollup_at timestamptz not null,
     frozen_at timestamptz,
@@ -238,6 +241,16 @@ create table stepwell.run_progress (
     constraint rollup_is_a_colour check (rollup_state_code in ('gray', 'green', 'yellow', 'red')),
     constraint open_count_is_not_negative check (open_count >= 0)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Items of a Map step under way: each item is an instance of the map's body, in unit numbers of its own.
+create table stepwell.map_item (
+    tenant_id int not null,
+    unit_id bigint not null,
+    item_no int not null,
+    item jsonb not null,
+    constraint map_item_pkey primary key (tenant_id, unit_id, item_no)
+);
+create index maps_by_run on stepwell.map_item (tenant_id, unit_id) where item_no = 0;
 
 create table stepwell.job_detail (
     tenant_id int not null,

@@ -13,7 +13,11 @@ begin
         'lease'::text, q.tenant_id, u.unit_id, u.lease_no, p_batch_id, o.operation_name, u.attempt_count + 1,
         u.max_attempts::int, coalesce(d.timeout_seconds, o.timeout_seconds), d.step_id,
         x.input,
-        case when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
+        case when u.item_no is not null then (
+            select jsonb_build_object('item', i.item, 'index', i.item_no) from stepwell.map_item as i
+            where i.tenant_id = u.tenant_id and i.unit_id = u.parent_id and i.item_no = u.item_no)
+            || coalesce(stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads'), '{}')
+        when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
         case when u.lease_no > 1 then (
             select jsonb_build_object('task_type', w.task_type, 'event_type', w.event_type, 'payload', w.payload)
             from stepwell.unit_wake as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id) end,

@@ -8,7 +8,20 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_ended record;
+    v_mapped record;
 begin
+    -- Maps first: a map that ends may release steps, or be the last thing that kept its run open.
+    loop
+        select array_agg(p.tenant_id) as tenant_ids, array_agg(p.run_id) as run_ids
+        into v_mapped
+        from (
+            select distinct q.tenant_id, q.unit_id >> 20 as run_id
+            from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        ) as s
+        inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
+        where p.map_count > 0;
+        exit when v_mapped.run_ids is null or stepwell._maps_settle(v_mapped.tenant_ids, v_mapped.run_ids) = 0;
+    end loop;
     select
         array_agg(p.tenant_id order by p.run_id) filter (where p.failed_count = 0) as done_tenant_ids,
         array_agg(p.run_id << 20 order by p.run_id) filter (where p.failed_count = 0) as done_ids,

@@ -21,11 +21,12 @@ begin
         where p.tenant_id = v_child.tenant_id and p.run_id = v_child.parent_unit_id >> 20
         for update nowait;
         if exists (select from stepwell.work_unit as u
-            where u.tenant_id = v_child.tenant_id and u.unit_id = v_child.parent_unit_id and u.state_code = 'waiting') then
+            where u.tenant_id = v_child.tenant_id and u.unit_id = v_child.parent_unit_id
+                and u.state_code in ('in_progress', 'overdue')) then
             delete from stepwell.timer as t
             where t.tenant_id = v_child.tenant_id and t.unit_id = v_child.parent_unit_id and t.timer_kind = 'wait_timeout';
             if v_child.finished_state = 'completed' then
-                perform stepwell._nodes_complete(array[v_child.tenant_id], array[v_child.parent_unit_id],
+                perform stepwell._engine_complete(array[v_child.tenant_id], array[v_child.parent_unit_id],
                     array[stepwell._run_result(v_child.tenant_id, v_child.run_id)]);
             else
                 perform stepwell._units_fail(array[v_child.tenant_id], array[v_child.parent_unit_id],

@@ -126,7 +126,7 @@ begin
         from judged as j
         where j.problems = '{}' and not p_preview
             and u.ctid = j.row_id and u.state_code = j.state_code and u.lease_no = j.lease_no
-        returning j.ord, j.actor_class, j.by_engine, j.transition_id, u.version_id, u.def_no, u.slot_key, u.class_id, u.priority, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
+        returning j.ord, j.actor_class, j.by_engine, j.transition_id, u.version_id, u.def_no, u.slot_key, u.class_id, u.priority, u.parent_id, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
             u.sla_breach_duration, u.mandatory, u.scope, j.state_code as from_state, j.to_state, j.event_type,
             j.audit_ref, j.trace_id, j.correlation_id, j.payload, j.from_class, j.to_class, j.from_settled, j.to_settled
     ), appended as (
@@ -152,6 +152,17 @@ begin
             and not exists (select from stepwell.run_progress as p
                 where p.tenant_id = c.tenant_id and p.run_id = c.unit_id >> 20 and p.frozen_at is not null)
         on conflict do nothing
+    ), inside as (
+        -- Steps of a map's items: the map waits for as many as are not settled.
+        update stepwell.work_unit as m set pending_count = m.pending_count + d.open_count
+        from (
+            select c.tenant_id, c.parent_id,
+                (count(*) filter (where c.from_settled) - count(*) filter (where c.to_settled))::int as open_count
+            from changed as c
+            where c.parent_id is not null and c.scope = 'step' and c.from_settled <> c.to_settled
+            group by c.tenant_id, c.parent_id
+        ) as d
+        where m.tenant_id = d.tenant_id and m.unit_id = d.parent_id
     ), delta as (
         select
             c.tenant_id, c.unit_id >> 20 as run_id,

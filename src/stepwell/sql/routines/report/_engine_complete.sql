@@ -1,0 +1,18 @@
+-- Purpose: nodes the engine carries out itself (map, sub-workflow) end with an output, and what follows is released.
+-- Locks: the caller holds the runs.
+-- Idempotency: a node that no longer runs is refused by the registry.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._engine_complete(p_tenant_ids int[], p_unit_ids bigint[], p_outputs jsonb[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
+    select q.tenant_id, q.unit_id, u.lease_no, q.output, stepwell.now()
+    from unnest(p_tenant_ids, p_unit_ids, p_outputs) as q (tenant_id, unit_id, output)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where q.output is not null;
+    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'completed', 'mow_orchestrator', 'condition_resolved', null, 'engine');
+    perform stepwell._advance_units(p_tenant_ids, p_unit_ids);
+end
+$$;
