@@ -16,6 +16,7 @@ import httpx
 import psutil
 
 LIMIT_SECONDS = 90.0
+COMMANDS = ("serve", "worker", "keeper")
 
 
 class Running:
@@ -76,7 +77,7 @@ class Running:
         for child in psutil.Process(self.process.pid).children():
             arguments = child.cmdline()
             if "stepwell.up.launch" in arguments:
-                name = next(word for word in ("serve", "worker", "keeper") if word in arguments)
+                name = next(word for word in COMMANDS if word in arguments)
                 found[name] = child
         return found
 

@@ -157,3 +157,46 @@ def test_two_installations_run_side_by_side_on_one_database(used_dir: Path):
 def test_no_worker_starts_the_server_alone(used_dir: Path):
     with up(*args(used_dir), "--no-worker") as running, running.wait_ready():
         assert set(running.children()) == {"serve"}
+
+
+APP = """
+import stepwell as sw
+
+app = sw.App()
+
+
+@app.operation
+def greet(name: str) -> str:
+    return f"hello {name}"
+"""
+
+
+@pytest.fixture
+def app_file(tmp_path: Path) -> Path:
+    place = tmp_path / "greeting.py"
+    place.write_text(APP)
+    return place
+
+
+def test_an_app_brings_a_worker_that_is_kept_running(used_dir: Path, app_file: Path):
+    with up(*args(used_dir), "--app", f"{app_file}:app") as running, running.wait_ready() as client:
+        assert set(running.children()) == {"serve", "worker", "keeper"}
+        running.wait_for("Worker .* is ready; operations: greet")
+        until(lambda: counts(client)["workers_live"] == 1, what="the worker on the health page")
+        worker = running.children()["worker"]
+        worker.kill()
+        running.wait_for(r"worker ended \(killed by SIGKILL\) and is started again now")
+        until(lambda: running.children().get("worker", worker) != worker, what="the next worker")
+        running.signal(signal.SIGINT)
+        assert running.wait_end() == 0
+        assert running.lines[-1] == "Stopped."
+
+
+def counts(client: httpx.Client) -> dict[str, int]:
+    return {entry["code"]: entry["count"] for entry in client.get("/api/v1/health").json()["counts"]}
+
+
+def test_without_an_app_there_is_no_worker_and_a_hint(used_dir: Path):
+    with up(*args(used_dir)) as running, running.wait_ready():
+        assert set(running.children()) == {"serve", "keeper"}
+        assert "--app module:app" in running.output

@@ -84,3 +84,13 @@ def test_a_folder_that_is_no_cluster(data_dir: Path):
     done = run("up", "--data-dir", str(data_dir), "--port", "0")
     assert done.returncode == EXIT_FAILED
     assert "is not a PostgreSQL cluster" in sentence(done)
+
+
+def test_an_app_that_is_not_there(used_dir: Path):
+    done = run("up", "--data-dir", str(used_dir), "--port", "0", "--app", "nowhere:app")
+    assert done.returncode == EXIT_FAILED
+    assert "Traceback" not in done.stderr
+    reasons = [line for line in done.stderr.splitlines() if line.startswith("stepwell: ")]
+    assert "nowhere" in reasons[0]
+    assert "the worker did not start" in reasons[-1]
+    assert postmaster(used_dir) is None

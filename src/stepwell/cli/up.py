@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,8 +25,9 @@ app = typer.Typer(add_completion=False, help="Start database, server, worker and
 
 DATABASE_WATCH_SECONDS = 1.0
 READY_LIMIT_SECONDS = 60.0
-# A worker may finish what it holds; the others have nothing long to do.
-WORKER_GRACE_SECONDS = 15.0
+# Time for handlers to finish, and then for the worker to report or give back what it holds.
+WORK_GRACE_SECONDS = 10.0
+WORK_REPORT_SECONDS = 5.0
 
 
 @app.command()
@@ -37,6 +37,15 @@ def up(
     port: PortOption = None,
     data_dir: Annotated[
         Path | None, typer.Option(help="Folder of the embedded database, as before the command.")
+    ] = None,
+    app_name: Annotated[
+        str | None,
+        typer.Option(
+            "--app",
+            envvar="STEPWELL_APP",
+            show_envvar=False,
+            help="The app to run operations of: module:app or file.py:app; default: STEPWELL_APP.",
+        ),
     ] = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker and no keeper.")] = False,
 ) -> None:
@@ -48,7 +57,7 @@ def up(
     address = listen(host, port)
     with address.listener, signals_interrupt(), _database(settings) as (conninfo, embedded):
         migrate.migrate(conninfo)
-        specs = _specs(settings, address, with_worker=not no_worker)
+        specs = _specs(settings, address, None if no_worker else app_name, with_keeper=not no_worker)
         asyncio.run(_supervise(settings, address, specs, embedded))
     typer.echo("Stopped.")
 
@@ -71,41 +80,45 @@ async def _supervise(
         raise StepwellError(str(error), hint="its reason is above") from error
 
 
-def _specs(settings: Settings, address: Address, *, with_worker: bool) -> list[ChildSpec]:
-    """Only commands this release has: each is one line of `cli.main.COMMANDS`."""
-    from stepwell.cli.main import COMMANDS
-
-    target = (
-        ("--data-dir", str(settings.data_dir))
-        if settings.database_url is None
-        # By environment, not by argument: the address may hold a password, and arguments are public.
-        else ()
-    )
+def _specs(
+    settings: Settings, address: Address, app_name: str | None, *, with_keeper: bool
+) -> list[ChildSpec]:
+    """Which children, in the order they are started. A worker without an app would have nothing to run."""
+    # An address by environment, not by argument: it may hold a password, and arguments are public.
+    target = ("--data-dir", str(settings.data_dir)) if settings.database_url is None else ()
     environment = {} if settings.database_url is None else {"STEPWELL_DATABASE_URL": settings.database_url}
     handle = address.listener.fileno()
-    specs = [
-        ChildSpec(
-            "server", (*target, "serve", "--socket-handle", str(handle)), environment, handles=(handle,)
-        ),
-        ChildSpec("worker", (*target, "worker"), environment, grace_seconds=WORKER_GRACE_SECONDS),
-        ChildSpec("keeper", (*target, "keeper"), environment),
-    ]
-    # A worker without an app has nothing to run.
-    names = {"server", *(COMMANDS if with_worker else ())} - (
-        {"worker"} if not os.environ.get("STEPWELL_APP") else set()
-    )
-    return [spec for spec in specs if spec.name in names]
+    serve = (*target, "serve", "--socket-handle", str(handle))
+    specs = [ChildSpec("server", serve, environment, handles=(handle,))]
+    if app_name:
+        # No keeper in the worker: it is a child of its own here.
+        work = (
+            *target,
+            "worker",
+            "--app",
+            app_name,
+            "--no-keeper",
+            "--grace-seconds",
+            str(WORK_GRACE_SECONDS),
+        )
+        grace_seconds = WORK_GRACE_SECONDS + WORK_REPORT_SECONDS
+        specs.append(ChildSpec("worker", work, environment, grace_seconds=grace_seconds))
+    if with_keeper:
+        specs.append(ChildSpec("keeper", (*target, "keeper"), environment))
+    return specs
 
 
 def _greet(settings: Settings, address: Address, specs: list[ChildSpec]) -> None:
     if address.busy_port is not None:
         typer.echo(f"Port {address.busy_port} is in use; taking {address.port}.")
     data = f"Data folder  {settings.data_dir}" if settings.is_embedded else "Database     given by URL"
+    names = [spec.name for spec in specs]
+    hint = "" if "worker" in names or "keeper" not in names else " (a worker with --app module:app)"
     typer.echo(
         f"Stepwell {__version__}\n"
         f"  Address      {address.url}\n"
         f"  {data}\n"
-        f"  Running      {', '.join(spec.name for spec in specs)}\n"
+        f"  Running      {', '.join(names)}{hint}\n"
         "Ctrl-C stops everything."
     )
 

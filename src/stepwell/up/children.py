@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 CRASH_DELAYS_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+# What every command answers to a wrong command line or setting: the same again would be refused again.
+REFUSED_EXIT_CODE = 2
 # A child that lived this long starts with a clean record.
 STABLE_SECONDS = 30.0
 

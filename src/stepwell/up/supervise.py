@@ -7,7 +7,14 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from stepwell.up.children import CRASH_DELAYS_SECONDS, STABLE_SECONDS, Child, ChildSpec, describe_exit
+from stepwell.up.children import (
+    CRASH_DELAYS_SECONDS,
+    REFUSED_EXIT_CODE,
+    STABLE_SECONDS,
+    Child,
+    ChildSpec,
+    describe_exit,
+)
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -15,7 +22,7 @@ Say = Callable[[str], None]
 
 
 class ChildFailed(Exception):
-    """A child ended before the whole was ready once: its own words are already on the terminal."""
+    """A child that cannot start; its own words are already on the terminal."""
 
     def __init__(self, name: str, code: int) -> None:
         super().__init__(f"the {name} did not start ({describe_exit(code)})")
@@ -44,7 +51,7 @@ class Supervisor:
         self._was_ready = False
 
     async def run(self) -> None:
-        """Until a signal. Raises `ChildFailed` when a child ends before everything was ready once."""
+        """Until a signal. `ChildFailed` when a child refuses its command or ends before all was ready."""
         loop = asyncio.get_running_loop()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self._on_signal, number)
@@ -84,7 +91,7 @@ class Supervisor:
             code = await child.wait()
             if self._stop.is_set():
                 return
-            if not self._was_ready:
+            if not self._was_ready or code == REFUSED_EXIT_CODE:
                 raise ChildFailed(spec.name, code)
             crash_count = 1 if child.lived_seconds >= STABLE_SECONDS else crash_count + 1
             delay_seconds = CRASH_DELAYS_SECONDS[min(crash_count, len(CRASH_DELAYS_SECONDS)) - 1]
