@@ -1,0 +1,88 @@
+"""The whole harness with tiny sizes: it runs, every cell has numbers, and the result is written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.environment import FOLDER, ROOT
+from bench.runner import PEERS
+from bench.workloads import WORKLOADS
+
+LIMIT_SECONDS = 280
+
+
+def bench(results: Path, *arguments: str) -> tuple[dict[str, Any], str]:
+    command = [sys.executable, "-m", "bench", "--quick", "--results-dir", str(results), *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert done.returncode == 0, done.stderr
+    written: dict[str, Any] = json.loads(next(results.glob("*.json")).read_text())
+    assert next(results.glob("*.md")).read_text() == done.stdout.rstrip("\n") + "\n"
+    return written, done.stdout
+
+
+@pytest.mark.timeout(300)
+def test_stepwell_runs_every_workload(tmp_path: Path):
+    result, table = bench(tmp_path, "--peers", "none", "--only", ",".join(WORKLOADS))
+    assert {record["workload"] for record in result["records"]} == set(WORKLOADS)
+    for record in result["records"]:
+        assert not record["empty_because"]
+        assert not record["numbers"].get("partial")
+        assert record["numbers"].get("handler_calls") == record["numbers"].get("units")
+        for metric in WORKLOADS[record["workload"]].metrics:
+            assert record["numbers"][metric.key] > 0
+            assert f"| {record['workload']} | {metric.label} |" in table
+
+
+@pytest.mark.timeout(300)
+def test_floor_core_and_engine_are_measured(tmp_path: Path):
+    result, table = bench(tmp_path, "--peers", "none", "--only", "floor,core,engine")
+    assert set(result["floor"]) == {"1", "8"}
+    assert all(
+        cell["transitions_per_second"] > 0 for shape in result["core"].values() for cell in shape.values()
+    )
+    assert [load["label"] for load in result["engine"]] == ["W1", "W1b", "W3", "W2"]
+    assert all(load["routine_us"] for load in result["engine"])
+    assert "Transition core" in table
+
+
+@pytest.mark.timeout(300)
+def test_graphs_of_growing_size_are_measured(tmp_path: Path):
+    result, table = bench(tmp_path, "--peers", "none", "--only", "graphs")
+    cells = {(shape, size): cell for shape, sizes in result["graphs"].items() for size, cell in sizes.items()}
+    assert {shape for shape, _ in cells} == {"chain", "fan", "layers"}
+    for (_, size), cell in cells.items():
+        assert not cell["empty_because"]
+        assert cell["units"] == int(size) * cell["runs"]
+    assert "| layers | 40 | 2 |" in table
+
+
+@pytest.mark.skipif(not (FOLDER / ".installed").exists(), reason="the peers are installed by make bench")
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("peer", PEERS)
+def test_a_peer_runs_beside_us(peer: str, tmp_path: Path):
+    result, _ = bench(tmp_path, "--without-stepwell", "--peers", peer, "--only", "W1,W2")
+    assert [record["contestant"] for record in result["records"]] == [peer, peer]
+    assert result["records"][0]["numbers"]["steps_per_second"] > 0
+    assert result["records"][1]["numbers"]["drained_per_second"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--only", "W9"], "'W9' is not known; give some of floor, core, engine"),
+        (["--peers", "celery"], "'celery' is not known; give some of dbos"),
+        (["--repeat", "0"], "give a number from 1 to 20"),
+        (["--publish"], "a quick run proves nothing"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: list[str], said: str, tmp_path: Path):
+    command = [sys.executable, "-m", "bench", "--quick", "--results-dir", str(tmp_path), *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert done.returncode == 2
+    assert said in done.stderr
