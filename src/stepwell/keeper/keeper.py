@@ -21,6 +21,7 @@ from stepwell.store.keep import KeeperConnection, keeper_connection
 TIMER_LIMIT = 500
 SESSION_LIMIT = 10
 SCHEDULE_LIMIT = 100
+REPLAY_LIMIT = 500
 # Rounds of one tick in which full batches are followed by more, before stop and lead are looked at again.
 ROUND_LIMIT = 50
 HOUSEKEEPING_PERIOD = timedelta(hours=1)
@@ -102,6 +103,9 @@ class Keeper:
                 self._keep_house(connection, timers.now_at)
             if timers is None or timers.fired_count < TIMER_LIMIT:
                 break
+        self._duty(
+            connection, "settle replays", lambda: connection.perform(keep.settle_replays(REPLAY_LIMIT)), 0
+        )
         started = self._duty(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
         return replace(tick, started_count=started)
 

@@ -53,6 +53,11 @@ def fire_timers(limit: int) -> Call[TimersFired]:
     )
 
 
+def settle_replays(limit: int) -> Call[int]:
+    """How many replayed dead letters have ended since the last look."""
+    return Call("select stepwell.fn_replays_settle(%s)", (limit,), _first)
+
+
 def ensure_partitions() -> Call[int]:
     return Call("select stepwell.fn_partitions_ensure()", (), lambda rows: int(rows[0][0]))
 

@@ -111,6 +111,9 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     if connection.execute("select to_regproc('stepwell.fn_partitions_ensure')").fetchone() != (None,):
         # The log has no default partition: without this month's the first event could not be written.
         connection.execute("select stepwell.fn_partitions_ensure()")
+    if connection.execute("select to_regproc('stepwell.fn_privileges_apply')").fetchone() != (None,):
+        # What is new is closed until it is opened: a function would be everybody's otherwise.
+        connection.execute("select stepwell.fn_privileges_apply()")
     return Report(tuple(file.name for file in pending), routines_applied=True, dropped=dropped)
 
 

@@ -24,6 +24,9 @@ begin
             if to_regclass('stepwell.' || v_name) is null then
                 execute format('create table stepwell.%I partition of stepwell.event_log for values from (%L) to (%L)',
                     v_name, v_month, (v_month at time zone 'UTC' + interval '1 month') at time zone 'UTC');
+                -- Rows are kept by the trigger of the log itself; a truncation of one month is not.
+                execute format('create trigger event_log_is_append_only before truncate on stepwell.%I
+                    for each statement execute function stepwell._event_log_refuse()', v_name);
                 v_count := v_count + 1;
             end if;
         end if;

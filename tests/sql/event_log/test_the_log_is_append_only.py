@@ -1,0 +1,57 @@
+"""What is written in the log stays, even against its owner; only whole old months go."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.drive import Engine, operation
+from tests.support.clock import Clock
+
+
+@pytest.fixture
+def month(engine: Engine) -> str:
+    """The name of the month that holds events."""
+    engine.publish("w", operation("a"))
+    engine.start("w")
+    name: str = engine.one("select tableoid::regclass::text from event_log limit 1")
+    return name
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update {} set payload = null",
+        "update {} set payload = null where event_id < 0",
+        "delete from {}",
+        "truncate {}",
+    ],
+)
+def test_the_owner_cannot_change_the_log(db: psycopg.Connection, month: str, statement: str):
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute(statement.format("event_log"))
+    assert caught.value.sqlstate == "SW007"
+
+
+@pytest.mark.parametrize("statement", ["update {} set payload = null", "delete from {}", "truncate {}"])
+def test_nor_one_month_of_it(db: psycopg.Connection, month: str, statement: str):
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute(statement.format(month))
+    assert caught.value.sqlstate == "SW007"
+
+
+@pytest.mark.parametrize("role", ["stepwell_api", "stepwell_worker", "stepwell_reader"])
+def test_no_role_appends_by_itself(db: psycopg.Connection, month: str, role: str):
+    with db.transaction(force_rollback=True):
+        db.execute(f"set local role {role}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            db.execute("insert into stepwell.event_log (tenant_id) values (1)")
+
+
+def test_a_month_past_its_retention_is_dropped_whole(db: psycopg.Connection, month: str, clock: Clock):
+    clock.advance(days=500)
+    db.execute("select fn_partitions_ensure()")
+    removed = dict(db.execute("select swept, removed_count from fn_retention_sweep()").fetchall())
+    assert removed["event_log_months"] >= 1
+    assert db.execute("select to_regclass(%s)", (month,)).fetchone() == (None,)
+    assert db.execute("select count(*) from event_log").fetchone() == (0,)
