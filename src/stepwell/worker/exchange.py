@@ -33,7 +33,10 @@ class Exchange:
         slot_count: int,
         start: Callable[[Lease], None],
         on_lost_session: Callable[[], Awaitable[None]],
+        loop_count: int = 1,
     ) -> None:
+        # Each loop takes its share, so that the database works on several batches at once.
+        self._batch_limit = min(BATCH_LIMIT, max(1, -(-slot_count // loop_count)))
         self._connect = connect
         self._start = start
         self._on_lost_session = on_lost_session
@@ -139,13 +142,15 @@ class Exchange:
         return self.is_claiming and not self.is_stopping and self._free_count > 0 and not self._is_dry
 
     async def _trade(self, connection: Connection) -> None:
-        batch = [self._finished.popleft() for _ in range(min(len(self._finished), BATCH_LIMIT))]
+        batch = [self._finished.popleft() for _ in range(min(len(self._finished), self._batch_limit))]
         # Every path takes row locks in ascending order.
         batch.sort(key=attrgetter("unit_id"))
-        asked = min(max(self._free_count + len(batch), 0), BATCH_LIMIT) if self.is_claiming else 0
+        asked = min(max(self._free_count + len(batch), 0), self._batch_limit) if self.is_claiming else 0
         # Slots of the batch stay taken until its report is through; those asked for beyond are taken now.
         extra = max(asked - len(batch), 0)
         self._free_count -= extra
+        if self._finished or self._wants_more():
+            self._stir.set()
         hint_count = self._hint_count
         try:
             rows = await self._call(connection, batch, asked)

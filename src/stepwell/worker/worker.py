@@ -98,7 +98,7 @@ class Worker:
         """Work until `ask_stop`; returns when everything is reported or given back."""
         self._conninfo = await self.app.prepare()
         self._loop = asyncio.get_running_loop()
-        self._exchange = Exchange(self._connect, self._slots, self._start, self._renew)
+        self._exchange = Exchange(self._connect, self._slots, self._start, self._renew, self._exchange_count)
         self._apart = Apart(self._slots, self._exchange)
         self._executor = Executor(self.app.handlers, self._apart)
         self._control = await self._connect()
