@@ -25,6 +25,7 @@ app = typer.Typer(add_completion=False, help="Start database, server, worker and
 
 DATABASE_WATCH_SECONDS = 1.0
 READY_LIMIT_SECONDS = 60.0
+OPEN_WARNING = "Not only this machine can reach this address: keep it behind a firewall or a proxy.\n"
 # Time for handlers to finish, and then for the worker to report or give back what it holds.
 WORK_GRACE_SECONDS = 10.0
 WORK_REPORT_SECONDS = 5.0
@@ -119,6 +120,7 @@ def _greet(settings: Settings, address: Address, specs: list[ChildSpec]) -> None
         f"  Address      {address.url}\n"
         f"  {data}\n"
         f"  Running      {', '.join(names)}{hint}\n"
+        f"{'' if address.is_loopback else OPEN_WARNING}"
         "Ctrl-C stops everything."
     )
 

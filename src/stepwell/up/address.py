@@ -7,6 +7,7 @@ between waits instead of being refused.
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +29,10 @@ class Address:
     host: str
     port: int
     busy_port: int | None = None
+
+    @property
+    def is_loopback(self) -> bool:
+        return ipaddress.ip_address(self.listener.getsockname()[0]).is_loopback
 
     @property
     def url(self) -> str:
