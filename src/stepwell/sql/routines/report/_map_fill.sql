@@ -34,6 +34,15 @@ begin
         insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
         values (p_tenant_id, v_slot_key, p_max_concurrency);
     end if;
+    -- A limited Parallel inside the body counts for each item by itself.
+    insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
+    select p_tenant_id, format('run:%s:%s:%s:%s', v_run_id, g.group_no, p_unit_id & 1048575, i.item_no), g.max_concurrency
+    from stepwell.workflow_group as g
+    cross join generate_series(0, v_count - 1) as i (item_no)
+    where g.tenant_id = p_tenant_id and g.version_id = v_map.version_id and exists (
+        select from stepwell.workflow_step_def as d
+        where d.tenant_id = g.tenant_id and d.version_id = g.version_id and d.scope_no = v_map.def_no
+            and d.group_no = g.group_no);
     insert into stepwell.map_item (tenant_id, unit_id, item_no, item)
     select p_tenant_id, p_unit_id, i.ord - 1, i.item from jsonb_array_elements(p_items) with ordinality as i (item, ord);
     insert into stepwell.work_unit (
@@ -42,7 +51,8 @@ begin
     select p_tenant_id, (v_run_id << 20) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no),
         v_map.version_id, d.step_no, d.operation_id, o.class_id, d.pending_count, d.priority + v_map.priority,
         d.max_attempts, false, d.has_contract, v_now, 'step', v_machine, 'not_started',
-        case when o.class_id is not null then v_slot_key end, p_unit_id, i.item_no
+        case when d.group_no is not null then format('run:%s:%s:%s:%s', v_run_id, d.group_no, p_unit_id & 1048575, i.item_no)
+            when o.class_id is not null then v_slot_key end, p_unit_id, i.item_no
     from generate_series(0, v_count - 1) as i (item_no)
     cross join stepwell.workflow_step_def as d
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
@@ -56,13 +66,13 @@ begin
     select array_agg(p_tenant_id) as tenant_ids, array_agg(0) as released_counts,
         array_agg((v_run_id << 20) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no)
             order by i.item_no, d.step_no) as unit_ids,
-        bool_or(d.step_kind <> 'operation') as has_engine_steps
+        bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null) as has_groups
     into v_first
     from generate_series(0, v_count - 1) as i (item_no)
     cross join stepwell.workflow_step_def as d
     where d.tenant_id = p_tenant_id and d.version_id = v_map.version_id and d.scope_no = v_map.def_no
         and d.pending_count = 0;
     perform stepwell._units_ready(v_first.tenant_ids, v_first.unit_ids, v_first.released_counts, v_first.has_engine_steps,
-        v_slot_key is not null);
+        v_slot_key is not null or v_first.has_groups);
 end
 $$;
