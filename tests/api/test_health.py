@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from datetime import datetime
 
@@ -7,6 +8,7 @@ import httpx
 import psycopg
 import pytest
 
+import stepwell as sw
 from stepwell import __version__
 from stepwell.api.app import create_app
 from stepwell.config import Settings
@@ -36,17 +38,26 @@ def test_health_carries_what_doctor_finds(api: httpx.Client):
     assert check(health, "schema")["status"] == "ok"
 
 
-def test_health_counts_the_work(api: httpx.Client, db: psycopg.Connection):
-    before = {entry["code"]: entry["count"] for entry in api.get("/api/v1/health").json()["counts"]}
-    assert before["workflows"] == 0
-    assert before["workers_live"] == 0
+def enqueue_three(dsn: str) -> None:
+    """Three jobs nobody takes, the way a caller makes them."""
+    app = sw.App(database_url=dsn)
+
+    @app.operation
+    def greet(name: str) -> str:
+        return f"hello {name}"
+
+    async def enqueue() -> None:
+        async with app:
+            await app.enqueue_many("greet", [{"name": name} for name in ("An", "Binh", "Chi")])
+
+    asyncio.run(enqueue())
 
 
-def test_a_warning_names_the_jobs_nobody_takes(api: httpx.Client, db: psycopg.Connection):
-    for unit_id in (1, 2, 3):
-        columns = "(tenant_id, class_id, rank, unit_id)"
-        db.execute(f"insert into stepwell.job_ready {columns} values (1, 1, 0, %s)", (unit_id,))
+def test_jobs_nobody_takes_are_counted_and_a_warning(api: httpx.Client, dsn: str):
+    enqueue_three(dsn)
     health = api.get("/api/v1/health").json()
+    counts = {entry["code"]: entry["count"] for entry in health["counts"]}
+    assert (counts["jobs_ready"], counts["workers_live"]) == (3, 0)
     found = check(health, "workers")
     assert (found["status"], found["detail"]) == ("warning", "0 connected, 3 jobs ready")
     assert "stepwell worker" in found["remedy"]

@@ -144,7 +144,7 @@ def _workers(counts: dict[str, int]) -> Finding:
     ready, live = counts["jobs_ready"], counts["workers_live"]
     detail = f"{live} connected, {ready} jobs ready"
     if ready and not live:
-        return Finding("workers", Level.WARNING, detail, "start one with 'stepwell worker'")
+        return Finding("workers", Level.WARNING, detail, "start one with 'stepwell worker --app module:app'")
     return Finding("workers", Level.OK, detail)
 
 
