@@ -9,33 +9,22 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-MAC_PATHS = (
-    Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
-    Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
-)
+# The names the UI tests look for; tests/ui/browsing.py holds the same list.
+NAMES = ("chromium", "chromium-browser", "google-chrome")
 PACKAGES = ("chromium", "fonts-liberation")
 APT_SECONDS = 600
 HOW = (
     "No Chromium was found for the UI tests. Install one and run `make test` again:\n"
     "  Debian, Ubuntu   sudo apt-get install chromium\n"
     "  Fedora           sudo dnf install chromium\n"
-    "  macOS            brew install --cask chromium\n"
-    "or set STEPWELL_TEST_BROWSER to the path of a Chromium executable."
+    "  elsewhere        put a `chromium` executable on the PATH"
 )
 
 
 def find_browser() -> str | None:
     """The path of a usable browser, or None."""
-    named = os.environ.get("STEPWELL_TEST_BROWSER")
-    if named:
-        return named if os.access(named, os.X_OK) else None
-    for name in NAMES:
-        if path := shutil.which(name):
-            return path
-    return next((str(path) for path in MAC_PATHS if path.exists()), None)
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 def can_use_apt() -> bool:
@@ -66,7 +55,7 @@ def install_with_apt() -> bool:
 
 def main() -> int:
     browser = find_browser()
-    if browser is None and "STEPWELL_TEST_BROWSER" not in os.environ and can_use_apt():
+    if browser is None and can_use_apt():
         print("Installing Debian's chromium for the UI tests", flush=True)
         if install_with_apt():
             browser = find_browser()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import typer.core
 import typer.main
+
 from stepwell.cli.main import app
 
 Command = typer.core.TyperCommand | typer.core.TyperGroup

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from scripts import ensure_browser
 from tests.tidy.sources import ROOT
+from tests.ui import browsing
 
 
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -23,16 +25,23 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_missing_browser_is_told_with_the_way_to_get_one():
-    done = run(sys.executable, "scripts/ensure_browser.py", STEPWELL_TEST_BROWSER="no/such/browser")
+def test_a_missing_browser_is_told_with_the_way_to_get_one(tmp_path):
+    done = run(sys.executable, "scripts/ensure_browser.py", PATH=str(tmp_path))
     assert done.returncode == 1
     assert "apt-get install chromium" in done.stderr
 
 
-def test_a_named_browser_is_used():
-    done = run(sys.executable, "scripts/ensure_browser.py", STEPWELL_TEST_BROWSER=sys.executable)
+def test_the_browser_on_the_path_is_found(tmp_path):
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\n")
+    browser.chmod(0o755)
+    done = run(sys.executable, "scripts/ensure_browser.py", PATH=str(tmp_path))
     assert done.returncode == 0
-    assert sys.executable in done.stdout
+    assert str(browser) in done.stdout
+
+
+def test_the_ui_tests_look_for_the_same_browsers():
+    assert ensure_browser.NAMES == browsing.BROWSERS
 
 
 def test_a_missing_python_is_told_with_the_way_to_name_one(tmp_path):
