@@ -28,6 +28,12 @@ EXIT_INTERRUPTED = 130
 COMMANDS = {
     "up": "stepwell.cli.up",
     "serve": "stepwell.cli.serve",
+    "publish": "stepwell.cli.publish",
+    "start": "stepwell.cli.start",
+    "runs": "stepwell.cli.runs",
+    "jobs": "stepwell.cli.jobs",
+    "signal": "stepwell.cli.signal",
+    "worker": "stepwell.cli.worker",
     "keeper": "stepwell.cli.keeper",
     "schedule": "stepwell.cli.schedule",
     "db": "stepwell.cli.db",

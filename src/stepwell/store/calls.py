@@ -156,6 +156,10 @@ def cancel_job(tenant: int, unit_id: int, actor: str, reason: str | None) -> Cal
     return Call("select stepwell.fn_job_cancel(%s, %s, %s, %s)", (tenant, unit_id, actor, reason), _value)
 
 
+def retry_job(tenant: int, unit_id: int, actor: str, reason: str | None) -> Call[Any]:
+    return Call("select stepwell.fn_job_retry(%s, %s, %s, %s)", (tenant, unit_id, actor, reason), _value)
+
+
 def find_run(tenant: int, workflow: str, key: str) -> Call[int | None]:
     return Call(
         "select r.run_id from stepwell.run_detail as r"

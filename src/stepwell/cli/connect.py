@@ -1,0 +1,96 @@
+"""Connect for one command: receives its context, hands on a client, or the answer to one question."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic_core import to_json
+
+from stepwell.client import Client
+from stepwell.config import Settings
+from stepwell.errors import UsageError
+from stepwell.machines.model import Lang
+from stepwell.store.target import database
+
+T = TypeVar("T")
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+LanguageOption = Annotated[Lang, typer.Option("--lang", help="Language of the labels: en or vi.")]
+LimitOption = Annotated[int, typer.Option(help="Most rows to show.", min=1, max=500)]
+ReasonOption = Annotated[str | None, typer.Option(help="Why; kept in the log.")]
+
+
+def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T:
+    """Answer one question on the database of the command line."""
+    settings: Settings = context.obj
+
+    async def connected(conninfo: str) -> T:
+        client = await Client.connect(conninfo, actor=actor(), pool_max_size=2)
+        try:
+            return await question(client)
+        finally:
+            await client.close()
+
+    with database(settings) as conninfo:
+        return asyncio.run(connected(conninfo))
+
+
+def actor() -> str:
+    """Whoever types, as the log names them."""
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (KeyError, OSError):
+        return f"cli:{os.getuid()}"
+
+
+def print_json(value: Any) -> None:
+    typer.echo(to_json(value, indent=2).decode())
+
+
+def json_object(text: str, option: str) -> dict[str, Any]:
+    """A JSON object, typed, or read from `@file`; `-` or `@-` reads standard input."""
+    found = text
+    if text.startswith("@") or text == "-":
+        found = _file(text.removeprefix("@"), option)
+    try:
+        value = json.loads(found)
+    except json.JSONDecodeError as error:
+        raise UsageError(
+            f"{option} is not JSON: {error}",
+            hint="""write '{"name": "value"}', or @file to read it from a file""",
+            field=option,
+        ) from error
+    if not isinstance(value, dict):
+        raise UsageError(f"{option} is not a JSON object", hint="""write '{"name": "value"}'""", field=option)
+    return value
+
+
+def named_values(pairs: list[str], option: str) -> dict[str, Any]:
+    """`name=value` pairs; a value that is JSON is taken as such, anything else is text."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"{option} {pair!r} is not name=value", hint="write order=A-1", field=option)
+        try:
+            found[name] = json.loads(text)
+        except json.JSONDecodeError:
+            found[name] = text
+    return found
+
+
+def _file(name: str, option: str) -> str:
+    if name == "-":
+        return typer.get_text_stream("stdin").read()
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{option}: {name} cannot be read: {reason}", field=option) from error

@@ -1,0 +1,198 @@
+"""Look at jobs and steer them from a terminal: receives job numbers, hands on tables and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from stepwell.cli.connect import (
+    JsonOption,
+    LanguageOption,
+    LimitOption,
+    ReasonOption,
+    ask,
+    print_json,
+)
+from stepwell.cli.render import Look, console, error_line, job_table, moment, span, table
+from stepwell.client import Client, JobHandle
+from stepwell.errors import NotFound, StepwellError
+from stepwell.store import calls, registry, views
+from stepwell.store.views import DeadLetter, Failure, Job, Why
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="List and show jobs, the machine steps of runs too; cancel or retry them; read dead letters.",
+)
+
+JobArgument = Annotated[int, typer.Argument(help="Number of the job.", metavar="JOB", min=1)]
+JobsArgument = Annotated[list[int], typer.Argument(help="Numbers of jobs.", metavar="JOB", min=1)]
+
+
+@app.command("list")
+def list_jobs(
+    context: typer.Context,
+    state: Annotated[
+        str | None, typer.Option(help="Only in this state, such as ready, in_progress or failed.")
+    ] = None,
+    operation: Annotated[str | None, typer.Option(help="Only of this operation.")] = None,
+    run: Annotated[int | None, typer.Option(help="The machine steps of this run.")] = None,
+    steps: Annotated[bool, typer.Option("--steps", help="Machine steps of runs too.")] = False,
+    limit: LimitOption = 20,
+    after: Annotated[
+        int | None, typer.Option(help="Only jobs before this number: the last one of the page before.")
+    ] = None,
+    lang: LanguageOption = "en",
+    as_json: JsonOption = False,
+) -> None:
+    """List free-standing jobs, the newest first."""
+
+    async def read(client: Client) -> tuple[list[Job], Look | None]:
+        call = views.jobs(
+            client.tenant_id, state=state, operation=operation, run_id=run, with_steps=steps, after=after,
+            limit=limit,
+        )  # fmt: skip
+        found = await client.perform(call)
+        return found, None if as_json else Look(registry.read(client.conninfo), lang)
+
+    found, look = ask(context, read)
+    if look is None:
+        print_json(found)
+    elif not found:
+        typer.echo("no jobs")
+    else:
+        console().print(job_table(look, found))
+        if len(found) == limit:
+            typer.echo(f"more with --after {found[-1].job_id}")
+
+
+@app.command()
+def show(
+    context: typer.Context, job: JobArgument, lang: LanguageOption = "en", as_json: JsonOption = False
+) -> None:
+    """Show a job: where it stands, why it is not running, and every failed attempt."""
+
+    async def read(client: Client) -> tuple[Job, list[Failure], Why, Look | None]:
+        found = await client.perform(views.job(client.tenant_id, job))
+        if found is None:
+            raise NotFound(f"job {job} does not exist", hint="'stepwell jobs list' shows what does")
+        failures = await client.perform(views.failures(client.tenant_id, job))
+        why = await client.perform(views.why(client.tenant_id, job))
+        return found, failures, why, None if as_json else Look(registry.read(client.conninfo), lang)
+
+    found, failures, why, look = ask(context, read)
+    if look is None:
+        print_json({"job": found, "failures": failures, "why": why})
+        return
+    screen = console()
+    title = Text.assemble(
+        (f"{look.word('job').capitalize()} {found.job_id}", "bold"), f"  {found.operation}   "
+    )
+    screen.print(title.append_text(look.chip("job", found.state_code)))
+    screen.print(Text(why.sentence_vi if lang == "vi" else why.sentence_en))
+    facts = [f"{look.word('attempts')} {found.attempt}/{found.max_attempts}", f"{found.executor}"]
+    if found.run_id is not None:
+        facts.append(f"{look.word('run')} {found.run_id}, {look.word('step')} {found.step_id}")
+    if found.idempotency_key is not None and found.run_id is None:
+        facts.append(f"{look.word('key')} {found.idempotency_key}")
+    facts.append(span((found.completed_at or found.now_at) - found.created_at))
+    screen.print(Text(" · ".join(facts), style="dim"))
+    if failures:
+        screen.print()
+        screen.print(_failure_table([asdict(failure) for failure in failures]))
+        _print_traceback(screen, failures[-1].error)
+
+
+@app.command()
+def dead(
+    context: typer.Context,
+    all_letters: Annotated[bool, typer.Option("--all", help="Those already resolved too.")] = False,
+    limit: LimitOption = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List dead letters: what will not be tried again, with the history of its failures."""
+    found = ask(
+        context,
+        lambda client: client.perform(
+            views.dead_letters(client.tenant_id, with_resolved=all_letters, limit=limit)
+        ),
+    )
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        typer.echo("no dead letters")
+    screen = console()
+    for letter in found:
+        screen.print(_letter_title(letter))
+        screen.print(_failure_table(letter.failures))
+        screen.print()
+
+
+@app.command()
+def cancel(context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None) -> None:
+    """Cancel jobs; a running handler is told to stop."""
+    _each(context, jobs, lambda job: job.cancel(reason), "cancelled")
+
+
+@app.command()
+def retry(context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None) -> None:
+    """Try jobs again that could not be completed."""
+
+    async def again(job: JobHandle) -> Any:
+        client = job.client
+        return await client.perform(calls.retry_job(client.tenant_id, job.id, client.actor, reason))
+
+    _each(context, jobs, again, "queued again")
+
+
+def _each(
+    context: typer.Context, jobs: list[int], act: Callable[[JobHandle], Awaitable[Any]], done: str
+) -> None:
+    async def act_on_all(client: Client) -> int:
+        refused = 0
+        for job_id in jobs:
+            try:
+                await act(JobHandle(client, job_id))
+                typer.echo(f"job {job_id} is {done}")
+            except StepwellError as error:
+                refused += 1
+                typer.echo(f"job {job_id}: {error.sentence()}", err=True)
+        return refused
+
+    if ask(context, act_on_all):
+        raise typer.Exit(1)
+
+
+def _letter_title(letter: DeadLetter) -> Text:
+    where = f" of {letter.workflow}, run {letter.run_id}" if letter.run_id is not None else ""
+    name = letter.step_id or letter.operation or "unit"
+    title = Text.assemble(("✕ ", "bold red"), (name, "bold"), where, (f"  job {letter.job_id}", "dim"))
+    title.append(f"  {letter.failure_class} at {moment(letter.died_at)}", style="dim")
+    if letter.resolved_at is not None:
+        title.append(f"  resolved: {letter.resolution}", style="green")
+    return title
+
+
+def _failure_table(failures: list[dict[str, Any]]) -> Any:
+    made = table("attempt", "failed at", "class", "error", right=("attempt",))
+    for failure in failures:
+        at = failure["failed_at"]
+        made.add_row(
+            str(failure.get("attempt")),
+            at if isinstance(at, str) else moment(at),
+            f"{failure['failure_class']} ({failure['classification']})",
+            error_line(failure["error"]),
+        )
+    return made
+
+
+def _print_traceback(screen: Console, error: dict[str, Any]) -> None:
+    if trace := error.get("traceback"):
+        screen.print()
+        screen.print(Text(str(trace).rstrip(), style="dim"))

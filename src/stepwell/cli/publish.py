@@ -1,0 +1,77 @@
+"""Publish workflows from a terminal: receives YAML files or an app, hands on version numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.client import Client
+from stepwell.define import DefinitionError, Graph
+from stepwell.errors import UsageError
+from stepwell.loading import load_app, load_workflows
+from stepwell.store import calls
+from stepwell.store.calls import Published
+
+app = typer.Typer(add_completion=False, help="Publish workflows from YAML files or from an app.")
+
+
+@app.command()
+def publish(
+    context: typer.Context,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="YAML files, one workflow each.", metavar="FILE")
+    ] = None,
+    app_name: Annotated[
+        str | None, typer.Option("--app", help="Publish what this app declares: module:app or file.py:app.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only check; touch no database.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Publish workflows; one that has not changed keeps its version, runs under way keep theirs."""
+    if not files and app_name is None:
+        raise UsageError("nothing to publish", hint="give YAML files, or an app with --app module:app")
+    graphs: list[Graph] = []
+    declarations = []
+    try:
+        graphs += load_workflows(files or [])
+        if app_name is not None:
+            found = load_app(app_name)
+            graphs += found.graphs.values()
+            declarations = [handler.declaration() for handler in found.handlers.values()]
+    except DefinitionError as error:
+        _refuse(error)
+    if check:
+        for graph in graphs:
+            typer.echo(f"{graph.name}: no problem found")
+        return
+
+    async def send(client: Client) -> list[Published]:
+        if declarations:
+            await client.perform(calls.register_operations(client.tenant_id, declarations))
+        return [await client.publish(graph) for graph in graphs]
+
+    published = ask(context, send)
+    if as_json:
+        print_json(
+            [
+                {"workflow": graph.name, "version": made.version_no, "is_new": made.is_new}
+                for graph, made in zip(graphs, published, strict=True)
+            ]
+        )
+        return
+    for graph, made in zip(graphs, published, strict=True):
+        what = "published as" if made.is_new else "unchanged, still"
+        typer.echo(f"{graph.name}: {what} version {made.version_no}")
+    if not graphs:
+        typer.echo("the app declares no workflow")
+
+
+def _refuse(error: DefinitionError) -> None:
+    """Every problem on a line of its own, as compilers do: editors jump to them."""
+    for problem in error.problems:
+        typer.echo(str(problem), err=True)
+    count = len(error.problems)
+    raise UsageError(f"nothing was published: {count} problem{'s' if count > 1 else ''} found")

@@ -1,0 +1,229 @@
+"""Draw runs and jobs at a terminal: receives frozen values and the registry, hands on Rich renderables.
+
+Colour, icon and text of a state always come together, and all three come from the registry.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from stepwell.machines.model import Lang, Registry, State
+from stepwell.store.views import Job, Run
+
+PLAIN_WIDTH = 140
+BAR_CELLS = 30
+NOTE_CHARACTERS = 160
+
+WORDS: dict[str, dict[Lang, str]] = {
+    "run": {"en": "run", "vi": "lượt chạy"},
+    "step": {"en": "step", "vi": "bước"},
+    "state": {"en": "state", "vi": "trạng thái"},
+    "attempts": {"en": "attempts", "vi": "số lần thử"},
+    "time": {"en": "time", "vi": "thời gian"},
+    "note": {"en": "note", "vi": "ghi chú"},
+    "workflow": {"en": "workflow", "vi": "quy trình"},
+    "progress": {"en": "progress", "vi": "tiến độ"},
+    "started": {"en": "started", "vi": "bắt đầu"},
+    "key": {"en": "key", "vi": "khóa"},
+    "by": {"en": "by", "vi": "bởi"},
+    "of": {"en": "of", "vi": "trên"},
+    "steps": {"en": "steps", "vi": "bước"},
+    "skipped": {"en": "skipped", "vi": "bỏ qua"},
+    "cannot be completed": {"en": "cannot be completed", "vi": "không thể hoàn tất"},
+    "part of run": {"en": "part of run", "vi": "thuộc lượt chạy"},
+    "job": {"en": "job", "vi": "công việc"},
+    "operation": {"en": "operation", "vi": "thao tác"},
+    "executor": {"en": "executor", "vi": "bộ thực thi"},
+    "worker": {"en": "worker", "vi": "máy thực thi"},
+    "age": {"en": "age", "vi": "tuổi"},
+    "waits for": {"en": "by", "vi": "bởi"},
+}
+
+
+def console() -> Console:
+    """Wide enough for whole lines where nobody draws: a pipe, a file, a log."""
+    made = Console(highlight=False)
+    if made.is_terminal or "COLUMNS" in os.environ:
+        return made
+    return Console(highlight=False, width=PLAIN_WIDTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The registry in one language."""
+
+    registry: Registry
+    lang: Lang = "en"
+
+    def word(self, key: str) -> str:
+        return WORDS[key][self.lang]
+
+    def state(self, scope: str, state_code: str) -> State | None:
+        machine = self.registry.active(scope)
+        if machine is None:
+            return None
+        return next((state for state in machine.states if state.state_code == state_code), None)
+
+    def label(self, scope: str, state_code: str) -> str:
+        """Icon and text, without colour."""
+        state = self.state(scope, state_code)
+        if state is None:
+            return state_code
+        return f"{state.ui_icon_glyph} {self.registry.text(state.ui_label_i18n_key, self.lang)}"
+
+    def chip(self, scope: str, state_code: str, facet_code: str | None = None) -> Text:
+        """Icon, text and colour of a state; a facet says what exactly is waited for."""
+        state = self.state(scope, state_code)
+        text = f" {self.label(scope, state_code)} "
+        if state is None:
+            return Text(text)
+        colour = self.registry.colours[state.ui_color_token]
+        made = Text(text, style=f"{colour.fg} on {colour.bg}")
+        facet = self._facet(scope, facet_code)
+        return made.append(f" {facet}", style="default on default") if facet else made
+
+    def _facet(self, scope: str, facet_code: str | None) -> str | None:
+        machine = self.registry.active(scope)
+        if facet_code is None or machine is None:
+            return None
+        for facet in machine.facets:
+            if facet.facet_code == facet_code:
+                return f"{facet.ui_icon_glyph} {self.registry.text(facet.ui_label_i18n_key, self.lang)}"
+        return None
+
+    def rollup(self, colour_code: str) -> Text:
+        """The traffic light of a run: a lamp, its word."""
+        colour = self.registry.colours.get(f"ui.traffic_light.{colour_code}")
+        style = "" if colour is None else (colour.fg if colour_code in ("gray", "yellow") else colour.bg)
+        return Text.assemble(("● ", style), (colour_code, style))
+
+    def progress(self, run: Run) -> Text:
+        """Part of the mandatory steps that are completed."""
+        total = max(run.mandatory_count, 1)
+        done = min(run.completed_count, total)
+        filled = round(BAR_CELLS * done / total)
+        lamp = self.registry.colours.get("ui.traffic_light.green_deep")
+        return Text.assemble(
+            ("━" * filled, "green" if lamp is None else lamp.bg),
+            ("─" * (BAR_CELLS - filled), "dim"),
+            f" {100 * done // total:>3} %",
+        )
+
+
+def table(*headings: str, right: Iterable[str] = ()) -> Table:
+    made = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings:
+        made.add_column(heading, justify="right" if heading in set(right) else "left", overflow="fold")
+    return made
+
+
+def heading(look: Look, run: Run) -> RenderableType:
+    """Who, where it stands, how far it is."""
+    title = Text.assemble(
+        (f"{look.word('run').capitalize()} {run.run_id}", "bold"),
+        f"  {run.workflow} ",
+        (f"v{run.version_no}", "dim"),
+        "   ",
+    )
+    title.append_text(look.chip("workflow_run", run.state_code)).append("  ")
+    title.append_text(look.rollup(run.rollup_state_code))
+    facts = [f"{look.word('started')} {moment(run.created_at)} {look.word('by')} {run.started_by}"]
+    if run.trigger_ref is not None:
+        facts.append(f"{look.word('key')} {run.trigger_ref}")
+    if run.parent_run_id is not None:
+        facts.append(f"{look.word('part of run')} {run.parent_run_id}")
+    facts.append(span((run.finished_at or run.now_at) - run.created_at))
+    counts = [f"{run.completed_count} {look.word('of')} {run.mandatory_count} {look.word('steps')}"]
+    if run.skipped_count:
+        counts.append(f"{run.skipped_count} {look.word('skipped')}")
+    if run.failed_count:
+        counts.append(f"{run.failed_count} {look.word('cannot be completed')}")
+    bar = look.progress(run).append("   " + " · ".join(counts), style="default")
+    return Group(title, Text(" · ".join(facts), style="dim"), Padding(bar, (0, 0, 1, 0)))
+
+
+def run_table(look: Look, runs: list[Run]) -> Table:
+    names = [look.word(name) for name in ("run", "workflow", "state")]
+    made = table(*names, "", look.word("progress"), look.word("started"), look.word("time"), look.word("key"))
+    for run in runs:
+        made.add_row(
+            str(run.run_id),
+            Text.assemble(run.workflow, (f" v{run.version_no}", "dim")),
+            look.chip("workflow_run", run.state_code),
+            look.rollup(run.rollup_state_code),
+            f"{run.completed_count}/{run.mandatory_count}",
+            moment(run.created_at),
+            span((run.finished_at or run.now_at) - run.created_at),
+            run.trigger_ref or "",
+        )
+    return made
+
+
+def job_table(look: Look, jobs: list[Job]) -> Table:
+    names = [look.word(name) for name in ("job", "operation", "state", "attempts", "age", "note")]
+    made = table(*names)
+    for job in jobs:
+        made.add_row(
+            str(job.job_id),
+            job.operation if job.run_id is None else f"{job.operation} ({job.run_id}/{job.step_id})",
+            look.chip("job", job.state_code),
+            f"{job.attempt}/{job.max_attempts}",
+            span(job.now_at - job.created_at),
+            Text(job_note(job), style="dim"),
+        )
+    return made
+
+
+def job_note(job: Job) -> str:
+    if job.lease_owner is not None:
+        return job.lease_owner
+    if job.next_eligible_at is not None and job.next_eligible_at > job.now_at:
+        later = f"in {span(job.next_eligible_at - job.now_at)}"
+        return f"{error_line(job.last_error)}; {later}" if job.last_error else later
+    return "" if job.last_error is None or job.state_code == "completed" else error_line(job.last_error)
+
+
+def error_line(error: dict[str, Any]) -> str:
+    """An error as one short line; its traceback is for `show`."""
+    kind, message = str(error.get("type", "error")), str(error.get("message", ""))
+    return shortened(f"{kind}: {message}" if message else kind)
+
+
+def value_line(value: Any) -> str:
+    return shortened(json.dumps(value, ensure_ascii=False))
+
+
+def shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= NOTE_CHARACTERS else f"{line[: NOTE_CHARACTERS - 1]}…"
+
+
+def moment(at: datetime) -> str:
+    return f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def span(length: timedelta) -> str:
+    """A length of time to two places: 850 ms, 12 s, 3 m 05 s, 2 h 10 m, 3 d 4 h."""
+    seconds = max(length.total_seconds(), 0.0)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02} m"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"

@@ -1,0 +1,147 @@
+"""Draw one run as a tree: receives a run with its steps and sub-workflows, hands on a table with guides.
+
+Steps of a branch hang on their decision, items on their map, the steps of a sub-workflow on its step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from stepwell.cli.render import Look, error_line, heading, span, table, value_line
+from stepwell.client import Client
+from stepwell.errors import NotFound
+from stepwell.store import views
+from stepwell.store.views import Run, Step
+
+DEPTH_LIMIT = 8
+ENDED = frozenset({"completed", "skipped", "cancelled", "cannot_complete"})
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A run at one moment; `children` are the runs of its sub-workflow steps, by run number."""
+
+    run: Run
+    steps: list[Step]
+    children: dict[int, Picture] = field(default_factory=dict)
+
+
+async def picture(client: Client, run_id: int, *, with_reasons: bool = True, depth: int = 0) -> Picture:
+    run = await client.perform(views.run(client.tenant_id, run_id))
+    if run is None:
+        raise NotFound(f"run {run_id} does not exist", hint="'stepwell runs list' shows what does")
+    steps = await client.perform(views.steps(client.tenant_id, run_id, with_reasons=with_reasons))
+    children = {}
+    if depth < DEPTH_LIMIT:
+        for step in steps:
+            if step.child_run_id is not None:
+                child = await picture(client, step.child_run_id, with_reasons=with_reasons, depth=depth + 1)
+                children[step.child_run_id] = child
+    return Picture(run, steps, children)
+
+
+def draw(look: Look, shown: Picture, *, row_limit: int | None = None) -> RenderableType:
+    """Heading and tree. With a limit, rows that have not begun are the first to be left out."""
+    made = table(*(look.word(name) for name in ("step", "state", "attempts", "time", "note")))
+    rows = list(_rows(look, shown))
+    left_out = 0
+    if row_limit is not None and len(rows) > row_limit:
+        moving = [row for row in rows if row.step.state_code not in ("not_started", "completed", "skipped")]
+        kept = {id(row) for row in (moving + [row for row in rows if row not in moving])[:row_limit]}
+        left_out = len(rows) - len(kept)
+        rows = [row for row in rows if id(row) in kept]
+    for row in rows:
+        made.add_row(*row.cells)
+    parts: list[RenderableType] = [heading(look, shown.run), made]
+    if left_out:
+        parts.append(Text(f"… {left_out}", style="dim"))
+    return Group(*parts)
+
+
+def lines(look: Look, shown: Picture, prefix: str = "") -> Iterator[tuple[int, str, str]]:
+    """(unit, state, one line of text) of every step: for where nothing can be drawn over."""
+    for step in shown.steps:
+        parts = [f"{prefix}{step.name}", look.label("step", step.state_code)]
+        if step.started_at is not None and step.state_code in ENDED:
+            parts.append(_time(step, shown.run.now_at))
+        if step.last_error is not None and step.state_code in ("failed", "cannot_complete"):
+            parts.append(error_line(step.last_error))
+        yield step.step_run_id, step.state_code, "  ".join(parts)
+        if step.child_run_id in shown.children:
+            yield from lines(look, shown.children[step.child_run_id], f"{prefix}{step.name}/")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    step: Step
+    cells: tuple[RenderableType, ...]
+
+
+def _rows(look: Look, shown: Picture, guides: str = "") -> Iterator[_Row]:
+    numbers = {(step.scope_no, step.step_no): step.step_run_id for step in shown.steps}
+    units = {step.step_run_id for step in shown.steps}
+    below: dict[int, list[Step]] = {}
+    for step in shown.steps:
+        home = 0
+        if step.decision_no is not None:
+            home = numbers.get((step.scope_no, step.decision_no), 0)
+        elif step.parent_id in units:
+            home = step.parent_id or 0
+        below.setdefault(home, []).append(step)
+    yield from _level(look, shown, below, below.get(0, []), guides)
+
+
+def _level(
+    look: Look, shown: Picture, below: dict[int, list[Step]], steps: list[Step], guides: str
+) -> Iterator[_Row]:
+    for index, step in enumerate(steps):
+        is_last = index == len(steps) - 1
+        yield _row(look, step, shown.run.now_at, guides + ("└─ " if is_last else "├─ "))
+        deeper = guides + ("   " if is_last else "│  ")
+        if step.step_run_id in below:
+            yield from _level(look, shown, below, below[step.step_run_id], deeper)
+        if step.child_run_id in shown.children:
+            yield from _rows(look, shown.children[step.child_run_id], deeper)
+
+
+def _row(look: Look, step: Step, now_at: datetime, guides: str) -> _Row:
+    name = Text.assemble((guides, "dim"), (step.name, "" if step.mandatory else "italic"))
+    if step.child_run_id is not None:
+        name.append(f" → {look.word('run')} {step.child_run_id}", style="dim")
+    attempts = f"{step.attempt_count}/{step.max_attempts}" if step.attempt_count else ""
+    return _Row(
+        step,
+        (
+            name,
+            look.chip("step", step.state_code, step.waiting_facet),
+            attempts,
+            _time(step, now_at),
+            _note(look, step),
+        ),
+    )
+
+
+def _time(step: Step, now_at: datetime) -> str:
+    if step.started_at is None:
+        return ""
+    return span((step.completed_at or now_at) - step.started_at)
+
+
+def _note(look: Look, step: Step) -> Text:
+    parts: list[str] = []
+    if step.last_error is not None and step.state_code != "completed":
+        parts.append(error_line(step.last_error))
+    reason = step.why_vi if look.lang == "vi" else step.why_en
+    if reason:
+        parts.append(reason)
+    if parts:
+        is_bad = step.state_code in ("failed", "cannot_complete")
+        return Text("\n".join(parts), style="red" if is_bad and not reason else "")
+    if step.state_code == "completed" and step.output is not None:
+        return Text(value_line(step.output), style="dim")
+    return Text("")

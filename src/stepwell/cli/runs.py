@@ -1,0 +1,142 @@
+"""Look at runs and steer them from a terminal: receives run numbers, hands on tables, trees and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import typer
+
+from stepwell.cli.connect import (
+    JsonOption,
+    LanguageOption,
+    LimitOption,
+    ReasonOption,
+    ask,
+    print_json,
+)
+from stepwell.cli.render import Look, console, run_table
+from stepwell.cli.run_tree import Picture, draw, picture
+from stepwell.cli.watch import watch_run
+from stepwell.client import Client, RunHandle
+from stepwell.errors import StepwellError
+from stepwell.store import registry, views
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="List, show and watch runs; cancel, pause, resume or retry them.",
+)
+
+RunArgument = Annotated[int, typer.Argument(help="Number of the run.", metavar="RUN", min=1)]
+RunsArgument = Annotated[list[int], typer.Argument(help="Numbers of runs.", metavar="RUN", min=1)]
+
+
+@app.command("list")
+def list_runs(
+    context: typer.Context,
+    state: Annotated[
+        str | None, typer.Option(help="Only in this state, such as in_progress, failed or completed.")
+    ] = None,
+    workflow: Annotated[str | None, typer.Option(help="Only of this workflow.")] = None,
+    limit: LimitOption = 20,
+    after: Annotated[
+        int | None, typer.Option(help="Only runs before this number: the last one of the page before.")
+    ] = None,
+    lang: LanguageOption = "en",
+    as_json: JsonOption = False,
+) -> None:
+    """List runs, the newest first."""
+
+    async def read(client: Client) -> tuple[list[views.Run], Look | None]:
+        call = views.runs(client.tenant_id, state=state, workflow=workflow, after=after, limit=limit)
+        found = await client.perform(call)
+        return found, None if as_json else Look(registry.read(client.conninfo), lang)
+
+    found, look = ask(context, read)
+    if look is None:
+        print_json(found)
+        return
+    if not found:
+        typer.echo("no runs")
+        return
+    screen = console()
+    screen.print(run_table(look, found))
+    if len(found) == limit:
+        typer.echo(f"more with --after {found[-1].run_id}")
+
+
+@app.command()
+def show(
+    context: typer.Context, run: RunArgument, lang: LanguageOption = "en", as_json: JsonOption = False
+) -> None:
+    """Show a run: where it stands, each step, and why what has not ended is not being worked on."""
+
+    async def read(client: Client) -> tuple[Picture, Look | None]:
+        shown = await picture(client, run)
+        return shown, None if as_json else Look(registry.read(client.conninfo), lang)
+
+    shown, look = ask(context, read)
+    if look is None:
+        print_json(_document(shown))
+    else:
+        console().print(draw(look, shown))
+
+
+@app.command()
+def watch(context: typer.Context, run: RunArgument, lang: LanguageOption = "en") -> None:
+    """Draw a run live until it ends; Ctrl-C leaves it; exit code 1 when it does not complete."""
+    if ask(context, lambda client: watch_run(client, run, lang)) != "completed":
+        raise typer.Exit(1)
+
+
+@app.command()
+def cancel(context: typer.Context, runs: RunsArgument, reason: ReasonOption = None) -> None:
+    """Cancel runs: nothing of them starts any more, and running handlers are told to stop."""
+    _each(context, runs, lambda run: run.cancel(reason), "cancelled")
+
+
+@app.command()
+def pause(context: typer.Context, runs: RunsArgument) -> None:
+    """Pause runs: what is being done may finish, nothing new starts."""
+    _each(context, runs, lambda run: run.pause(), "paused")
+
+
+@app.command()
+def resume(context: typer.Context, runs: RunsArgument) -> None:
+    """Let paused runs go on."""
+    _each(context, runs, lambda run: run.resume(), "in progress again")
+
+
+@app.command()
+def retry(context: typer.Context, runs: RunsArgument, reason: ReasonOption = None) -> None:
+    """Try the steps of failed runs again that could not be completed."""
+    _each(context, runs, lambda run: run.retry(reason), "in progress again")
+
+
+def _each(
+    context: typer.Context, runs: list[int], act: Callable[[RunHandle], Awaitable[Any]], done: str
+) -> None:
+    """Every run is tried; exit code 1 when one was refused."""
+
+    async def act_on_all(client: Client) -> int:
+        refused = 0
+        for run_id in runs:
+            try:
+                await act(RunHandle(client, run_id))
+                typer.echo(f"run {run_id} is {done}")
+            except StepwellError as error:
+                refused += 1
+                typer.echo(f"run {run_id}: {error.sentence()}", err=True)
+        return refused
+
+    if ask(context, act_on_all):
+        raise typer.Exit(1)
+
+
+def _document(shown: Picture) -> dict[str, Any]:
+    return {
+        "run": shown.run,
+        "steps": shown.steps,
+        "children": [_document(child) for child in shown.children.values()],
+    }

@@ -1,0 +1,59 @@
+"""Send an event to a run from a terminal: receives run and type, hands on whether something woke up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stepwell.cli.connect import JsonOption, ask, json_object, print_json
+from stepwell.client import Client, Signalled
+from stepwell.errors import UsageError
+
+app = typer.Typer(add_completion=False, help="Send an event to a run.")
+
+
+@app.command()
+def signal(
+    context: typer.Context,
+    target: Annotated[
+        str, typer.Argument(help="Number of the run, or WORKFLOW/KEY it was started with.", metavar="RUN")
+    ],
+    event_type: Annotated[str, typer.Argument(help="Type of the event.", metavar="TYPE")],
+    payload: Annotated[
+        str, typer.Option(help="A JSON object; @file reads it from a file, - from stdin.")
+    ] = "{}",
+    event_id: Annotated[
+        str | None, typer.Option(help="The same id again changes nothing; default: a new one.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Deliver an event: it wakes the step that waits for it, or is kept until one does."""
+    found = _target(target)
+    given = json_object(payload, "--payload")
+
+    async def send(client: Client) -> Signalled:
+        return await client.signal(found, event_type, given, event_id=event_id)
+
+    sent = ask(context, send)
+    if as_json:
+        print_json(sent)
+    elif not sent.accepted:
+        typer.echo(f"the event {event_id} was delivered before; nothing changed")
+    elif sent.woken_unit_id is None:
+        typer.echo("kept: nothing waits for it yet")
+    else:
+        typer.echo(f"delivered to step {sent.woken_unit_id}")
+
+
+def _target(text: str) -> int | tuple[str, str]:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    workflow, slash, key = text.partition("/")
+    if not slash or not workflow or not key:
+        raise UsageError(
+            f"{text!r} names no run",
+            hint="give a number, or the workflow and the key, such as order.process/A-1",
+            field="run",
+        )
+    return workflow, key

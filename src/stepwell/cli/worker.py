@@ -1,0 +1,222 @@
+"""Run workers from a terminal: receives the name of an app, works until a signal, gives the rest back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated
+
+import structlog
+import typer
+
+from stepwell.app import App
+from stepwell.config import Settings
+from stepwell.errors import StepwellError, UsageError
+from stepwell.keeper import Keeper
+from stepwell.loading import load_app
+from stepwell.up.children import ChildSpec
+from stepwell.up.supervise import Supervisor
+from stepwell.worker import Worker
+
+app = typer.Typer(add_completion=False, help="Run the operations of an app.")
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PROCESS_LIMIT = 256
+# Over the grace of the worker itself: a child that obeys is never killed.
+CHILD_GRACE_SECONDS = 10.0
+KEEPER_JOIN_SECONDS = 5.0
+
+_log = structlog.get_logger("stepwell.worker")
+
+
+@app.command()
+def worker(
+    context: typer.Context,
+    app_name: Annotated[
+        str | None,
+        typer.Option("--app", help="The app: module:app or file.py:app; default: STEPWELL_APP."),
+    ] = None,
+    slots: Annotated[int, typer.Option(help="Handlers at once, in each process.", min=1, max=10000)] = 100,
+    processes: Annotated[
+        int,
+        typer.Option(help="Worker processes; one that crashes is started again.", min=1, max=PROCESS_LIMIT),
+    ] = 1,
+    classes: Annotated[
+        str | None,
+        typer.Option(help="Executor classes to serve, such as default,process; default: the app's."),
+    ] = None,
+    lease_seconds: Annotated[
+        int, typer.Option(help="A worker silent for so long loses its work to others.", min=1, max=86400)
+    ] = 30,
+    grace_seconds: Annotated[
+        float, typer.Option(help="Longest time to finish what runs, when told to stop.", min=0, max=86400)
+    ] = 20.0,
+    no_keeper: Annotated[
+        bool, typer.Option("--no-keeper", help="Keep no time here: timers and lost leases are others' work.")
+    ] = False,
+) -> None:
+    """Run operations until Ctrl-C; the first signal finishes what runs, the second gives it back at once."""
+    settings: Settings = context.obj
+    _configure_log(settings)
+    found = _app_of(context, app_name)
+    served = tuple(part.strip() for part in classes.split(",") if part.strip()) if classes else None
+    if processes > 1:
+        arguments = _arguments(context, app_name, slots, classes, lease_seconds, grace_seconds)
+        asyncio.run(
+            _supervise(context, found, arguments, processes, grace_seconds, with_keeper=not no_keeper)
+        )
+        return
+    made = Worker(
+        found, slots=slots, classes=served, lease_seconds=lease_seconds, grace_seconds=grace_seconds
+    )
+    asyncio.run(_work(found, made, with_keeper=not no_keeper))
+    if made.abandoned_count:
+        # A thread cannot be ended, and the interpreter would wait for it.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+async def _work(found: App, made: Worker, *, with_keeper: bool) -> None:
+    loop = asyncio.get_running_loop()
+    signal_count = 0
+
+    def stop() -> None:
+        nonlocal signal_count
+        signal_count += 1
+        if signal_count == 1:
+            typer.echo("Finishing what runs. Once more stops now.")
+        elif signal_count == 2:
+            typer.echo("Giving everything back.")
+        made.ask_stop()
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, stop)
+    async with found:
+        started = asyncio.Event()
+        working = asyncio.create_task(made.run(started))
+        telling = asyncio.create_task(_tell(found, made, started))
+        try:
+            conninfo = await found.prepare()
+            with _keeping(conninfo if with_keeper else None):
+                await working
+        finally:
+            telling.cancel()
+            working.cancel()
+    typer.echo("Stopped.")
+
+
+async def _tell(found: App, made: Worker, started: asyncio.Event) -> None:
+    await started.wait()
+    names = ", ".join(sorted(found.handlers)) or "none"
+    typer.echo(f"Worker {made.name} is ready; operations: {names}. Ctrl-C stops.")
+
+
+@contextmanager
+def _keeping(conninfo: str | None) -> Iterator[None]:
+    """A keeper in a thread of its own: of many, one acts."""
+    if conninfo is None:
+        yield
+        return
+    keeper = Keeper(conninfo)
+
+    def keep() -> None:
+        try:
+            keeper.run()
+        except StepwellError as error:
+            _log.error("the keeper of this worker ended; the work goes on", error=error.sentence())
+
+    thread = threading.Thread(target=keep, name="stepwell-keeper", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        keeper.stop()
+        thread.join(KEEPER_JOIN_SECONDS)
+
+
+async def _supervise(
+    context: typer.Context,
+    found: App,
+    arguments: list[str],
+    count: int,
+    grace_seconds: float,
+    *,
+    with_keeper: bool,
+) -> None:
+    specs = [
+        ChildSpec(f"worker {number}", tuple(arguments), grace_seconds=grace_seconds + CHILD_GRACE_SECONDS)
+        for number in range(1, count + 1)
+    ]
+
+    async def ready() -> None:
+        typer.echo(f"{count} worker processes. Ctrl-C stops them.")
+
+    # Connected once here: a wrong address or an old schema is said once, not by every child.
+    async with found:
+        with _keeping(await found.prepare() if with_keeper else None):
+            await Supervisor(specs, say=typer.echo, ready=ready).run()
+    typer.echo("Stopped.")
+
+
+def _arguments(
+    context: typer.Context,
+    app_name: str | None,
+    slots: int,
+    classes: str | None,
+    lease_seconds: int,
+    grace_seconds: float,
+) -> list[str]:
+    """The command of each child: ours, with one process and without a keeper."""
+    root = context.find_root().params
+    options = {
+        "--database-url": root.get("database_url"),
+        "--data-dir": root.get("data_dir"),
+    }
+    own = {
+        "--app": app_name,
+        "--slots": slots,
+        "--classes": classes,
+        "--lease-seconds": lease_seconds,
+        "--grace-seconds": grace_seconds,
+    }
+    return [*_options(options), "worker", *_options(own), "--no-keeper"]
+
+
+def _options(given: Mapping[str, object]) -> list[str]:
+    return [part for name, value in given.items() if value is not None for part in (name, str(value))]
+
+
+def _app_of(context: typer.Context, app_name: str | None) -> App:
+    target = app_name or os.environ.get("STEPWELL_APP")
+    if not target:
+        raise UsageError("no app was named", hint="give --app module:app, or set STEPWELL_APP", field="app")
+    found = load_app(target)
+    if not found.handlers:
+        raise UsageError(f"--app {target}: it has no operations", hint="declare one with @app.operation")
+    root = context.find_root().params
+    # What is typed wins over what is written in the code; what is only set around us does not.
+    if root.get("database_url") or root.get("data_dir"):
+        found.use_settings(context.obj)
+    return found
+
+
+def _configure_log(settings: Settings) -> None:
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )

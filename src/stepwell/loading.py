@@ -1,0 +1,118 @@
+"""Find what a command line names: receives `module:attribute` or files, hands on an App or workflows."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from stepwell.app import App
+from stepwell.define import Graph, freeze, read_yaml
+from stepwell.errors import StepwellError, UsageError
+
+DEFAULT_ATTRIBUTE = "app"
+YAML_BYTES_LIMIT = 5_000_000
+
+
+def load_app(target: str) -> App:
+    """The App that `module:attribute` or `path/file.py:attribute` names; without attribute: `app`."""
+    place, attribute = _parts(target)
+    module = _from_file(Path(place), target) if place.endswith(".py") else _from_name(place, target)
+    found: Any = module
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            raise UsageError(
+                f"--app {target}: {place} has no {name}", hint=_apps_of(module, place), field="app"
+            )
+        found = getattr(found, name)
+    if not isinstance(found, App):
+        raise UsageError(
+            f"--app {target}: {attribute} is {type(found).__name__}, not a stepwell App",
+            hint=_apps_of(module, place),
+            field="app",
+        )
+    return found
+
+
+def load_workflows(paths: list[Path]) -> list[Graph]:
+    """The workflow of each YAML file, checked; all problems of a file are named with their lines."""
+    return [freeze(read_yaml(_text(path), file=str(path))) for path in paths]
+
+
+def _parts(target: str) -> tuple[str, str]:
+    # The last colon that is not part of a path: a file's name may hold one, an attribute never does.
+    place, _, attribute = target.rpartition(":")
+    if not place or "/" in attribute or attribute.endswith(".py"):
+        place, attribute = target, ""
+    if not place:
+        raise UsageError(
+            f"--app {target!r} names nothing", hint="write module:app or file.py:app", field="app"
+        )
+    return place, attribute or DEFAULT_ATTRIBUTE
+
+
+def _from_name(name: str, target: str) -> ModuleType:
+    _look_in(Path.cwd())
+    return _imported(name, target)
+
+
+def _from_file(path: Path, target: str) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"--app {target}: there is no file {path}", field="app")
+    path = path.resolve()
+    # By its own name, so that other processes (a process executor) can import it too.
+    _look_in(path.parent)
+    loaded = sys.modules.get(path.stem)
+    if loaded is not None and Path(getattr(loaded, "__file__", None) or "") != path:
+        raise UsageError(
+            f"--app {target}: the name {path.stem} belongs to another module",
+            hint="rename the file",
+            field="app",
+        )
+    return _imported(path.stem, target)
+
+
+def _imported(name: str, target: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        if name == missing or name.startswith(f"{missing}."):
+            raise UsageError(
+                f"--app {target}: there is no module {missing}",
+                hint="run it where the module is, or give the path of its file",
+                field="app",
+            ) from error
+        raise UsageError(f"--app {target}: {name} needs the module {missing}", field="app") from error
+    except StepwellError as error:
+        raise UsageError(f"--app {target}: {error.message}", hint=error.hint, field="app") from error
+    except Exception as error:
+        what = " ".join(str(error).split())
+        raise UsageError(
+            f"--app {target}: loading it raised {type(error).__name__}: {what}",
+            hint="STEPWELL_DEBUG=1 shows where",
+            field="app",
+        ) from error
+
+
+def _look_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _apps_of(module: ModuleType, place: str) -> str | None:
+    names = sorted(name for name, value in vars(module).items() if isinstance(value, App))
+    return f"it has {', '.join(f'{place}:{name}' for name in names)}" if names else "it holds no App"
+
+
+def _text(path: Path) -> bytes:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", field="file") from error
+    if len(text) > YAML_BYTES_LIMIT:
+        raise UsageError(f"{path} is larger than {YAML_BYTES_LIMIT} bytes", field="file")
+    return text
