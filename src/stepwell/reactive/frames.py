@@ -1,0 +1,165 @@
+"""Hold the state of a run in plain objects: a frame is the run itself or one item of a Map, a unit is one
+node in a frame. Receives a graph, hands on units by path such as `pack_all[3].pack`.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator
+from typing import Any
+
+from stepwell.define.graph import Graph, Node
+from stepwell.reactive.protocol import SATISFYING, SETTLED, CallEvent, NodeStatus
+
+__all__ = ["Frame", "Line", "Unit", "reopen"]
+
+
+class Unit:
+    """One node of one frame. `pending` predecessors are open, `blockers` of them failed or aborted."""
+
+    __slots__ = (
+        "blockers",
+        "error",
+        "events",
+        "failed_item_count",
+        "frame",
+        "has_slot",
+        "is_caught",
+        "is_parked",
+        "items",
+        "next_item",
+        "node",
+        "open_item_count",
+        "output",
+        "path",
+        "pending",
+        "request_id",
+        "status",
+        "under_way_count",
+    )
+
+    def __init__(self, frame: Frame, node: Node, path: str, pending: int) -> None:
+        self.frame = frame
+        self.node = node
+        self.path = path
+        self.pending = pending
+        self.blockers = 0
+        self.status = NodeStatus.IDLE
+        self.request_id: str | None = None
+        self.events: list[CallEvent] = []
+        self.output: Any = None
+        self.error: Any = None
+        self.is_caught = False
+        self.has_slot = False
+        self.is_parked = False
+        # Of a map: its items, which of them comes next, how many are under way, how many failed.
+        self.items: list[Frame] = []
+        self.next_item = 0
+        self.under_way_count = 0
+        self.open_item_count = 0
+        self.failed_item_count = 0
+
+    @property
+    def is_settled(self) -> bool:
+        return self.status in SETTLED
+
+    @property
+    def is_uncaught_failure(self) -> bool:
+        return self.status is NodeStatus.FAILED and self.node.mandatory and not self.is_caught
+
+    def inside(self) -> Iterator[Unit]:
+        """Every unit of every item, at any depth, outermost first."""
+        pending = list(reversed(self.items))
+        while pending:
+            frame = pending.pop()
+            for unit in frame.units.values():
+                yield unit
+                pending.extend(reversed(unit.items))
+
+
+class Line:
+    """The counting limit of one group in one frame: who holds a slot, and who stands in line for one."""
+
+    __slots__ = ("held_count", "limit", "waiting")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.held_count = 0
+        self.waiting: list[tuple[int, int, Unit]] = []
+
+    def join(self, unit: Unit) -> None:
+        insort(self.waiting, (-unit.node.priority, unit.node.no, unit), key=lambda entry: entry[:2])
+
+    def leave(self, unit: Unit) -> None:
+        self.waiting = [entry for entry in self.waiting if entry[2] is not unit]
+
+    def admit(self) -> Iterator[Unit]:
+        """Those who get a slot now, first in line first."""
+        while self.waiting and self.held_count < self.limit:
+            _, _, unit = self.waiting.pop(0)
+            self.held_count += 1
+            yield unit
+
+
+class Frame:
+    """The run (owner None) or one item of a map: its units by node number and its counters."""
+
+    __slots__ = ("failed_count", "index", "is_started", "item", "lines", "open_count", "owner", "units")
+
+    def __init__(self, graph: Graph, owner: Unit | None, index: int = 0, item: Any = None) -> None:
+        self.owner = owner
+        self.index = index
+        self.item = item
+        self.is_started = owner is None
+        prefix = "" if owner is None else f"{owner.path}[{index}]."
+        nodes = graph.scopes[0 if owner is None else owner.node.no]
+        before = graph.predecessors
+        self.units: dict[int, Unit] = {
+            node.no: Unit(self, node, prefix + node.id, len(before[node.no])) for node in nodes
+        }
+        self.open_count = len(nodes)
+        self.failed_count = 0
+        self.lines: dict[int, Line] = {}
+
+    def line(self, graph: Graph, unit: Unit) -> Line | None:
+        """The line of the unit's group. Only work for a worker counts: a wait holds no slot."""
+        group = unit.node.group
+        if group is None or unit.node.kind != "operation":
+            return None
+        if group not in self.lines:
+            self.lines[group] = Line(graph.groups[group - 1].max_concurrency)
+        return self.lines[group]
+
+    def find(self, no: int) -> Unit | None:
+        """The unit of a node here or in a frame around this one."""
+        frame: Frame | None = self
+        while frame is not None:
+            unit = frame.units.get(no)
+            if unit is not None:
+                return unit
+            frame = frame.owner.frame if frame.owner is not None else None
+        return None
+
+
+def reopen(graph: Graph, unit: Unit) -> list[Unit]:
+    """Open a settled unit again, and what settled behind it without a call of its own; counters follow."""
+    frame = unit.frame
+    again: dict[int, Unit] = {unit.node.no: unit}
+    pending = [unit.node.no]
+    while pending:
+        for no in graph.successors[pending.pop()]:
+            after = frame.units[no]
+            if no not in again and after.is_settled and after.request_id is None and not after.items:
+                again[no] = after
+                pending.append(no)
+    for one in again.values():
+        frame.open_count += 1
+        frame.failed_count -= one.is_uncaught_failure
+        one.is_caught = False
+        one.output = one.error = None
+        one.status = NodeStatus.IDLE
+    for one in frame.units.values():
+        before = [frame.units[no].status for no in graph.predecessors[one.node.no]]
+        one.pending = sum(status not in SETTLED for status in before)
+        one.blockers = sum(status in SETTLED and status not in SATISFYING for status in before)
+    return list(again.values())

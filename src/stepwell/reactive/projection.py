@@ -1,0 +1,390 @@
+"""Fold call events into the state of a run: statuses, results, decisions, map items, skips and aborts.
+
+Receives a graph and events, hands on the state after each. One worklist, no recursion: a chain of any length
+costs the same per step. `root` puts signals on top; `memory_engine` drives it; a stored log rebuilds it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from stepwell.define.graph import Graph
+from stepwell.reactive import rules
+from stepwell.reactive.frames import Frame, Unit, reopen
+from stepwell.reactive.protocol import (
+    SATISFYING,
+    SETTLED,
+    CallEvent,
+    CallEventType,
+    CallResult,
+    NodeStatus,
+    RunStatus,
+    UnknownNode,
+)
+
+__all__ = ["Projection"]
+
+_UNSTARTED: Final = (NodeStatus.IDLE, NodeStatus.WAITING, NodeStatus.READY)
+
+
+class Projection:
+    """The document's EventLogProjection. The same events give the same state, whenever and however often."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        failure_policy: str | None = None,
+        *,
+        input: Any = None,
+        on_change: Callable[[Unit], None] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.failure_policy = failure_policy or graph.failure_policy
+        self.input = {} if input is None else input
+        self.log: list[CallEvent] = []
+        self.run_status = RunStatus.RUNNING
+        self.units: dict[str, Unit] = {}
+        self.ready: dict[str, Unit] = {}
+        self._on_change = on_change
+        self._seen: set[tuple[str, str, bool]] = set()
+        self._node_of_request: dict[str, str] = {}
+        self._settled: deque[Unit] = deque()
+        self._open_maps: dict[str, Unit] = {}
+        self.frame = Frame(graph, None)
+        self._add(self.frame)
+        self._start(self.frame)
+        self._drain()
+
+    def append(self, event: CallEvent) -> bool:
+        """Take in one event. An event seen before changes nothing and gives False."""
+        key = (event.request_id, event.type, event.will_retry)
+        if key in self._seen:
+            return False
+        unit = None
+        if event.type is not CallEventType.RUN_ABORTED:
+            unit = self.unit(event.node or self._node_of_request.get(event.request_id, event.request_id))
+            self._node_of_request[event.request_id] = unit.path
+            unit.events.append(event)
+        self._seen.add(key)
+        self.log.append(event)
+        if unit is None:
+            self._abort_run()
+        elif event.type is CallEventType.REQUESTED:
+            self._requested(unit, event.request_id)
+        elif unit.request_id in (None, event.request_id):
+            self._ended(unit, event)
+        self._drain()
+        return True
+
+    def abort_node(self, path: str) -> None:
+        """Cancel one node; what depends on it is aborted along the edges."""
+        unit = self.unit(path)
+        request_id = unit.request_id or f"abort:{path}:{len(unit.events)}"
+        self.append(CallEvent(CallEventType.ABORTED, request_id, path))
+
+    def abort_all(self) -> None:
+        """Cancel everything that has not ended."""
+        self.append(CallEvent(CallEventType.RUN_ABORTED, f"run:{len(self.log)}"))
+
+    def unit(self, path: str) -> Unit:
+        try:
+            return self.units[path]
+        except KeyError:
+            raise UnknownNode(path) from None
+
+    def get_status(self, path: str) -> NodeStatus:
+        return self.unit(path).status
+
+    def get_result(self, path: str) -> CallResult | None:
+        unit = self.unit(path)
+        if unit.status not in SETTLED or unit.status is NodeStatus.SKIPPED:
+            return None
+        return CallResult(unit.status, unit.output, unit.error)
+
+    def get_events(self, path: str) -> tuple[CallEvent, ...]:
+        return tuple(self.unit(path).events)
+
+    def statuses(self) -> dict[str, NodeStatus]:
+        return {path: unit.status for path, unit in self.units.items()}
+
+    def result(self) -> Any:
+        """The result of the run: see `rules.result_of`."""
+        return rules.result_of(self.graph, self.frame)
+
+    def at(self, position: int) -> Projection:
+        """The state after the first `position` events of the log."""
+        if not 0 <= position <= len(self.log):
+            raise ValueError(f"position: {position} is not in the log; accepted: 0 to {len(self.log)}")
+        past = Projection(self.graph, self.failure_policy, input=self.input)
+        for event in self.log[:position]:
+            past.append(event)
+        return past
+
+    # A unit that waits for something outside holds no slot; it stands in line again when it goes on.
+
+    def park(self, path: str) -> None:
+        unit = self.unit(path)
+        unit.is_parked = True
+        self._release(unit)
+        self._drain()
+
+    def resume(self, path: str) -> None:
+        unit = self.unit(path)
+        if not unit.is_settled:
+            unit.is_parked = False
+            self._line_up(unit)
+
+    def may_run(self, path: str) -> bool:
+        """Ready or going on, and in possession of a slot where its group has a limit."""
+        unit = self.unit(path)
+        is_due = unit.status is NodeStatus.READY or (unit.status is NodeStatus.RUNNING and not unit.is_parked)
+        return is_due and (unit.has_slot or unit.frame.line(self.graph, unit) is None)
+
+    def _add(self, frame: Frame) -> None:
+        for unit in frame.units.values():
+            self.units[unit.path] = unit
+
+    def _start(self, frame: Frame) -> None:
+        frame.is_started = True
+        for unit in frame.units.values():
+            if not self.graph.predecessors[unit.node.no]:
+                self._consider(unit)
+
+    def _set(self, unit: Unit, status: NodeStatus) -> None:
+        if status is NodeStatus.READY:
+            self.ready[unit.path] = unit
+        elif unit.status is NodeStatus.READY:
+            self.ready.pop(unit.path, None)
+        unit.status = status
+        if self._on_change is not None:
+            self._on_change(unit)
+
+    def _settle(self, unit: Unit, status: NodeStatus, output: Any = None, error: Any = None) -> None:
+        unit.output = output
+        unit.error = error
+        self._open_maps.pop(unit.path, None)
+        self._release(unit)
+        self._set(unit, status)
+        self._settled.append(unit)
+
+    def _drain(self) -> None:
+        while True:
+            while self._settled:
+                self._propagate(self._settled.popleft())
+            # Only now: a decision that catches a failure at once has done so.
+            if self.failure_policy != "abort-dependents" or not self._abort_failed_maps():
+                return
+
+    def _propagate(self, unit: Unit) -> None:
+        frame = unit.frame
+        frame.open_count -= 1
+        frame.failed_count += unit.is_uncaught_failure
+        is_satisfied = unit.status in SATISFYING
+        for no in self.graph.successors[unit.node.no]:
+            successor = frame.units[no]
+            successor.pending -= 1
+            successor.blockers += not is_satisfied
+            if not successor.is_settled:
+                self._consider(successor)
+        if frame.open_count == 0:
+            self._frame_ended(frame)
+
+    def _consider(self, unit: Unit) -> None:
+        """Something this unit waits for has changed: may it go, must it end, or does it wait on?"""
+        if not unit.frame.is_started:
+            return
+        if unit.node.kind == "decision":
+            if unit.pending == 0:
+                self._decide(unit)
+        elif unit.blockers:
+            if unit.status in _UNSTARTED or self.failure_policy == "abort-dependents":
+                self._abort(unit)
+        elif unit.pending == 0 and unit.status in _UNSTARTED:
+            if unit.node.kind == "map":
+                self._expand(unit)
+            else:
+                self._line_up(unit)
+
+    def _line_up(self, unit: Unit) -> None:
+        line = unit.frame.line(self.graph, unit)
+        if line is None:
+            self._go(unit)
+            return
+        if unit.status is NodeStatus.IDLE:
+            self._set(unit, NodeStatus.WAITING)
+        line.join(unit)
+        self._admit(unit)
+
+    def _admit(self, unit: Unit) -> None:
+        line = unit.frame.line(self.graph, unit)
+        for admitted in line.admit() if line else ():
+            admitted.has_slot = True
+            self._go(admitted)
+
+    def _go(self, unit: Unit) -> None:
+        if unit.status in _UNSTARTED:
+            self._set(unit, NodeStatus.READY)
+        elif self._on_change is not None:
+            self._on_change(unit)  # goes on after a wait or a failed attempt
+
+    def _release(self, unit: Unit) -> None:
+        line = unit.frame.line(self.graph, unit)
+        if line is None:
+            return
+        if unit.has_slot:
+            unit.has_slot = False
+            line.held_count -= 1
+            self._admit(unit)
+        else:
+            line.leave(unit)
+
+    def _requested(self, unit: Unit, request_id: str) -> None:
+        if unit.is_settled:
+            self._reopen(unit)
+        unit.request_id = request_id
+        unit.is_parked = False
+        # The log is the authority: what runs is under way and holds a slot, even one too many.
+        if not unit.frame.is_started and unit.frame.owner is not None:
+            unit.frame.owner.under_way_count += 1
+            self._start(unit.frame)
+        line = unit.frame.line(self.graph, unit)
+        if line is not None and not unit.has_slot:
+            line.leave(unit)
+            line.held_count += 1
+            unit.has_slot = True
+        self._run(unit)
+
+    def _reopen(self, unit: Unit) -> None:
+        """A new attempt of a node that had ended: what was only derived from its end is open again."""
+        frame = unit.frame
+        if frame.owner is None:
+            self.run_status = RunStatus.RUNNING
+        elif frame.owner.is_settled:
+            self._reopen(frame.owner)
+            self._open_maps[frame.owner.path] = frame.owner
+            self._run(frame.owner)
+        if unit.frame.open_count == 0 and frame.owner is not None:
+            frame.owner.open_item_count += 1
+            frame.owner.failed_item_count -= frame.failed_count > 0
+        for one in reopen(self.graph, unit):
+            self._set(one, NodeStatus.IDLE)
+
+    def _run(self, unit: Unit) -> None:
+        self._set(unit, NodeStatus.RUNNING)
+        for no in self.graph.successors[unit.node.no]:
+            successor = unit.frame.units[no]
+            if successor.status is NodeStatus.IDLE:
+                self._set(successor, NodeStatus.WAITING)
+
+    def _ended(self, unit: Unit, event: CallEvent) -> None:
+        unit.request_id = event.request_id
+        if unit.is_settled:
+            return  # a late writer changes nothing; its event stays in the history
+        match event.type:
+            case CallEventType.ABORTED:
+                self._abort(unit)
+            case CallEventType.ERROR if event.will_retry:
+                unit.error = event.error
+            case CallEventType.ERROR:
+                self._settle(unit, NodeStatus.FAILED, error=event.error)
+            case _:
+                self._settle(unit, NodeStatus.COMPLETED, output=event.output)
+
+    def _abort(self, unit: Unit) -> None:
+        for inner in unit.inside():
+            if not inner.is_settled:
+                self._settle(inner, NodeStatus.ABORTED)
+        self._settle(unit, NodeStatus.ABORTED)
+
+    def _abort_run(self) -> None:
+        if self.run_status is RunStatus.RUNNING:
+            self.run_status = RunStatus.CANCELLED
+            for unit in list(self.units.values()):
+                if not unit.is_settled:
+                    self._settle(unit, NodeStatus.ABORTED)
+
+    def _decide(self, unit: Unit) -> None:
+        before = [unit.frame.units[no] for no in self.graph.predecessors[unit.node.no]]
+        broken = [one for one in before if one.status not in SATISFYING]
+        if not rules.catches(unit.node, broken):
+            self._abort(unit)
+            return
+        verdict = rules.evaluate_test(unit, self.input)
+        if not isinstance(verdict, bool):
+            self._settle(unit, NodeStatus.FAILED, error=verdict)
+            return
+        for one in rules.caught_by(self.graph, unit) if broken else ():
+            unit.frame.failed_count -= one.is_uncaught_failure
+            one.is_caught = True
+        for branch in self.graph.branches:
+            if branch.decision == unit.node.no and branch.negated is verdict:
+                for node in self.graph.branch_nodes(branch.no):
+                    self._skip(unit.frame.units[node.no])
+        self._settle(unit, NodeStatus.COMPLETED, output=verdict)
+
+    def _skip(self, unit: Unit) -> None:
+        if not unit.is_settled:
+            self._settle(unit, NodeStatus.SKIPPED)
+
+    def _expand(self, unit: Unit) -> None:
+        items = rules.items_of(unit, self.input)
+        if not isinstance(items, list):
+            self._settle(unit, NodeStatus.FAILED, error=items)
+            return
+        if not items:
+            self._settle(unit, NodeStatus.COMPLETED, output=[])
+            return
+        unit.items = [Frame(self.graph, unit, index, item) for index, item in enumerate(items)]
+        for frame in unit.items:
+            self._add(frame)
+        unit.open_item_count = len(items)
+        self._open_maps[unit.path] = unit
+        self._run(unit)
+        self._start_items(unit)
+
+    def _start_items(self, unit: Unit) -> None:
+        limit = unit.node.max_concurrency or len(unit.items)
+        while unit.next_item < len(unit.items) and unit.under_way_count < limit:
+            frame = unit.items[unit.next_item]
+            unit.next_item += 1
+            if not frame.is_started:
+                unit.under_way_count += 1
+                self._start(frame)
+
+    def _frame_ended(self, frame: Frame) -> None:
+        owner = frame.owner
+        if owner is None:
+            if self.run_status is RunStatus.RUNNING:
+                self.run_status = RunStatus.FAILED if frame.failed_count else RunStatus.COMPLETED
+            return
+        if owner.is_settled:
+            return
+        owner.under_way_count -= frame.is_started
+        owner.open_item_count -= 1
+        owner.failed_item_count += frame.failed_count > 0
+        self._start_items(owner)
+        if owner.open_item_count == 0:
+            self._items_ended(owner)
+
+    def _abort_failed_maps(self) -> bool:
+        """Under abort-dependents the first failed item ends the others of its map, running ones too."""
+        failed = [unit for unit in self._open_maps.values() if any(item.failed_count for item in unit.items)]
+        for owner in failed:
+            del self._open_maps[owner.path]
+            owner.next_item = len(owner.items)
+            for inner in list(owner.inside()):
+                if not inner.is_settled:
+                    self._settle(inner, NodeStatus.ABORTED)
+        return bool(failed)
+
+    def _items_ended(self, owner: Unit) -> None:
+        if owner.failed_item_count:
+            self._settle(owner, NodeStatus.FAILED, error=rules.map_error(owner))
+        else:
+            self._settle(
+                owner,
+                NodeStatus.COMPLETED,
+                output=[rules.item_result_of(self.graph, item) for item in owner.items],
+            )

@@ -1,0 +1,141 @@
+"""Decide what the graph leaves to data: tests, map sources, inputs, results. Receives units, hands on values
+or a failure `{"type", "message"}`; never raises for what a workflow's author wrote.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from stepwell.define.graph import Graph, Node
+from stepwell.reactive import jsonpath
+from stepwell.reactive.frames import Frame, Unit
+from stepwell.reactive.protocol import NodeStatus
+
+__all__ = [
+    "MAX_MAP_ITEMS",
+    "bind_inputs",
+    "catches",
+    "caught_by",
+    "document_of",
+    "evaluate_test",
+    "failure",
+    "item_result_of",
+    "items_of",
+    "map_error",
+    "result_of",
+]
+
+MAX_MAP_ITEMS: Final = 10_000
+
+
+def failure(type: str, message: str) -> dict[str, str]:
+    return {"type": type, "message": message}
+
+
+def catches(decision: Node, broken: Sequence[Unit]) -> bool:
+    """A test is an error boundary for the predecessors it reads, and for no other."""
+    reads = decision.reads or ()
+    return all(unit.node.no in reads for unit in broken)
+
+
+def caught_by(graph: Graph, decision: Unit) -> Iterator[Unit]:
+    """The failures behind a decision: of its predecessors, and of what those were aborted for."""
+    units = decision.frame.units
+    seen: set[int] = set()
+    pending = list(graph.predecessors[decision.node.no])
+    while pending:
+        no = pending.pop()
+        if no in seen:
+            continue
+        seen.add(no)
+        if units[no].status is NodeStatus.FAILED:
+            yield units[no]
+        elif units[no].status is NodeStatus.ABORTED:
+            pending.extend(graph.predecessors[no])
+
+
+def document_of(unit: Unit, run_input: Any) -> dict[str, Any]:
+    """What an expression of this unit may read: the input, the steps it names, and inside a map the item."""
+    steps: dict[str, Any] = {}
+    for no in unit.node.reads or ():
+        read = unit.frame.find(no)
+        if read is not None:
+            entry = {"status": str(read.status), "output": read.output}
+            if read.status is NodeStatus.FAILED:
+                entry["error"] = read.error
+            steps[read.node.id] = entry
+    document: dict[str, Any] = {"input": run_input, "steps": steps}
+    if unit.frame.owner is not None:
+        document |= {"item": unit.frame.item, "index": unit.frame.index}
+    return document
+
+
+def evaluate_test(unit: Unit, run_input: Any) -> bool | dict[str, str]:
+    """True or false, or why the test gives neither."""
+    test = unit.node.test
+    if isinstance(test, Mapping):
+        no = (unit.node.reads or (0,))[0]
+        read = unit.frame.find(no)
+        return read is not None and read.status is NodeStatus.COMPLETED
+    try:
+        found = jsonpath.first(str(test), document_of(unit, run_input))
+    except (jsonpath.PathError, jsonpath.PathSyntaxError) as error:
+        return failure("ExpressionError", f"test: {error}")
+    if isinstance(found, bool):
+        return found
+    shown = "nothing" if found is jsonpath.MISSING else json.dumps(found, default=str)[:100]
+    return failure("ExpressionError", f"test: gives {shown}; accepted: true or false")
+
+
+def items_of(unit: Unit, run_input: Any) -> list[Any] | dict[str, str]:
+    """The list a map runs over, or why there is none."""
+    try:
+        found = jsonpath.first(str(unit.node.over), document_of(unit, run_input))
+    except (jsonpath.PathError, jsonpath.PathSyntaxError) as error:
+        return failure("ExpressionError", f"over: {error}")
+    if not isinstance(found, list):
+        what = "nothing" if found is jsonpath.MISSING else f"a value of type {type(found).__name__}"
+        return failure("ExpressionError", f"over: gives {what}; accepted: a list")
+    if len(found) > MAX_MAP_ITEMS:
+        message = f"over: gives {len(found):,} items; the limit is {MAX_MAP_ITEMS:,}"
+        return failure("ExpressionError", message)
+    return found
+
+
+def bind_inputs(unit: Unit, run_input: Any) -> Any:
+    """The input of a sub-workflow: its paths over this unit's document, or the run's own input."""
+    if not unit.node.inputs:
+        return run_input
+    document = document_of(unit, run_input)
+    return {name: _found(path, document) for name, path in unit.node.inputs.items()}
+
+
+def _found(path: str, document: Any) -> Any:
+    try:
+        found = jsonpath.first(path, document)
+    except jsonpath.PathError:
+        return None
+    return None if found is jsonpath.MISSING else found
+
+
+def result_of(graph: Graph, frame: Frame) -> Any:
+    """The result of a run: the output of the only last node that completed, or an object of them by id."""
+    last = [frame.units[node.no] for node in graph.exits()]
+    done = [unit for unit in last if unit.status is NodeStatus.COMPLETED]
+    if len(done) == 1:
+        return done[0].output
+    return {unit.node.id: unit.output for unit in done} if done else None
+
+
+def item_result_of(graph: Graph, frame: Frame) -> Any:
+    """The result of a map item: the output of the body's only last node, or an object of them by id."""
+    last = [frame.units[node.no] for node in graph.exits(frame.owner.node.no if frame.owner else 0)]
+    return last[0].output if len(last) == 1 else {unit.node.id: unit.output for unit in last}
+
+
+def map_error(owner: Unit) -> dict[str, str]:
+    count = owner.failed_item_count
+    what = "1 item" if count == 1 else f"{count} items"
+    return failure("MapFailed", f"{what} of {len(owner.items)} failed")
