@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import core, engine, graphs, report
+from bench import core, engine, graphs, history, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
 from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
@@ -20,11 +21,13 @@ from bench.workloads import WORKLOADS
 
 FLOOR_SECONDS = 5
 PAGE = ROOT / "docs" / "benchmarks.md"
-OTHER_PARTS = ("floor", "core", "engine", "graphs")
+OTHER_PARTS = ("floor", "core", "engine", "history", "graphs")
 
 
 def main() -> int:
     arguments = _arguments()
+    # A default SIGTERM would leave the server running: as an exception it ends every block it is in.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: stopped"))
     with bench_server(arguments.database_url) as server:
         result = _measure(server, arguments)
     text = _as_text(result)
@@ -49,6 +52,7 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "floor": {},
         "core": {},
         "engine": [],
+        "history": {},
         "graphs": {},
         "records": [],
     }
@@ -61,6 +65,9 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
             result["core"] = core.measure(url, quick=arguments.quick)
     if "engine" in parts:
         result["engine"] = engine.measure(server, quick=arguments.quick)
+    if "history" in parts:
+        with server.fresh_database("history") as url:
+            result["history"] = history.measure(url, quick=arguments.quick)
     if "graphs" in parts and STEPWELL in arguments.contestants:
         result["graphs"] = graphs.measure(server, quick=arguments.quick)
     return result
@@ -104,6 +111,8 @@ def _as_text(result: dict[str, Any]) -> str:
         parts.append(core.markdown(result["core"]))
     if result["engine"]:
         parts.append(engine.markdown(result["engine"]))
+    if result["history"]:
+        parts.append(history.markdown(result["history"]))
     if result["graphs"]:
         parts.append(graphs.markdown(result["graphs"]))
     return "\n".join(parts)

@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from bench.meter import Meter, Reading
+from bench.meter import Meter, Reading, postgres_cpu_between
 from stepwell.define import Operation, Parallel, Workflow, freeze
 from stepwell.store.migrate import migrate
 
@@ -149,9 +149,8 @@ def _cost(meter: Meter, call: Callable[[list[int], str, str], int], parts: list[
 
 
 def _cpu_ms_per_batch(before: Reading, after: Reading, batches: int) -> float | None:
-    if before.postgres_cpu_seconds is None or after.postgres_cpu_seconds is None:
-        return None
-    return (after.postgres_cpu_seconds - before.postgres_cpu_seconds) * 1000 / batches
+    seconds = postgres_cpu_between(before, after)
+    return None if seconds is None else seconds * 1000 / batches
 
 
 def _open_session(connection: psycopg.Connection[Any]) -> int:

@@ -15,6 +15,7 @@ import psycopg
 from bench import shapes
 from bench.meter import Meter, cost_between
 from bench.server import BenchServer
+from bench.workloads import BUDGET_SECONDS
 from stepwell.define import Workflow, freeze
 from stepwell.store.migrate import migrate
 
@@ -73,13 +74,12 @@ def _measure(url: str, load: Load) -> dict[str, Any]:
     meter = Meter(url)
     try:
         with psycopg.connect(url, autocommit=True, prepare_threshold=1) as connection:
-            connection.execute(_REGISTER)
-            session_id = _scalar(connection, _SESSION)
-            _fill(connection, load, WARM_UP_RUNS)
-            _drain(connection, session_id, load.batch)
-            start_seconds = _fill(connection, load, load.count)
+            session_id = open_session(connection)
+            fill(connection, load, WARM_UP_RUNS)
+            drain(connection, session_id, load.batch)
+            start_seconds = fill(connection, load, load.count)
             before = meter.read()
-            units = _drain(connection, session_id, load.batch)
+            units = drain(connection, session_id, load.batch)
             after = meter.read()
             seconds = after.at_seconds - before.at_seconds
             return {
@@ -98,14 +98,19 @@ def _measure(url: str, load: Load) -> dict[str, Any]:
 def _routine_times(connection: psycopg.Connection[Any], load: Load, session_id: int) -> dict[str, float]:
     """Self time a unit of the dearest routines; a second pass, because counting them costs time itself."""
     connection.execute("set track_functions = 'all'")
-    _fill(connection, load, load.count)
-    units = _drain(connection, session_id, load.batch)
+    fill(connection, load, load.count)
+    units = drain(connection, session_id, load.batch)
     connection.execute("select pg_stat_force_next_flush()")
     rows = connection.execute(_ROUTINES, [ROUTINES_SHOWN]).fetchall()
     return {name: self_ms * 1000 / units for name, self_ms in rows}
 
 
-def _fill(connection: psycopg.Connection[Any], load: Load, count: int) -> float:
+def open_session(connection: psycopg.Connection[Any]) -> int:
+    connection.execute(_REGISTER)
+    return _scalar(connection, _SESSION)
+
+
+def fill(connection: psycopg.Connection[Any], load: Load, count: int) -> float:
     begun = time.perf_counter()
     if load.workflow is None:
         _scalar(connection, _ENQUEUE, count)
@@ -118,10 +123,14 @@ def _fill(connection: psycopg.Connection[Any], load: Load, count: int) -> float:
     return time.perf_counter() - begun
 
 
-def _drain(connection: psycopg.Connection[Any], session_id: int, batch: int) -> int:
+def drain(connection: psycopg.Connection[Any], session_id: int, batch: int) -> int:
+    """Claims and reports until nothing is claimable; gives up rather than turn for ever."""
     units = 0
+    deadline = time.perf_counter() + BUDGET_SECONDS
     rows = connection.execute(_CLAIM, [session_id, batch]).fetchall()
     while rows:
+        if time.perf_counter() > deadline:
+            raise SystemExit(f"bench: after {BUDGET_SECONDS:.0f} s and {units} units there is still work")
         units += len(rows)
         tenant_ids, unit_ids, lease_nos = (list(column) for column in zip(*rows, strict=True))
         outcomes, bodies = ["completed"] * len(rows), [None] * len(rows)

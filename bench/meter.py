@@ -22,7 +22,8 @@ class Reading:
 
     at_seconds: float
     python_cpu_seconds: float
-    postgres_cpu_seconds: float | None
+    # By process, because one that ends between two readings takes its time with it.
+    postgres_cpu_seconds: dict[int, float] | None
     wal_bytes: int
     xid: int
 
@@ -55,7 +56,7 @@ class Meter:
     def close(self) -> None:
         self._connection.close()
 
-    def _postgres_cpu_seconds(self) -> float | None:
+    def _postgres_cpu_seconds(self) -> dict[int, float] | None:
         """On-CPU time of the postmaster and its living children; None where they are not on this machine."""
         if self._postmaster_pid is None:
             return None
@@ -64,14 +65,22 @@ class Meter:
             pids = [self._postmaster_pid, *map(int, children.read_text().split())]
         except OSError:
             return None
-        return sum(_on_cpu_seconds(pid) for pid in pids)
+        return {pid: _on_cpu_seconds(pid) for pid in pids}
+
+
+def postgres_cpu_between(before: Reading, after: Reading) -> float | None:
+    if before.postgres_cpu_seconds is None or after.postgres_cpu_seconds is None:
+        return None
+    return sum(
+        seconds - before.postgres_cpu_seconds.get(pid, 0.0)
+        for pid, seconds in after.postgres_cpu_seconds.items()
+    )
 
 
 def cost_between(before: Reading, after: Reading, units: int) -> dict[str, float | None]:
     """The price of one unit (a step, a job); microseconds and bytes, as people compare them."""
-    postgres_us = None
-    if before.postgres_cpu_seconds is not None and after.postgres_cpu_seconds is not None:
-        postgres_us = (after.postgres_cpu_seconds - before.postgres_cpu_seconds) * 1e6 / units
+    postgres_seconds = postgres_cpu_between(before, after)
+    postgres_us = None if postgres_seconds is None else postgres_seconds * 1e6 / units
     return {
         "postgres_cpu_us": postgres_us,
         "python_cpu_us": (after.python_cpu_seconds - before.python_cpu_seconds) * 1e6 / units,

@@ -15,11 +15,8 @@ from bench import shapes
 from bench.contestant import Answer, Order, StopWatch, Tally, as_steps, chunks, run, sample_one_by_one
 from bench.meter import Meter
 from bench.workloads import WORKER_SLOTS
-from stepwell import __version__
-from stepwell.app import App
-from stepwell.define import Workflow
+from stepwell import App, Worker, Workflow, __version__
 from stepwell.store.migrate import migrate
-from stepwell.worker.worker import Worker
 
 START_BATCH = 2000
 ENQUEUE_BATCH = 10_000

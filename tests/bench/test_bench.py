@@ -40,14 +40,15 @@ def test_stepwell_runs_every_workload(tmp_path: Path):
 
 
 @pytest.mark.timeout(300)
-def test_floor_core_and_engine_are_measured(tmp_path: Path):
-    result, table = bench(tmp_path, "--peers", "none", "--only", "floor,core,engine")
+def test_floor_core_engine_and_history_are_measured(tmp_path: Path):
+    result, table = bench(tmp_path, "--peers", "none", "--only", "floor,core,engine,history")
     assert set(result["floor"]) == {"1", "8"}
     assert all(
         cell["transitions_per_second"] > 0 for shape in result["core"].values() for cell in shape.values()
     )
     assert [load["label"] for load in result["engine"]] == ["W1", "W1b", "W3", "W2"]
     assert all(load["routine_us"] for load in result["engine"])
+    assert result["history"]["full"]["elapsed_us"] > 0
     assert "Transition core" in table
 
 
