@@ -87,7 +87,7 @@ begin
         return query select n.job_id, true from unnest(v_new_ids) as n (job_id);
     else
         return query
-        select j.job_id, j.job_id = any (v_new_ids)
+        select j.job_id, coalesce(j.job_id = any (v_new_ids), false)
         from unnest(p_keys) with ordinality as q (job_key, ord)
         inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.idempotency_key = q.job_key
         order by q.ord;

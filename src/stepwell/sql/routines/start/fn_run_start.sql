@@ -53,7 +53,7 @@ begin
         return query select n.run_id, true from unnest(v_new_ids) as n (run_id) order by n.run_id;
     else
         return query
-        select r.run_id, r.run_id = any (v_new_ids)
+        select r.run_id, coalesce(r.run_id = any (v_new_ids), false)
         from unnest(p_trigger_refs) with ordinality as q (trigger_ref, ord)
         inner join stepwell.run_detail as r
             on r.tenant_id = p_tenant_id and r.trigger_type = v_trigger_type and r.trigger_ref = q.trigger_ref
