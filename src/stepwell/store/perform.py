@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import random
 from typing import Any, Protocol, TypeVar
 
 import psycopg
@@ -13,6 +15,10 @@ from stepwell.store.calls import Call
 from stepwell.store.pool import AsyncPool
 
 T = TypeVar("T")
+
+# Serialization failure, deadlock, a lock not to be had at once.
+_MET = ("40001", "40P01", "55P03")
+ATTEMPT_LIMIT = 8
 
 # Undefined schema, table, function or column: the database is older than this release, or has no schema.
 _UNDEFINED = ("3F000", "42P01", "42883", "42703")
@@ -26,12 +32,18 @@ class Connection(Protocol):
 
 async def on_pool(pool: AsyncPool, call: Call[T]) -> T:
     """A transaction of its own."""
-    try:
-        async with pool.connection() as own:
-            cursor = await own.execute(call.text, call.parameters)
-            return call.decode(await cursor.fetchall())
-    except psycopg.Error as error:
-        raise _ours(error) from error
+    for attempt in range(1, ATTEMPT_LIMIT + 1):
+        try:
+            async with pool.connection() as own:
+                cursor = await own.execute(call.text, call.parameters)
+                return call.decode(await cursor.fetchall())
+        except psycopg.Error as error:
+            found = _ours(error)
+            # Two transactions met and one gave way; nothing was written, so the same call may go again.
+            if error.sqlstate not in _MET or attempt == ATTEMPT_LIMIT:
+                raise found from error
+        await asyncio.sleep(random.uniform(0.0, 0.02 * attempt))
+    raise AssertionError("the last attempt returns or raises")
 
 
 async def on_connection(connection: Connection, call: Call[T]) -> T:

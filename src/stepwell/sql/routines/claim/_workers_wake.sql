@@ -9,7 +9,8 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     if exists (select from stepwell.worker_session as s
-        where s.closed_at is null and s.is_idle and (p_class_ids is null or s.class_ids && p_class_ids)) then
+            where s.closed_at is null and s.is_idle and (p_class_ids is null or s.class_ids && p_class_ids))
+        and exists (select from stepwell.job_ready) then
         perform pg_notify('stepwell_ready', '');
     end if;
 end

@@ -19,7 +19,7 @@ as $$
             count(*) filter (where u.mandatory and d.semantic_class = 'red') as red_count,
             count(*) filter (where u.mandatory and u.state_code = 'completed') as completed_count,
             count(*) filter (where u.state_code = 'skipped') as skipped_count,
-            count(*) filter (where u.mandatory and u.state_code = 'cannot_complete') as failed_count
+            count(*) filter (where u.mandatory and u.state_code = 'cannot_complete' and not u.failure_caught) as failed_count
         from stepwell.work_unit as u
         inner join stepwell.state_def as d on u.state_machine_id = d.state_machine_id and u.state_code = d.state_code
         where u.scope = 'step'
@@ -52,7 +52,8 @@ as $$
         inner join stepwell.work_unit as b
             on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
         where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
-            and b.state_code not in ('completed', 'skipped')
+            -- A step that failed releases nothing but a decision that catches it; all others it takes along.
+            and b.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')
     ) as b
     where u.scope = 'step' and u.state_code = 'not_started' and u.pending_count <> b.unfinished_count
 $$;

@@ -49,5 +49,7 @@ begin
     if v_class_ids is not null and p_claim_limit > 0 then
         return query select c.* from stepwell._claim(p_session_id, v_class_ids, p_claim_limit, v_now) as c;
     end if;
+    -- What this worker left over, an idle one may take.
+    perform stepwell._workers_wake(v_class_ids);
 end
 $$;

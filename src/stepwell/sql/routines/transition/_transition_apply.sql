@@ -47,7 +47,7 @@ begin
     with judged as materialized (
         select
             q.ord, q.tenant_id, q.unit_id, q.to_state, q.payload,
-            u.ctid as row_id, u.state_code, u.lease_no, w.actor_class, w.by_engine,
+            u.ctid as row_id, u.state_code, u.lease_no, u.failure_caught, w.actor_class, w.by_engine,
             t.transition_id, t.event_type, t.from_class, t.to_class, t.from_settled, t.to_settled,
             coalesce(q.evidence ->> 'audit_ref', v_session) as audit_ref,
             q.evidence ->> 'trace_id' as trace_id,
@@ -112,6 +112,7 @@ begin
                     then u.attempt_count + 1
                 else u.attempt_count end,
             started_at = case when j.to_state = 'in_progress' then coalesce(u.started_at, v_now) else u.started_at end,
+            failure_caught = u.failure_caught and j.to_settled,
             completed_at = case when j.to_settled then coalesce(u.completed_at, v_now) else u.completed_at end,
             waiting_facet = case when j.to_state = 'waiting' then j.payload ->> 'waiting_facet' end,
             waiting_facets = case when j.to_state = 'waiting' then
@@ -126,7 +127,7 @@ begin
         from judged as j
         where j.problems = '{}' and not p_preview
             and u.ctid = j.row_id and u.state_code = j.state_code and u.lease_no = j.lease_no
-        returning j.ord, j.actor_class, j.by_engine, j.transition_id, u.version_id, u.def_no, u.slot_key, u.class_id, u.priority, u.parent_id, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
+        returning j.ord, j.failure_caught, j.actor_class, j.by_engine, j.transition_id, u.version_id, u.def_no, u.slot_key, u.class_id, u.priority, u.parent_id, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
             u.sla_breach_duration, u.mandatory, u.scope, j.state_code as from_state, j.to_state, j.event_type,
             j.audit_ref, j.trace_id, j.correlation_id, j.payload, j.from_class, j.to_class, j.from_settled, j.to_settled
     ), appended as (
@@ -179,7 +180,8 @@ begin
                 - count(*) filter (where c.mandatory and c.from_state = 'completed') as completed_count,
             count(*) filter (where c.to_state = 'skipped') as skipped_count,
             count(*) filter (where c.mandatory and c.to_state = 'cannot_complete')
-                - count(*) filter (where c.mandatory and c.from_state = 'cannot_complete') as failed_count
+                - count(*) filter (where c.mandatory and c.from_state = 'cannot_complete' and not c.failure_caught)
+                as failed_count
         from changed as c
         where c.scope = 'step' and (c.from_class <> c.to_class or c.to_settled <> c.from_settled)
         group by c.tenant_id, c.unit_id >> 20
