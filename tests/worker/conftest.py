@@ -1,10 +1,10 @@
-"""What tests of a worker stand on: an app on the test's database, a worker in this process, a turned clock."""
+"""What tests of a worker stand on: an app on the test's database, a scenario, a turned clock."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import psycopg

@@ -113,7 +113,9 @@ def _row(look: Look, step: Step, now_at: datetime, guides: str) -> _Row:
     name = Text.assemble((guides, "dim"), (step.name, "" if step.mandatory else "italic"))
     if step.child_run_id is not None:
         name.append(f" → {look.word('run')} {step.child_run_id}", style="dim")
-    attempts = f"{step.attempt_count}/{step.max_attempts}" if step.attempt_count else ""
+    # Failed attempts, and the one that is under way or succeeded; a first try needs no number.
+    under_way = step.state_code in ("completed", "in_progress", "overdue", "waiting")
+    attempts = f"{step.attempt_count + under_way}/{step.max_attempts}" if step.attempt_count else ""
     return _Row(
         step,
         (

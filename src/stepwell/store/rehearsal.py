@@ -89,13 +89,12 @@ def broken_invariants(conninfo: str) -> list[str]:
     """What the database's own check finds wrong; nothing when all holds."""
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
-            found = connection.execute("select to_regprocedure('stepwell.fn_invariants_check()')").fetchone()
-            if found is None or found[0] is None:
-                return []
-            rows = connection.execute("select i::text from stepwell.fn_invariants_check() as i").fetchall()
+            rows = connection.execute(
+                "select i.invariant, i.detail from stepwell.fn_invariants_check() as i where not i.ok"
+            ).fetchall()
     except psycopg.Error as error:
         raise from_database(error) from error
-    return [str(row[0]) for row in rows]
+    return [f"{name}: {detail}" for name, detail in rows]
 
 
 @contextmanager
