@@ -60,6 +60,10 @@ begin
         and d.scope_no = 0 and d.pending_count = 0;
     perform stepwell._units_ready(v_first.tenant_ids, v_first.unit_ids, v_first.released_counts,
         v_first.has_engine_steps, v_first.has_slots);
+    if v_first.has_engine_steps then
+        -- Decisions and maps are carried out at once: nothing may be left to do.
+        perform stepwell._runs_settle(array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r));
+    end if;
     perform stepwell._workers_wake(null);
 end
 $$;
