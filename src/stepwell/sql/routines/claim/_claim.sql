@@ -1,5 +1,6 @@
 -- Purpose: the claim itself. Tenants take turns by weight; inside a tenant priority decides, then age.
--- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), then their units.
+-- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), for retries their runs
+--   (without waiting), then the units.
 -- Idempotency: none.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._claim(p_session_id bigint, p_class_ids int[], p_limit int, p_now timestamptz)

@@ -1,6 +1,7 @@
 -- Purpose: takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight; what a
 --   tenant leaves unused goes to the others in a second pass.
--- Locks: the rows taken, skipping those another claim holds.
+-- Locks: the rows taken, skipping those another claim holds; the runs of retries, which move their counters, without
+--   waiting: whoever holds a run may wait for a row taken here. A retry whose run is busy stays in the queue.
 -- Idempotency: none.
 -- Raises: nothing.
 create or replace function stepwell._ready_take(p_class_ids int[], p_limit int)
@@ -24,11 +25,11 @@ begin
         inner join stepwell.tenant as t on s.tenant_id = t.tenant_id
         where s.tenant_id is not null
     ), picked as (
-        select x.row_id
+        select x.row_id, x.tenant_id, x.unit_id, x.in_run
         from turn as t
         cross join unnest(p_class_ids) as c (class_id)
         cross join lateral (
-            select r.ctid as row_id
+            select r.ctid as row_id, r.tenant_id, r.unit_id, r.is_retry and r.unit_id & 1048575 <> 0 as in_run
             from stepwell.job_ready as r
             where r.tenant_id = t.tenant_id and r.class_id = c.class_id
             order by r.rank, r.unit_id
@@ -36,9 +37,15 @@ begin
             for update skip locked
         ) as x
         limit p_limit
+    ), held as materialized (
+        select p.row_id
+        from picked as p
+        inner join stepwell.run_progress as b on p.tenant_id = b.tenant_id and p.unit_id >> 20 = b.run_id
+        where p.in_run
+        for update of b skip locked
     )
     delete from stepwell.job_ready as r
-    where r.ctid = any (array(select p.row_id from picked as p))
+    where r.ctid = any (array(select p.row_id from picked as p where not p.in_run union all select h.row_id from held as h))
     returning r.tenant_id, r.unit_id, r.is_retry;
 end
 $$;
