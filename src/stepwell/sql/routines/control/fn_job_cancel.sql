@@ -31,6 +31,8 @@ begin
         raise exception using errcode = 'SW003', message = format('job %s has ended (%s)', p_unit_id, v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
+    -- Read again: a claim may have been on its way, and what it got holds a slot.
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
@@ -38,6 +40,7 @@ begin
         perform stepwell._slots_free(array[p_tenant_id], array[p_unit_id]);
     end if;
     if v_unit.scope = 'step' then
+        perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
         perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);
         perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
     end if;
