@@ -19,15 +19,25 @@ declare
     v_count int := 0;
 begin
     for v_session in
-        select s.session_id, s.worker_name
+        select s.session_id, s.worker_name, s.closed_at
         from stepwell.worker_session as s
-        where s.closed_at is null and s.expires_at < v_now
+        -- Said of the row itself too, so that a heartbeat that came first is seen once the lock is had.
+        where (s.closed_at is not null or s.expires_at < v_now) and s.session_id in (
+            select x.session_id from stepwell.worker_session as x where x.closed_at is null and x.expires_at < v_now
+            union all
+            -- A claim that was on its way when its session was closed.
+            select l.session_id from stepwell.worker_lease as l
+            inner join stepwell.worker_session as x on l.session_id = x.session_id
+            where x.closed_at is not null
+        )
         order by s.session_id
         limit p_limit
         for update skip locked
     loop
-        update stepwell.worker_session as s set closed_at = v_now, is_idle = false where s.session_id = v_session.session_id;
+        update stepwell.worker_session as s set closed_at = coalesce(s.closed_at, v_now), is_idle = false
+        where s.session_id = v_session.session_id;
         v_count := v_count + stepwell._session_release(v_session.session_id, true);
+        continue when v_session.closed_at is not null;
         perform stepwell._event_append(1, 0, 'worker.silent', 'keeper',
             jsonb_build_object('worker', v_session.worker_name, 'session_id', v_session.session_id));
     end loop;
