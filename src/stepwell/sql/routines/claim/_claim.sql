@@ -3,7 +3,9 @@
 --   (without waiting), then the units.
 -- Idempotency: none.
 -- Raises: SW004 when the registry refuses.
-create or replace function stepwell._claim(p_session_id bigint, p_class_ids int[], p_limit int, p_now timestamptz)
+create or replace function stepwell._claim(
+    p_session_id bigint, p_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz
+)
 returns setof stepwell.job_lease
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -20,14 +22,20 @@ begin
     into v_fresh
     from stepwell._ready_take(p_class_ids, least(p_limit, 1000)) as t;
     if v_fresh.unit_ids is null and v_fresh.retry_unit_ids is null then
-        update stepwell.worker_session as s set is_idle = true where s.session_id = p_session_id and not s.is_idle;
+        if not p_is_idle then
+            update stepwell.worker_session as s set is_idle = true where s.session_id = p_session_id;
+        end if;
         return;
     end if;
-    update stepwell.worker_session as s set is_idle = false where s.session_id = p_session_id and s.is_idle;
+    if p_is_idle then
+        update stepwell.worker_session as s set is_idle = false where s.session_id = p_session_id;
+    end if;
     perform stepwell._must_apply(v_fresh.tenant_ids, v_fresh.unit_ids, 'in_progress', 'executor_worker',
-        'rpc', 'step_claim', p_session_id => p_session_id);
-    perform stepwell._must_apply(v_fresh.retry_tenant_ids, v_fresh.retry_unit_ids, 'in_progress', 'executor_worker',
-        'event', 'retry_attempt', p_session_id => p_session_id);
+        'rpc', 'step_claim', p_session_id => p_session_id, p_now => p_now);
+    if v_fresh.retry_unit_ids is not null then
+        perform stepwell._must_apply(v_fresh.retry_tenant_ids, v_fresh.retry_unit_ids, 'in_progress', 'executor_worker',
+            'event', 'retry_attempt', p_session_id => p_session_id, p_now => p_now);
+    end if;
     insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
     values (p_session_id, v_fresh.tenant_ids || v_fresh.retry_tenant_ids, v_fresh.unit_ids || v_fresh.retry_unit_ids)
     returning batch_id into v_batch_id;

@@ -31,7 +31,7 @@ begin
     cross join lateral (
         select r.input, r.trace_id, r.correlation_id
         from stepwell.run_detail as r
-        where u.scope = 'step' and r.tenant_id = u.tenant_id and r.run_id = u.unit_id >> 20
+        where u.scope in ('step', 'task') and r.tenant_id = u.tenant_id and r.run_id = u.unit_id >> 20
         union all
         select j.payload, j.trace_id, j.correlation_id
         from stepwell.job_detail as j

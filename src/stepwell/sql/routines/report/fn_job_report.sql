@@ -22,10 +22,12 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_class_ids int[];
+    v_is_idle boolean;
     v_taken_ids bigint[];
+    v_got_count int := 0;
 begin
     -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
-    select s.class_ids into v_class_ids
+    select s.class_ids, s.is_idle into v_class_ids, v_is_idle
     from stepwell.worker_session as s
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
     if v_class_ids is not null then
@@ -47,9 +49,12 @@ begin
         perform stepwell._runs_settle(p_tenant_ids, p_unit_ids);
     end if;
     if v_class_ids is not null and p_claim_limit > 0 then
-        return query select c.* from stepwell._claim(p_session_id, v_class_ids, p_claim_limit, v_now) as c;
+        return query select c.* from stepwell._claim(p_session_id, v_class_ids, v_is_idle, p_claim_limit, v_now) as c;
+        get diagnostics v_got_count = row_count;
     end if;
-    -- What this worker left over, an idle one may take.
-    perform stepwell._workers_wake(v_class_ids);
+    if v_got_count >= p_claim_limit then
+        -- This worker may have left something over that an idle one could take.
+        perform stepwell._workers_wake(v_class_ids);
+    end if;
 end
 $$;

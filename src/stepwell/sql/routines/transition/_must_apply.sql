@@ -6,7 +6,7 @@
 create or replace function stepwell._must_apply(
     p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text,
     p_trigger_ref text, p_actor text default null, p_evidence jsonb[] default null, p_payloads jsonb[] default null,
-    p_released_counts int[] default null, p_session_id bigint default null
+    p_released_counts int[] default null, p_session_id bigint default null, p_now timestamptz default null
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -22,7 +22,7 @@ begin
     into v_refusal
     from stepwell._transition_apply(
         p_tenant_ids, p_unit_ids, array_fill(p_to_state, array[cardinality(p_unit_ids)]), p_actor_class,
-        p_trigger_kind, p_trigger_ref, p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id) as a;
+        p_trigger_kind, p_trigger_ref, p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, p_now => p_now) as a;
     if v_refusal.ok_count < cardinality(p_unit_ids) then
         raise exception using errcode = case when v_refusal.unit_id is null then '40001' else 'SW004' end,
             message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_to_state,
