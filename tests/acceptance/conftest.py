@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,24 +12,31 @@ from stepwell.store import migrate
 from stepwell.store.embedded import EmbeddedServer
 
 
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """Not below pytest's: another run that starts meanwhile closes that one to the server's account again."""
+    with tempfile.TemporaryDirectory(prefix="stepwell-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder) / "data"
+
+
 @pytest.fixture
-def data_dir(tmp_path: Path) -> Iterator[Path]:
+def data_dir() -> Iterator[Path]:
     """A data folder whose database is stopped after the test, also when the test killed its owner."""
-    folder = tmp_path / "data"
-    yield folder
-    server = EmbeddedServer(folder)
-    if folder.exists() and server.postmaster_pid is not None:
-        server.start()
-        server.stop()
+    with own_folder() as folder:
+        yield folder
+        server = EmbeddedServer(folder)
+        if folder.exists() and server.postmaster_pid is not None:
+            server.start()
+            server.stop()
 
 
 @pytest.fixture(scope="session")
-def used_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def used_folder() -> Iterator[Path]:
     """What an installation leaves behind when it was stopped: a migrated cluster."""
-    folder = tmp_path_factory.mktemp("used") / "data"
-    with EmbeddedServer(folder) as server:
-        migrate.migrate(server.conninfo())
-    return folder
+    with own_folder() as folder:
+        with EmbeddedServer(folder) as server:
+            migrate.migrate(server.conninfo())
+        yield folder
 
 
 @pytest.fixture

@@ -121,6 +121,7 @@ def test_a_second_signal_does_not_wait_for_a_child_that_hangs(used_dir: Path):
     with up(*args(used_dir)) as running, running.wait_ready():
         server = running.children()["serve"]
         server.suspend()
+        until(lambda: server.status() == psutil.STATUS_STOPPED, what="the stop")
         running.signal(signal.SIGINT)
         running.wait_for("Stopping. Ctrl-C again")
         running.signal(signal.SIGINT)

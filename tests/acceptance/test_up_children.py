@@ -11,6 +11,7 @@ import pytest
 from stepwell.errors import UsageError
 from stepwell.up.address import listen
 from stepwell.up.children import Child, ChildSpec, describe_exit
+from tests.support.wait import until_async
 
 
 def serving(used_dir: Path, listener: socket.socket, grace_seconds: float) -> ChildSpec:
@@ -24,7 +25,9 @@ def test_a_child_that_hangs_is_killed_after_its_grace(used_dir: Path):
         with listen("127.0.0.1", 0).listener as listener:
             child = await Child.start(serving(used_dir, listener, grace_seconds=0.1))
             # Stopped, it cannot hear SIGTERM; only SIGKILL reaches it.
-            psutil.Process(child.process.pid).suspend()
+            process = psutil.Process(child.process.pid)
+            process.suspend()
+            await until_async(lambda: process.status() == psutil.STATUS_STOPPED, what="the stop")
             await child.stop()
             return child.process.returncode
 
