@@ -32,7 +32,7 @@ class Exchange:
         connect: Callable[[], Awaitable[Connection]],
         slot_count: int,
         start: Callable[[Lease], None],
-        on_lost_session: Callable[[], Awaitable[None]],
+        on_lost_session: Callable[[int], Awaitable[None]],
         loop_count: int = 1,
     ) -> None:
         # Each loop takes its share, so that the database works on several batches at once.
@@ -208,12 +208,13 @@ class Exchange:
 
     async def _call_through(self, connection: Connection, batch: list[Report], asked: int) -> list[Lease]:
         while True:
+            session_id = self.session_id
             try:
                 if batch:
-                    return await leases.report_and_claim(connection, self.session_id, batch, asked)
-                return await leases.claim(connection, self.session_id, asked)
+                    return await leases.report_and_claim(connection, session_id, batch, asked)
+                return await leases.claim(connection, session_id, asked)
             except LeaseLost:
-                await self._on_lost_session()
+                await self._on_lost_session(session_id)
                 return []
             except DatabaseUnavailable:
                 raise

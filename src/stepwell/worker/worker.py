@@ -158,10 +158,10 @@ class Worker:
                     self._control = await self._connect()
             return await question(self._control, *arguments)
 
-    async def _renew(self) -> None:
-        """The session ended behind our back: everything in hand is lost, a new session starts clean."""
-        lost = self._exchange.session_id
+    async def _renew(self, lost: int) -> None:
+        """This session ended behind our back: everything in hand is lost, a new session starts clean."""
         async with self._renewing:
+            # Several calls may learn of the same end; the first of them has done it all.
             if self._exchange.session_id != lost:
                 return
             self._log.warning("session ended, leases lost", session=lost, held=len(self._running))
@@ -185,13 +185,11 @@ class Worker:
 
     async def beat(self) -> None:
         """Extend the session, and tell the handlers whose units are no longer ours."""
-        exchange = self._exchange
+        exchange, session_id = self._exchange, self._exchange.session_id
         try:
-            lost = await self._ask(
-                leases.heartbeat, exchange.session_id, exchange.held(), exchange.known_batch_id
-            )
+            lost = await self._ask(leases.heartbeat, session_id, exchange.held(), exchange.known_batch_id)
         except LeaseLost:
-            await self._renew()
+            await self._renew(session_id)
             return
         for item in lost:
             found = self._running.get(item.unit_id)

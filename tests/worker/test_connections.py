@@ -1,0 +1,208 @@
+"""Connections cut, answers lost, reports refused: the worker heals and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import stepwell as sw
+from stepwell.store import leases
+from tests.support.wait import until_async
+
+
+def cut_all(db) -> int:
+    """Ends every connection of workers, as a failing network or a restarted server would."""
+    return db.execute(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid()"
+    ).fetchone()[0]
+
+
+def events(db, kind: str) -> int:
+    return db.execute("select count(*) from event_log where event_type = %s", (kind,)).fetchone()[0]
+
+
+@pytest.mark.requirement("JW-11")
+def test_cut_connections_heal_and_each_step_is_done_once(app, play, db):
+    began = asyncio.Event()
+    may_end = asyncio.Event()
+    saved = []
+
+    @app.operation
+    async def act(ctx: sw.Context):
+        began.set()
+        await may_end.wait()
+        await ctx.step("mark", lambda: saved.append(1))
+        return "done"
+
+    app.publish(sw.Workflow("two", sw.Sequential(sw.Operation("act"), sw.Operation("act", id="then"))))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.start("two")
+            await began.wait()
+            assert cut_all(db) >= 3
+            may_end.set()
+            await until_async(lambda: events(db, "workflow.completed") == 1)
+            assert await _patiently(run.result) == "done"
+
+    play(scenario)
+    assert saved == [1, 1]
+    assert events(db, "step.completed") == 2
+    assert db.execute("select count(*) from unit_failure").fetchone() == (0,)
+
+
+async def _patiently(ask):
+    """The pool of the client may hand out a connection that was cut."""
+    for _ in range(20):
+        try:
+            return await ask()
+        except sw.DatabaseUnavailable:
+            continue
+    raise AssertionError("the pool did not heal")
+
+
+def test_leases_whose_answer_was_lost_are_asked_for_and_given_back(app, play, db, monkeypatch):
+    """The claim commits, the connection breaks before its answer arrives."""
+    done = []
+    lost = []
+    real = leases.claim
+
+    async def claim_and_lose(connection, session_id, limit):
+        rows = await real(connection, session_id, limit)
+        if rows and not lost:
+            lost.extend(rows)
+            await connection.close()
+            raise sw.DatabaseUnavailable("the answer was lost")
+        return rows
+
+    monkeypatch.setattr(leases, "claim", claim_and_lose)
+
+    @app.operation
+    async def act(n: int):
+        done.append(n)
+
+    async def scenario():
+        jobs = await app.enqueue_many("act", [{"n": n} for n in range(5)])
+        async with sw.Worker(app, slots=2):
+            for job in jobs:
+                await job.result()
+
+    play(scenario)
+    assert lost
+    assert sorted(done) == list(range(5))
+    assert db.execute("select max(attempt_count) from work_unit").fetchone() == (0,)
+    assert events(db, "step.released") + events(db, "job.released") == len(lost)
+
+
+def test_a_report_whose_answer_was_lost_is_taken_once(app, play, db, monkeypatch):
+    real = leases.report_and_claim
+    lost = []
+
+    async def report_and_lose(connection, session_id, reports, limit):
+        rows = await real(connection, session_id, reports, limit)
+        if not lost:
+            lost.extend(reports)
+            await connection.close()
+            raise sw.DatabaseUnavailable("the answer was lost")
+        return rows
+
+    monkeypatch.setattr(leases, "report_and_claim", report_and_lose)
+
+    @app.operation
+    async def act():
+        return "done"
+
+    steps = [sw.Operation("act", id=f"s{n}") for n in range(4)]
+    app.publish(sw.Workflow("chain", sw.Sequential(*steps)))
+
+    async def scenario():
+        async with sw.Worker(app):
+            assert await (await app.start("chain")).result() == "done"
+
+    play(scenario)
+    assert len(lost) == 1
+    assert events(db, "step.completed") == 4
+
+
+def test_what_waits_for_its_report_is_kept_in_the_heartbeat(app, play, db, dsn, turn):
+    """A unit whose handler has ended but whose report is stuck must come back when the worker dies then."""
+    ended = asyncio.Event()
+
+    @app.operation
+    async def act():
+        ended.set()
+        return "done"
+
+    app.publish(sw.Workflow("one", sw.Operation("act")))
+
+    async def scenario():
+        async with sw.Worker(app) as worker:
+            # The report needs the run's lock, and does not get it.
+            with db.transaction():
+                run = await app.start("one")
+                await ended.wait()
+                db.execute("select from run_progress where run_id = %s for update", (run.id,))
+                await worker.beat()
+                held = db.execute(
+                    "select unit_ids from worker_lease order by batch_id desc limit 1"
+                ).fetchone()
+            assert await run.result() == "done"
+            return held, run.id
+
+    held, run_id = play(scenario)
+    assert held == ([(run_id << 20) + 1],)
+
+
+def test_one_report_the_database_refuses_hurts_nobody_else(app, play, db, monkeypatch):
+    """A value that passes every check here and not there: its unit fails with the reason."""
+    gate = asyncio.Event()
+
+    @app.operation(retry=sw.Retry(max_attempts=1))
+    async def act(n: int):
+        await gate.wait()
+        return n
+
+    real = leases.report_and_claim
+
+    async def spoil(connection, session_id, reports, limit):
+        reports = [report._replace(body="{broken") if report.body == "2" else report for report in reports]
+        return await real(connection, session_id, reports, limit)
+
+    monkeypatch.setattr(leases, "report_and_claim", spoil)
+
+    async def scenario():
+        async with sw.Worker(app):
+            jobs = await app.enqueue_many("act", [{"n": n} for n in range(5)])
+            await until_async(lambda: _leased(db) == 5)
+            gate.set()
+            for n, job in enumerate(jobs):
+                if n == 2:
+                    with pytest.raises(sw.Conflict, match="cannot_complete"):
+                        await job.result()
+                else:
+                    assert await job.result() == n
+
+    play(scenario)
+    assert db.execute("select error ->> 'type' from unit_failure").fetchall() == [("ReportRefused",)]
+
+
+def _leased(db) -> int:
+    return db.execute("select count(*) from work_unit where lease_session_id is not null").fetchone()[0]
+
+
+def test_a_worker_goes_on_when_the_database_says_no_for_a_while(app, play, db):
+    @app.operation
+    async def act():
+        return "done"
+
+    async def scenario():
+        async with sw.Worker(app) as worker:
+            db.execute("alter function fn_job_claim(bigint, int) rename to fn_job_claim_gone")
+            worker.hint()
+            job = await app.enqueue("act")
+            db.execute("alter function fn_job_claim_gone(bigint, int) rename to fn_job_claim")
+            assert await job.result() == "done"
+
+    play(scenario)
