@@ -1,7 +1,7 @@
 """Random workflows that define accepts: every kind of step, nested, expressions that read only ancestors.
 
 `workflows()` is what the differential test of the two engines draws from. Step ids are `s1`, `s2` … and `m3`
-for maps; operations are named after their ids, so that an outcome can be given to each by name.
+for maps (`s` is `shape.letter`); operations are named after their ids: each can be given an outcome by name.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Shape:
     leaves: tuple[str, ...] = ("operation", "human", "wait", "subworkflow")
     containers: tuple[str, ...] = ("sequential", "parallel", "conditional", "map")
     details: bool = True
+    letter: str = "s"
 
 
 @dataclass
@@ -53,7 +54,7 @@ class _Drawing:
 
     def next_id(self) -> str:
         self.node_count += 1
-        return f"s{self.node_count}"
+        return f"{self.shape.letter}{self.node_count}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,337 @@
+"""Drive a stored run through its SQL functions alone, in a random order: receives an example, hands on what
+the database says afterwards and the order in which things happened.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from stepwell.define import Graph
+from stepwell.outcome import Completed, Dead, TryAgain, Waiting
+from stepwell.reactive.event_log import LogRow, UnitRow, paths_of
+from stepwell.reactive.memory_engine import Action
+from stepwell.reactive.script import Never, Outcome, Raises, Script
+from tests.sql.drive import Engine, Lease
+from tests.strategies.outcomes import Example
+
+MAX_ACTIONS = 5_000
+TENANT_ID = 1
+_numbers = itertools.count(1)
+
+UNITS = """
+with recursive tree as (
+    select r.run_id, r.parent_unit_id, r.version_id
+    from run_detail as r
+    where r.tenant_id = 1 and r.run_id = %s
+    union all
+    select r.run_id, r.parent_unit_id, r.version_id
+    from tree as t
+    inner join run_detail as r
+        on r.tenant_id = 1 and r.run_id > t.run_id and r.parent_unit_id >> 20 = t.run_id
+)
+select t.run_id, t.parent_unit_id, w.workflow_name, u.unit_id, u.def_no, u.parent_id, u.item_no, u.state_code
+from tree as t
+inner join workflow_version as v on v.tenant_id = 1 and v.version_id = t.version_id
+inner join workflow_registry as w on w.tenant_id = 1 and w.workflow_id = v.workflow_id
+inner join work_unit as u
+    on u.tenant_id = 1 and u.unit_id between t.run_id << 20 and ((t.run_id + 1) << 20) - 1
+order by t.run_id, u.unit_id
+"""
+LOG = """
+select e.unit_id, e.request_id, e.event_type, e.to_state, o.output
+from event_log as e
+left join unit_output as o on e.to_state = 'completed'
+    and o.tenant_id = e.tenant_id and o.unit_id = e.unit_id and o.lease_no = e.request_id
+where e.tenant_id = 1 and e.stream_id = %s
+order by e.event_id
+"""
+
+
+@dataclass
+class StoredRun:
+    """One run of the tree: its graph, the path of its step ("" for the first), units and states by path."""
+
+    run_id: int
+    prefix: str
+    graph: Graph
+    state: str = ""
+    paths: dict[int, str] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Driven:
+    example: Example
+    runs: Mapping[str, StoredRun]
+    actions: tuple[Action, ...]
+
+
+class PostgresSide:
+    """One database, one worker session, many runs."""
+
+    def __init__(self, db: psycopg.Connection[Any]) -> None:
+        self.db = db
+        self.engine = Engine(db, TENANT_ID)
+        self.session_id = self.engine.worker("differential", ("default", "process"), lease_seconds=86400)
+
+    def named(self, example: Example) -> Example:
+        """The example under names of its own: a version published once is never published again."""
+        number = next(_numbers)
+
+        def renamed(graph: Graph, name: str) -> Graph:
+            nodes = tuple(
+                replace(node, workflow=f"{node.workflow}.{number}") if node.workflow else node
+                for node in graph.nodes
+            )
+            return replace(graph, name=name, nodes=nodes)
+
+        return Example(
+            renamed(example.graph, f"drawn.{number}"),
+            example.fate,
+            {f"{name}.{number}": renamed(g, f"{name}.{number}") for name, g in example.workflows.items()},
+        )
+
+    def drive(self, example: Example) -> Driven:
+        for graph in (*example.workflows.values(), example.graph):
+            self.db.execute(
+                "select fn_workflow_publish(%s, %s, %s, 'test')",
+                (TENANT_ID, graph.canonical.decode(), graph.hash),
+            )
+        run_id = self.engine.start(example.graph.name, example.fate.input)
+        return _Driving(self, example, run_id).run()
+
+    def log(self, run_id: int) -> list[LogRow]:
+        return [LogRow(*row) for row in self.db.execute(LOG, (run_id,)).fetchall()]
+
+    def broken_invariants(self) -> list[tuple[Any, ...]]:
+        return self.db.execute("select * from fn_invariants_check() where not ok").fetchall()
+
+
+class _Driving:
+    def __init__(self, side: PostgresSide, example: Example, run_id: int) -> None:
+        self.side = side
+        self.db = side.db
+        self.example = example
+        self.run_id = run_id
+        self.script = Script(example.fate.outcomes)
+        self.random = random.Random(example.fate.seed)
+        self.graphs = {graph.name: graph for graph in (example.graph, *example.workflows.values())}
+        self.leases: dict[str, Lease] = {}
+        self.calls: dict[str, int] = {}
+        self.unit_ids: dict[str, int] = {}
+        self.full_paths: dict[int, str] = {}
+        self.runs: dict[str, StoredRun] = {}
+        self.done: list[Action] = []
+
+    def run(self) -> Driven:
+        fate = self.example.fate
+        self.read()
+        while self.runs[""].state == "in_progress" and len(self.done) < MAX_ACTIONS:
+            if fate.cancel_after is not None and len(self.done) >= fate.cancel_after:
+                self.cancel()
+            elif len(self.done) == fate.abort_after and (path := self.abortable()) is not None:
+                self.abort(path)
+            else:
+                self.claim()
+                if not self.act():
+                    break
+            self.read()
+        return Driven(self.example, self.runs, tuple(self.done))
+
+    def read(self) -> None:
+        """Every unit of every run of the tree as it is now."""
+        self.runs = {}
+        steps: dict[int, str] = {}
+        by_run: dict[int, list[tuple[Any, ...]]] = {}
+        for row in self.db.execute(UNITS, (self.run_id,)).fetchall():
+            by_run.setdefault(row[0], []).append(row)
+        for run_id, rows in by_run.items():
+            parent_unit_id, name = rows[0][1], rows[0][2]
+            prefix = "" if parent_unit_id is None else f"{steps[parent_unit_id]}/"
+            stored = StoredRun(run_id, prefix, self.graphs[name], state=rows[0][7])
+            stored.paths = paths_of(stored.graph, (UnitRow(*row[3:7]) for row in rows[1:]))
+            stored.states = {stored.paths[row[3]]: row[7] for row in rows[1:]}
+            steps |= {unit_id: prefix + path for unit_id, path in stored.paths.items()}
+            self.runs[prefix] = stored
+        self.full_paths = steps
+        self.unit_ids = {path: unit_id for unit_id, path in steps.items()}
+
+    def claim(self) -> None:
+        for lease in self.side.engine.claim(self.side.session_id, 500):
+            if lease.unit_id in self.full_paths:
+                path = self.full_paths[lease.unit_id]
+                self.leases[path] = lease
+                prefix, inner = self.split(path)
+                self.runs[prefix].states[inner] = "in_progress"
+            else:
+                # Left over from a run that has ended: nothing of it may be claimable.
+                raise AssertionError(f"unit {lease.unit_id} of another run was claimable")
+
+    def state_of(self, path: str) -> str:
+        prefix, inner = self.split(path)
+        return self.runs[prefix].states[inner]
+
+    def split(self, path: str) -> tuple[str, str]:
+        prefix = path[: path.rfind("/") + 1]
+        return prefix, path[len(prefix) :]
+
+    def outcome(self, path: str) -> Outcome:
+        _, inner = self.split(path)
+        step_id = inner.rpartition("]")[2].removeprefix(".")
+        return self.script.outcome(inner, step_id, self.calls.get(path, 0))
+
+    def act(self) -> bool:
+        """One thing that can happen now, or several completions in one report. False: nothing can."""
+        self.leases = {path: one for path, one in self.leases.items() if self.state_of(path) == "in_progress"}
+        calls = [path for path in self.leases if not isinstance(self.outcome(path), Never)]
+        humans = [path for path in self.humans() if not isinstance(self.outcome(path), Never)]
+        retries, timeouts = self.timers()
+        signals = self.waiting()
+        possible = [
+            *(Action("call", path) for path in (*calls, *humans)),
+            *(Action("retry", path) for path in retries),
+            *(Action("signal", path) for path in signals),
+        ]
+        possible = possible or [Action("timeout", path) for path in timeouts]
+        if not possible:
+            return False
+        action = self.random.choice(sorted(possible, key=lambda one: (one.path, one.kind)))
+        match action.kind:
+            case "call" if action.path in humans:
+                self.human(action.path)
+            case "call":
+                self.report(action.path, calls)
+            case "signal":
+                self.signal(action.path, signals[action.path])
+                self.done.append(action)
+            case _:
+                self.fire(action.path)
+                self.done.append(action)
+        return True
+
+    def humans(self) -> list[str]:
+        return [
+            prefix + path
+            for prefix, run in self.runs.items()
+            for path, state in run.states.items()
+            if state == "ready" and run.graph.by_id[path.rpartition("]")[2].removeprefix(".")].kind == "human"
+        ]
+
+    def timers(self) -> tuple[list[str], list[str]]:
+        rows = self.db.execute(
+            "select unit_id, timer_kind from timer where tenant_id = 1 and unit_id = any (%s)",
+            (list(self.full_paths),),
+        ).fetchall()
+        retries = [self.full_paths[unit_id] for unit_id, kind in rows if kind == "retry"]
+        return retries, [self.full_paths[unit_id] for unit_id, kind in rows if kind == "wait_timeout"]
+
+    def waiting(self) -> dict[str, str]:
+        """Path → event type of the units whose event will come."""
+        rows = self.db.execute(
+            "select unit_id, event_type from event_wait where tenant_id = 1 and unit_id = any (%s)",
+            (list(self.full_paths),),
+        ).fetchall()
+        signals = self.example.fate.signals
+        return {self.full_paths[unit_id]: kind for unit_id, kind in rows if signals.get(kind, {}) is not None}
+
+    def report(self, path: str, calls: list[str]) -> None:
+        """The drawn call and, when it completes, now and then other completed ones with it."""
+        together = [path]
+        if isinstance(self.outcome(path), Completed) and self.random.random() < 0.3:
+            others = [one for one in calls if one != path and isinstance(self.outcome(one), Completed)]
+            together += self.random.sample(others, self.random.randint(0, len(others)))
+        # The engine takes a batch in the order of its units.
+        together.sort(key=self.unit_ids.__getitem__)
+        reports = [(self.leases.pop(one), *_reported(self.outcome(one))) for one in together]
+        for one in together:
+            self.calls[one] = self.calls.get(one, 0) + 1
+            self.done.append(Action("call", one))
+        refused = self.side.engine.report(self.side.session_id, *reports)
+        assert not refused, f"refused: {refused}"
+
+    def human(self, path: str) -> None:
+        unit_id = self.unit_ids[path]
+        value = self.outcome(path)
+        assert isinstance(value, Completed)
+        evidence = {"audit_ref": "test", "actor_id": 7}
+        self.db.execute("update work_unit set pic_id = 7 where tenant_id = 1 and unit_id = %s", (unit_id,))
+        for state, reached, trigger, more in (
+            ("ready", "in_progress", "step_claim", {}),
+            ("in_progress", "completed", "step_complete", {"output": value.value}),
+        ):
+            verdict = self.side.engine.one(
+                "select fn_state_transition_validate(%s, 'step', %s, %s, 'pic_human', 'rpc', %s, %s)",
+                (unit_id, state, reached, trigger, Jsonb(evidence | more)),
+            )
+            assert verdict["ok"], verdict
+        self.calls[path] = self.calls.get(path, 0) + 1
+        self.done.append(Action("call", path))
+
+    def signal(self, path: str, event_type: str) -> None:
+        prefix, _ = self.split(path)
+        run_id = self.runs[prefix].run_id
+        # Waits of one type are served in turn; the one that was meant comes first.
+        self.db.execute(
+            "update event_wait set since_at = since_at - interval '1 day' "
+            "where tenant_id = 1 and unit_id = %s",
+            (self.unit_ids[path],),
+        )
+        row = self.db.execute(
+            "select accepted, woken_unit_id from fn_signal(1, %s, %s, %s, %s, 'test')",
+            (run_id, event_type, Jsonb(self.example.fate.signals.get(event_type, {})), f"k{next(_numbers)}"),
+        ).fetchone()
+        assert row == (True, self.unit_ids[path]), row
+
+    def fire(self, path: str) -> None:
+        """Time passes for this one timer."""
+        self.db.execute(
+            "update timer set due_at = stepwell.now() where tenant_id = 1 and unit_id = %s "
+            "and timer_kind in ('retry', 'wait_timeout')",
+            (self.unit_ids[path],),
+        )
+        assert self.side.engine.timers() == 1
+
+    def cancel(self) -> None:
+        self.db.execute("select fn_run_cancel(1, %s, 'test')", (self.run_id,))
+        self.done.append(Action("cancel"))
+
+    def abortable(self) -> str | None:
+        """A step of the first run that a person might cancel now."""
+        open_states = ("not_started", "ready", "in_progress", "waiting", "failed")
+        kinds = ("operation", "wait", "human")
+        run = self.runs[""]
+        found = [
+            path
+            for path, state in run.states.items()
+            if state in open_states and "]" not in path and run.graph.by_id[path].kind in kinds
+        ]
+        return self.random.choice(sorted(found)) if found else None
+
+    def abort(self, path: str) -> None:
+        self.db.execute("select fn_job_cancel(1, %s, 'test')", (self.unit_ids[path],))
+        self.leases.pop(path, None)
+        self.done.append(Action("abort", path))
+
+
+def _reported(outcome: Outcome) -> tuple[str, Any]:
+    """The words and the body a worker sends for this outcome."""
+    match outcome:
+        case Completed(value=value):
+            return "completed", value
+        case Waiting(event=event, timeout=timeout):
+            return "waiting", {"event": event, "seconds": timeout}
+        case TryAgain(reason=reason):
+            return "retry", {"error": {"type": "TryAgain", "message": reason}}
+        case Dead(reason=reason):
+            return "dead", {"error": {"type": "Dead", "message": reason}}
+        case Raises():
+            return "failed", {"error": outcome.error}
+        case _:
+            raise TypeError(f"{outcome!r} is not reported")

@@ -1,0 +1,122 @@
+"""Random fates for a drawn workflow: inputs, outcomes of every call, signals that come or not, cancels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from stepwell.define import Graph, Workflow, freeze
+from stepwell.define.graph import Node
+from stepwell.outcome import Completed, Dead, TryAgain, Waiting
+from stepwell.reactive.script import NEVER, Outcome, Raises
+from tests.strategies.templates import Shape, workflows
+
+EXCEPTIONS = ("ValueError", "TypeError", "TimeoutError", "shop.OutOfStock", "KeyError", "PermissionError")
+
+
+@dataclass(frozen=True)
+class Fate:
+    """Everything that decides how a run goes, the order of events included."""
+
+    input: Any
+    outcomes: Mapping[str, Sequence[Outcome]]
+    signals: Mapping[str, Any]
+    seed: int
+    cancel_after: int | None = None
+    abort_after: int | None = None
+
+
+@dataclass(frozen=True)
+class Example:
+    graph: Graph
+    fate: Fate
+    workflows: Mapping[str, Graph] = field(default_factory=dict)
+
+
+def values() -> SearchStrategy[Any]:
+    """Outputs, items and payloads that the drawn expressions read: flags, numbers, lists of items."""
+    plain = st.fixed_dictionaries(
+        {},
+        optional={
+            "flag": st.sampled_from([True, False, True, False, None, "yes"]),
+            "number": st.integers(0, 6),
+            "items": st.lists(st.fixed_dictionaries({}, optional={"flag": st.booleans()}), max_size=3),
+        },
+    )
+    return st.one_of(plain, plain, st.none(), st.lists(plain, max_size=3), st.integers(0, 9))
+
+
+def inputs() -> SearchStrategy[Any]:
+    item = st.fixed_dictionaries(
+        {},
+        optional={"flag": st.booleans(), "items": st.lists(st.integers(0, 3), max_size=2)},
+    )
+    usual = st.fixed_dictionaries(
+        {"flag": st.booleans(), "number": st.integers(0, 6), "items": st.lists(item, max_size=4)}
+    )
+    return st.one_of(usual, usual, usual, st.just({}), st.just({"items": "no list", "flag": "no boolean"}))
+
+
+def failures() -> SearchStrategy[Outcome]:
+    return st.one_of(
+        st.builds(Raises, st.sampled_from(EXCEPTIONS), st.just("it failed")),
+        st.just(Dead("it is dead")),
+        st.just(TryAgain(reason="not yet")),
+    )
+
+
+def endings(node: Node) -> SearchStrategy[list[Outcome]]:
+    """What the calls of one step give, one after the other; the last one repeats."""
+    done = st.builds(Completed, values())
+    if node.kind == "human":
+        filled = st.builds(
+            Completed, st.fixed_dictionaries({"ok": st.booleans()}, optional={"flag": st.booleans()})
+        )
+        return st.lists(st.one_of(filled, filled, filled, st.just(NEVER)), min_size=1, max_size=1)
+    waiting = st.just(Waiting(f"event.of.{node.id}", timeout=60))
+    begun = st.lists(st.one_of(failures(), waiting), max_size=2)
+    last = st.one_of(done, done, done, failures())
+    return st.builds(lambda before, end: [*before, end], begun, last) | st.builds(lambda end: [end], last)
+
+
+@st.composite
+def fates(draw: DrawFn, graphs: Sequence[Graph]) -> Fate:
+    outcomes: dict[str, list[Outcome]] = {}
+    signals: dict[str, Any] = {}
+    for graph in graphs:
+        for node in graph.nodes:
+            if node.kind in ("operation", "human"):
+                outcomes[node.id] = draw(endings(node))
+                signals[f"event.of.{node.id}"] = draw(st.sampled_from([{"flag": True}, {}, None]))
+                if node.scope and node.kind == "operation":
+                    # One item of a map goes another way than the rest.
+                    owner = graph.node(node.scope).id
+                    outcomes[f"{owner}[1].{node.id}"] = draw(endings(node))
+            elif node.kind == "wait":
+                signals[str(node.event)] = draw(st.sampled_from([{"flag": True}, {"items": [1]}, {}, None]))
+    return Fate(
+        draw(inputs()),
+        outcomes,
+        signals,
+        draw(st.integers(0, 2**16)),
+        draw(st.sampled_from([None, None, None, 0, 2, 5, 9])),
+        draw(st.sampled_from([None, None, None, None, 1, 3])),
+    )
+
+
+@st.composite
+def examples(draw: DrawFn, shape: Shape, prefix: str = "drawn") -> Example:
+    """A workflow, the workflows its sub-workflow steps name, and a fate for all of them."""
+    graph = freeze(draw(workflows(shape)))
+    inner = Shape(max_depth=2, max_nodes=6, leaves=("operation",), letter="t")
+    named = sorted({str(node.workflow) for node in graph.nodes if node.kind == "subworkflow"})
+    others: dict[str, Graph] = {}
+    for name in named:
+        if draw(st.integers(0, 9)):  # now and then a workflow is named that nobody published
+            root = draw(workflows(inner))
+            others[name] = freeze(Workflow(name, root.root, failure_policy=root.failure_policy))
+    return Example(graph, draw(fates([graph, *others.values()])), others)
