@@ -26,8 +26,17 @@ ROUTINE_WORDS = {
     "stepwell.outcome:OutcomeKind": ("src/stepwell/sql/routines/report/fn_job_report.sql", "Outcomes:"),
 }
 
+# "module:name" in Python → the rows that hold the same values in a fresh database.
+SEED_ROWS = {
+    "stepwell.reactive.protocol:NodeStatus": (
+        "select dialect_code from state_dialect where dialect = 'node' and scope = 'step'"
+    ),
+}
+
 # "module:name" → why no constraint lists the values.
 PYTHON_ONLY = {
+    "stepwell.reactive.protocol:CallEventType": "the call protocol of the in-memory engine, a log of its own",
+    "stepwell.reactive.protocol:RunStatus": "how a run of the in-memory engine stands; never stored",
     "stepwell.cli.machine:Format": "what a diagram is written as; never stored",
     "stepwell.store.examine:Level": "how a check of the doctor ended; never stored",
     "stepwell.store.listen:WakeReason": "why a wait in this process ended; never stored",
@@ -78,8 +87,13 @@ def test_python_and_a_routine_name_the_same_words(name, place):
     assert values_in_python(name) == set(re.findall(r"\w+", sentence))
 
 
+@pytest.mark.parametrize(("name", "query"), SEED_ROWS.items())
+def test_python_and_the_registry_hold_the_same_words(name, query, db):
+    assert values_in_python(name) == {code for (code,) in db.execute(query)}
+
+
 def test_every_enum_has_its_counterpart():
-    assert enums() <= {*AGREEMENTS, *ROUTINE_WORDS, *PYTHON_ONLY}, (
+    assert enums() <= {*AGREEMENTS, *ROUTINE_WORDS, *SEED_ROWS, *PYTHON_ONLY}, (
         "name the constraint in AGREEMENTS, or a reason"
     )
 
