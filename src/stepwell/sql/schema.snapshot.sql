@@ -19,6 +19,9 @@ create sequence stepwell.executor_class_class_id_seq as integer start 1 incremen
 -- sequence: stepwell.operation_operation_id_seq
 create sequence stepwell.operation_operation_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
+-- sequence: stepwell.person_person_id_seq
+create sequence stepwell.person_person_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.stream_seq
 create sequence stepwell.stream_seq as bigint start 1 increment 1 minvalue 1 maxvalue 8796093022207 cache 1;
 
@@ -52,6 +55,9 @@ create table stepwell.approval_detail (
     decided_at timestamp with time zone,
     decided_by text
 );
+alter table stepwell.approval_detail enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.approval_vote
 create table stepwell.approval_vote (
@@ -62,12 +68,51 @@ create table stepwell.approval_vote (
     reason text,
     voted_at timestamp with time zone not null
 );
+alter table stepwell.approval_vote enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.business_calendar
+create table stepwell.business_calendar (
+    tenant_id integer not null,
+    calendar_name text not null,
+    time_zone text not null,
+    created_at timestamp with time zone not null
+);
+alter table stepwell.business_calendar enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.calendar_holiday
+create table stepwell.calendar_holiday (
+    tenant_id integer not null,
+    calendar_name text not null,
+    holiday date not null,
+    label text not null
+);
+alter table stepwell.calendar_holiday enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.calendar_hours
+create table stepwell.calendar_hours (
+    tenant_id integer not null,
+    calendar_name text not null,
+    iso_weekday smallint not null,
+    opens_at time without time zone not null,
+    closes_at time without time zone not null
+);
+alter table stepwell.calendar_hours enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.clock_shift
 create table stepwell.clock_shift (
     shift interval not null,
     only_one boolean default true not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.concurrency_slot
 create table stepwell.concurrency_slot (
@@ -76,6 +121,9 @@ create table stepwell.concurrency_slot (
     max_count integer not null,
     used_count integer default 0 not null
 ) with (fillfactor=50);
+alter table stepwell.concurrency_slot enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.dlq_replay_request
 create table stepwell.dlq_replay_request (
@@ -92,6 +140,9 @@ create table stepwell.dlq_replay_request (
     outcome_at timestamp with time zone,
     outcome_jsonb jsonb
 );
+alter table stepwell.dlq_replay_request enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.dot_config
 create table stepwell.dot_config (
@@ -100,6 +151,8 @@ create table stepwell.dot_config (
     description text not null,
     updated_at timestamp with time zone default clock_timestamp() not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.event_field_def
 create table stepwell.event_field_def (
@@ -110,6 +163,8 @@ create table stepwell.event_field_def (
     allowed_values text[],
     description text not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.event_inbox
 create table stepwell.event_inbox (
@@ -121,6 +176,9 @@ create table stepwell.event_inbox (
     received_at timestamp with time zone not null,
     taken_by bigint
 );
+alter table stepwell.event_inbox enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.event_log
 create table stepwell.event_log (
@@ -141,6 +199,9 @@ create table stepwell.event_log (
     correlation_id text,
     payload jsonb
 ) partition by RANGE (at);
+alter table stepwell.event_log enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.event_reader
 create table stepwell.event_reader (
@@ -150,6 +211,9 @@ create table stepwell.event_reader (
     last_event_id bigint default 0 not null,
     moved_at timestamp with time zone default clock_timestamp() not null
 );
+alter table stepwell.event_reader enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.event_type_registry
 create table stepwell.event_type_registry (
@@ -158,6 +222,8 @@ create table stepwell.event_type_registry (
     is_registered boolean default true not null,
     registered_at timestamp with time zone default clock_timestamp() not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.event_validation_audit
 create table stepwell.event_validation_audit (
@@ -169,6 +235,9 @@ create table stepwell.event_validation_audit (
     problems text[] not null,
     rejected_at timestamp with time zone not null
 );
+alter table stepwell.event_validation_audit enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.event_wait
 create table stepwell.event_wait (
@@ -178,6 +247,9 @@ create table stepwell.event_wait (
     event_type text not null,
     since_at timestamp with time zone not null
 );
+alter table stepwell.event_wait enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.executor_class
 create table stepwell.executor_class (
@@ -185,6 +257,8 @@ create table stepwell.executor_class (
     class_name text not null,
     description text not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.failure_class_registry
 create table stepwell.failure_class_registry (
@@ -193,6 +267,8 @@ create table stepwell.failure_class_registry (
     description text not null,
     exception_names text[] default '{}'::text[] not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.guard_predicate
 create table stepwell.guard_predicate (
@@ -201,6 +277,8 @@ create table stepwell.guard_predicate (
     problem_text text not null,
     is_builtin boolean default true not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.i18n_text
 create table stepwell.i18n_text (
@@ -208,6 +286,8 @@ create table stepwell.i18n_text (
     lang text not null,
     text_value text not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.job_dead_letter
 create table stepwell.job_dead_letter (
@@ -220,6 +300,9 @@ create table stepwell.job_dead_letter (
     resolved_at timestamp with time zone,
     resolution text
 );
+alter table stepwell.job_dead_letter enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.job_detail
 create table stepwell.job_detail (
@@ -235,6 +318,9 @@ create table stepwell.job_detail (
     created_at timestamp with time zone not null,
     created_by text not null
 );
+alter table stepwell.job_detail enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.job_line
 create table stepwell.job_line (
@@ -243,6 +329,9 @@ create table stepwell.job_line (
     rank smallint not null,
     unit_id bigint not null
 );
+alter table stepwell.job_line enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.job_ready
 create table stepwell.job_ready (
@@ -252,6 +341,20 @@ create table stepwell.job_ready (
     unit_id bigint not null,
     is_retry boolean not null
 ) with (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=500, fillfactor=100);
+alter table stepwell.job_ready enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.map_item
+create table stepwell.map_item (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    item_no integer not null,
+    item jsonb not null
+);
+alter table stepwell.map_item enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.operation
 create table stepwell.operation (
@@ -267,6 +370,32 @@ create table stepwell.operation (
     timeout_seconds real,
     updated_at timestamp with time zone default clock_timestamp() not null
 );
+alter table stepwell.operation enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.person
+create table stepwell.person (
+    tenant_id integer not null,
+    person_id bigint generated always as identity not null,
+    person_name text not null,
+    display_name text,
+    is_active boolean default true not null,
+    created_at timestamp with time zone not null
+);
+alter table stepwell.person enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.person_role
+create table stepwell.person_role (
+    tenant_id integer not null,
+    person_id bigint not null,
+    role_name text not null
+);
+alter table stepwell.person_role enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.rollup_policy_def
 create table stepwell.rollup_policy_def (
@@ -276,6 +405,8 @@ create table stepwell.rollup_policy_def (
     active boolean default true not null,
     description text not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.run_detail
 create table stepwell.run_detail (
@@ -296,6 +427,9 @@ create table stepwell.run_detail (
     finished_state text,
     finished_at timestamp with time zone
 ) with (fillfactor=80);
+alter table stepwell.run_detail enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.run_progress
 create table stepwell.run_progress (
@@ -311,10 +445,15 @@ create table stepwell.run_progress (
     completed_count integer default 0 not null,
     skipped_count integer default 0 not null,
     failed_count integer default 0 not null,
+    map_count integer default 0 not null,
     rollup_state_code text default 'gray'::text not null,
     last_rollup_at timestamp with time zone not null,
-    frozen_at timestamp with time zone
+    frozen_at timestamp with time zone,
+    needs_attention boolean default false not null
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=50);
+alter table stepwell.run_progress enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.schema_migration
 create table stepwell.schema_migration (
@@ -323,6 +462,8 @@ create table stepwell.schema_migration (
     sha256 text not null,
     applied_at timestamp with time zone default clock_timestamp() not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.schema_routine
 create table stepwell.schema_routine (
@@ -332,6 +473,8 @@ create table stepwell.schema_routine (
     view_names text[] not null,
     applied_at timestamp with time zone default clock_timestamp() not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.state_def
 create table stepwell.state_def (
@@ -350,6 +493,8 @@ create table stepwell.state_def (
     floor_equivalent text,
     justification text
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.state_dialect
 create table stepwell.state_dialect (
@@ -360,6 +505,8 @@ create table stepwell.state_dialect (
     dialect_code text not null,
     note text
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.state_facet_def
 create table stepwell.state_facet_def (
@@ -371,6 +518,8 @@ create table stepwell.state_facet_def (
     ui_label_i18n_key text not null,
     primary_ordinal integer not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.state_machine_def
 create table stepwell.state_machine_def (
@@ -381,6 +530,52 @@ create table stepwell.state_machine_def (
     description text not null,
     created_at timestamp with time zone default clock_timestamp() not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.step_block
+create table stepwell.step_block (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    block_reason text not null,
+    detail text,
+    blocked_by text not null,
+    blocked_at timestamp with time zone not null,
+    escalated_at timestamp with time zone,
+    escalated_by text
+);
+alter table stepwell.step_block enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.step_escalation
+create table stepwell.step_escalation (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    level smallint not null,
+    tell text not null,
+    due_at timestamp with time zone not null,
+    told_at timestamp with time zone
+);
+alter table stepwell.step_escalation enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.task_detail
+create table stepwell.task_detail (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    step_run_id bigint not null,
+    task_no integer not null,
+    task_id text not null,
+    title text,
+    role text,
+    assignee text,
+    form jsonb
+);
+alter table stepwell.task_detail enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.tenant
 create table stepwell.tenant (
@@ -389,6 +584,10 @@ create table stepwell.tenant (
     weight integer default 1 not null,
     created_at timestamp with time zone default clock_timestamp() not null
 );
+alter table stepwell.tenant enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+-- granted to stepwell_worker: select
 
 -- table: stepwell.timer
 create table stepwell.timer (
@@ -397,6 +596,9 @@ create table stepwell.timer (
     timer_kind text not null,
     due_at timestamp with time zone not null
 );
+alter table stepwell.timer enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.transition_def
 create table stepwell.transition_def (
@@ -416,6 +618,8 @@ create table stepwell.transition_def (
     is_extension boolean default false not null,
     reason text
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.transition_idempotency
 create table stepwell.transition_idempotency (
@@ -426,6 +630,9 @@ create table stepwell.transition_idempotency (
     verdict jsonb not null,
     decided_at timestamp with time zone not null
 );
+alter table stepwell.transition_idempotency enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.unit_checkpoint
 create table stepwell.unit_checkpoint (
@@ -436,6 +643,9 @@ create table stepwell.unit_checkpoint (
     lease_no integer not null,
     saved_at timestamp with time zone not null
 );
+alter table stepwell.unit_checkpoint enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.unit_failure
 create table stepwell.unit_failure (
@@ -449,6 +659,9 @@ create table stepwell.unit_failure (
     failed_at timestamp with time zone not null,
     next_eligible_at timestamp with time zone
 );
+alter table stepwell.unit_failure enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.unit_output
 create table stepwell.unit_output (
@@ -458,6 +671,9 @@ create table stepwell.unit_output (
     output jsonb not null,
     created_at timestamp with time zone not null
 );
+alter table stepwell.unit_output enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.unit_wake
 create table stepwell.unit_wake (
@@ -468,6 +684,9 @@ create table stepwell.unit_wake (
     payload jsonb,
     woken_at timestamp with time zone not null
 );
+alter table stepwell.unit_wake enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.work_unit
 create table stepwell.work_unit (
@@ -487,6 +706,8 @@ create table stepwell.work_unit (
     has_contract boolean default false not null,
     completed_after_deadline boolean default false not null,
     blocked_escalated boolean default false not null,
+    failure_caught boolean default false not null,
+    item_no integer,
     started_at timestamp with time zone,
     completed_at timestamp with time zone,
     last_transition_at timestamp with time zone not null,
@@ -503,6 +724,9 @@ create table stepwell.work_unit (
     slot_key text,
     waiting_facets text[]
 ) with (autovacuum_analyze_scale_factor=0.1, autovacuum_vacuum_scale_factor=0.05, fillfactor=60);
+alter table stepwell.work_unit enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.worker_lease
 create table stepwell.worker_lease (
@@ -526,6 +750,8 @@ create table stepwell.worker_session (
     is_idle boolean default false not null,
     info jsonb default '{}'::jsonb not null
 ) with (fillfactor=50);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_branch
 create table stepwell.workflow_branch (
@@ -536,6 +762,9 @@ create table stepwell.workflow_branch (
     parent_branch_no integer,
     negated boolean not null
 );
+alter table stepwell.workflow_branch enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_group
 create table stepwell.workflow_group (
@@ -544,6 +773,9 @@ create table stepwell.workflow_group (
     group_no integer not null,
     max_concurrency integer not null
 );
+alter table stepwell.workflow_group enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_registry
 create table stepwell.workflow_registry (
@@ -553,6 +785,9 @@ create table stepwell.workflow_registry (
     workflow_class text default 'default'::text not null,
     created_at timestamp with time zone default clock_timestamp() not null
 );
+alter table stepwell.workflow_registry enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_schedule
 create table stepwell.workflow_schedule (
@@ -570,6 +805,9 @@ create table stepwell.workflow_schedule (
     created_at timestamp with time zone not null,
     created_by text not null
 );
+alter table stepwell.workflow_schedule enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_step_def
 create table stepwell.workflow_step_def (
@@ -591,6 +829,9 @@ create table stepwell.workflow_step_def (
     inputs jsonb,
     config jsonb default '{}'::jsonb not null
 );
+alter table stepwell.workflow_step_def enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_step_relations
 create table stepwell.workflow_step_relations (
@@ -600,6 +841,9 @@ create table stepwell.workflow_step_relations (
     to_no integer not null,
     branch_no integer
 );
+alter table stepwell.workflow_step_relations enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_version
 create table stepwell.workflow_version (
@@ -614,6 +858,9 @@ create table stepwell.workflow_version (
     published_at timestamp with time zone not null,
     published_by text not null
 );
+alter table stepwell.workflow_version enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- constraint: stepwell.approval_detail.approval_action_is_plain
 alter table stepwell.approval_detail add constraint approval_action_is_plain CHECK ((action ~ '^[a-z][a-z0-9_.]{0,99}$'::text));
@@ -635,6 +882,30 @@ alter table stepwell.approval_vote add constraint decision_is_known CHECK ((deci
 
 -- constraint: stepwell.approval_vote.voted_approval_exists
 alter table stepwell.approval_vote add constraint voted_approval_exists FOREIGN KEY (tenant_id, approval_id) REFERENCES stepwell.approval_detail(tenant_id, approval_id);
+
+-- constraint: stepwell.business_calendar.business_calendar_pkey
+alter table stepwell.business_calendar add constraint business_calendar_pkey PRIMARY KEY (tenant_id, calendar_name);
+
+-- constraint: stepwell.business_calendar.calendar_name_has_a_length
+alter table stepwell.business_calendar add constraint calendar_name_has_a_length CHECK (((length(calendar_name) >= 1) AND (length(calendar_name) <= 200)));
+
+-- constraint: stepwell.calendar_holiday.calendar_holiday_pkey
+alter table stepwell.calendar_holiday add constraint calendar_holiday_pkey PRIMARY KEY (tenant_id, calendar_name, holiday);
+
+-- constraint: stepwell.calendar_holiday.holiday_calendar_exists
+alter table stepwell.calendar_holiday add constraint holiday_calendar_exists FOREIGN KEY (tenant_id, calendar_name) REFERENCES stepwell.business_calendar(tenant_id, calendar_name);
+
+-- constraint: stepwell.calendar_hours.calendar_hours_pkey
+alter table stepwell.calendar_hours add constraint calendar_hours_pkey PRIMARY KEY (tenant_id, calendar_name, iso_weekday, opens_at);
+
+-- constraint: stepwell.calendar_hours.hours_calendar_exists
+alter table stepwell.calendar_hours add constraint hours_calendar_exists FOREIGN KEY (tenant_id, calendar_name) REFERENCES stepwell.business_calendar(tenant_id, calendar_name);
+
+-- constraint: stepwell.calendar_hours.hours_have_a_length
+alter table stepwell.calendar_hours add constraint hours_have_a_length CHECK ((closes_at > opens_at));
+
+-- constraint: stepwell.calendar_hours.weekday_is_iso
+alter table stepwell.calendar_hours add constraint weekday_is_iso CHECK (((iso_weekday >= 1) AND (iso_weekday <= 7)));
 
 -- constraint: stepwell.clock_shift.clock_shift_has_one_row
 alter table stepwell.clock_shift add constraint clock_shift_has_one_row CHECK (only_one);
@@ -744,6 +1015,9 @@ alter table stepwell.job_line add constraint job_line_pkey PRIMARY KEY (tenant_i
 -- constraint: stepwell.job_ready.job_ready_pkey
 alter table stepwell.job_ready add constraint job_ready_pkey PRIMARY KEY (tenant_id, class_id, rank, unit_id);
 
+-- constraint: stepwell.map_item.map_item_pkey
+alter table stepwell.map_item add constraint map_item_pkey PRIMARY KEY (tenant_id, unit_id, item_no);
+
 -- constraint: stepwell.operation.max_attempts_is_bounded
 alter table stepwell.operation add constraint max_attempts_is_bounded CHECK (((max_attempts >= 1) AND (max_attempts <= 1000)));
 
@@ -764,6 +1038,24 @@ alter table stepwell.operation add constraint retry_times_are_sane CHECK (((retr
 
 -- constraint: stepwell.operation.timeout_is_positive
 alter table stepwell.operation add constraint timeout_is_positive CHECK ((timeout_seconds > (0)::double precision));
+
+-- constraint: stepwell.person.person_name_has_a_length
+alter table stepwell.person add constraint person_name_has_a_length CHECK (((length(person_name) >= 1) AND (length(person_name) <= 200)));
+
+-- constraint: stepwell.person.person_name_is_unique
+alter table stepwell.person add constraint person_name_is_unique UNIQUE (tenant_id, person_name);
+
+-- constraint: stepwell.person.person_pkey
+alter table stepwell.person add constraint person_pkey PRIMARY KEY (tenant_id, person_id);
+
+-- constraint: stepwell.person_role.person_role_pkey
+alter table stepwell.person_role add constraint person_role_pkey PRIMARY KEY (tenant_id, person_id, role_name);
+
+-- constraint: stepwell.person_role.role_name_has_a_length
+alter table stepwell.person_role add constraint role_name_has_a_length CHECK (((length(role_name) >= 1) AND (length(role_name) <= 200)));
+
+-- constraint: stepwell.person_role.role_person_exists
+alter table stepwell.person_role add constraint role_person_exists FOREIGN KEY (tenant_id, person_id) REFERENCES stepwell.person(tenant_id, person_id);
 
 -- constraint: stepwell.rollup_policy_def.rollup_machine_exists
 alter table stepwell.rollup_policy_def add constraint rollup_machine_exists FOREIGN KEY (state_machine_id) REFERENCES stepwell.state_machine_def(state_machine_id);
@@ -842,6 +1134,21 @@ alter table stepwell.state_machine_def add constraint state_machine_def_pkey PRI
 
 -- constraint: stepwell.state_machine_def.version_is_semver
 alter table stepwell.state_machine_def add constraint version_is_semver CHECK ((version ~ '^[0-9]+\.[0-9]+\.[0-9]+$'::text));
+
+-- constraint: stepwell.step_block.step_block_pkey
+alter table stepwell.step_block add constraint step_block_pkey PRIMARY KEY (tenant_id, unit_id);
+
+-- constraint: stepwell.step_escalation.escalation_level_is_bounded
+alter table stepwell.step_escalation add constraint escalation_level_is_bounded CHECK (((level >= 1) AND (level <= 20)));
+
+-- constraint: stepwell.step_escalation.step_escalation_pkey
+alter table stepwell.step_escalation add constraint step_escalation_pkey PRIMARY KEY (tenant_id, unit_id, level);
+
+-- constraint: stepwell.task_detail.task_detail_pkey
+alter table stepwell.task_detail add constraint task_detail_pkey PRIMARY KEY (tenant_id, unit_id);
+
+-- constraint: stepwell.task_detail.task_id_is_unique
+alter table stepwell.task_detail add constraint task_id_is_unique UNIQUE (tenant_id, step_run_id, task_id);
 
 -- constraint: stepwell.tenant.tenant_code_is_unique
 alter table stepwell.tenant add constraint tenant_code_is_unique UNIQUE (tenant_code);
@@ -1029,8 +1336,14 @@ CREATE INDEX inbox_untaken ON stepwell.event_inbox USING btree (tenant_id, strea
 -- index: stepwell.job_key_is_unique
 CREATE UNIQUE INDEX job_key_is_unique ON stepwell.job_detail USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 
+-- index: stepwell.maps_by_run
+CREATE INDEX maps_by_run ON stepwell.map_item USING btree (tenant_id, unit_id) WHERE (item_no = 0);
+
 -- index: stepwell.one_active_version_per_scope
 CREATE UNIQUE INDEX one_active_version_per_scope ON stepwell.state_machine_def USING btree (scope) WHERE active;
+
+-- index: stepwell.people_by_role
+CREATE INDEX people_by_role ON stepwell.person_role USING btree (tenant_id, role_name, person_id);
 
 -- index: stepwell.relations_by_successor
 CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING btree (tenant_id, version_id, to_no, from_no);
@@ -1040,6 +1353,9 @@ CREATE INDEX replays_by_approval ON stepwell.dlq_replay_request USING btree (ten
 
 -- index: stepwell.replays_by_unit
 CREATE INDEX replays_by_unit ON stepwell.dlq_replay_request USING btree (tenant_id, unit_id);
+
+-- index: stepwell.replays_open
+CREATE INDEX replays_open ON stepwell.dlq_replay_request USING btree (tenant_id, replay_request_id) WHERE (proposal_state = 'scheduled'::text);
 
 -- index: stepwell.rollup_rule_pkey
 CREATE UNIQUE INDEX rollup_rule_pkey ON stepwell.rollup_rule USING btree (semantic_class);
@@ -1073,6 +1389,135 @@ CREATE INDEX units_by_pic ON stepwell.work_unit USING btree (tenant_id, pic_id) 
 
 -- index: stepwell.waits_by_event
 CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, stream_id, event_type, unit_id);
+
+-- trigger: stepwell.event_log.event_log_is_append_only
+CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.event_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._event_log_refuse();
+
+-- trigger: stepwell.event_log.event_log_rows_are_final
+CREATE TRIGGER event_log_rows_are_final BEFORE DELETE OR UPDATE ON stepwell.event_log FOR EACH ROW EXECUTE FUNCTION stepwell._event_log_refuse();
+
+-- policy: stepwell.approval_detail.tenant_is_bound
+create policy tenant_is_bound on stepwell.approval_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.approval_vote.tenant_is_bound
+create policy tenant_is_bound on stepwell.approval_vote as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.business_calendar.tenant_is_bound
+create policy tenant_is_bound on stepwell.business_calendar as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.calendar_holiday.tenant_is_bound
+create policy tenant_is_bound on stepwell.calendar_holiday as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.calendar_hours.tenant_is_bound
+create policy tenant_is_bound on stepwell.calendar_hours as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.concurrency_slot.tenant_is_bound
+create policy tenant_is_bound on stepwell.concurrency_slot as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.dlq_replay_request.tenant_is_bound
+create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.event_inbox.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_inbox as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.event_log.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_log as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.event_reader.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_reader as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.event_validation_audit.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_validation_audit as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.event_wait.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_wait as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.job_dead_letter.tenant_is_bound
+create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.job_detail.tenant_is_bound
+create policy tenant_is_bound on stepwell.job_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.job_line.tenant_is_bound
+create policy tenant_is_bound on stepwell.job_line as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.job_ready.tenant_is_bound
+create policy tenant_is_bound on stepwell.job_ready as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.map_item.tenant_is_bound
+create policy tenant_is_bound on stepwell.map_item as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.operation.tenant_is_bound
+create policy tenant_is_bound on stepwell.operation as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.person.tenant_is_bound
+create policy tenant_is_bound on stepwell.person as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.person_role.tenant_is_bound
+create policy tenant_is_bound on stepwell.person_role as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.run_detail.tenant_is_bound
+create policy tenant_is_bound on stepwell.run_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.run_progress.tenant_is_bound
+create policy tenant_is_bound on stepwell.run_progress as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.step_block.tenant_is_bound
+create policy tenant_is_bound on stepwell.step_block as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.step_escalation.tenant_is_bound
+create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.task_detail.tenant_is_bound
+create policy tenant_is_bound on stepwell.task_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.tenant.tenant_is_bound
+create policy tenant_is_bound on stepwell.tenant as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.tenant.worker_finds_tenants
+create policy worker_finds_tenants on stepwell.tenant as permissive for select to stepwell_worker using (true);
+
+-- policy: stepwell.timer.tenant_is_bound
+create policy tenant_is_bound on stepwell.timer as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.transition_idempotency.tenant_is_bound
+create policy tenant_is_bound on stepwell.transition_idempotency as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.unit_checkpoint.tenant_is_bound
+create policy tenant_is_bound on stepwell.unit_checkpoint as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.unit_failure.tenant_is_bound
+create policy tenant_is_bound on stepwell.unit_failure as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.unit_output.tenant_is_bound
+create policy tenant_is_bound on stepwell.unit_output as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.unit_wake.tenant_is_bound
+create policy tenant_is_bound on stepwell.unit_wake as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.work_unit.tenant_is_bound
+create policy tenant_is_bound on stepwell.work_unit as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.workflow_branch.tenant_is_bound
+create policy tenant_is_bound on stepwell.workflow_branch as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.workflow_group.tenant_is_bound
+create policy tenant_is_bound on stepwell.workflow_group as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.workflow_registry.tenant_is_bound
+create policy tenant_is_bound on stepwell.workflow_registry as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.workflow_schedule.tenant_is_bound
+create policy tenant_is_bound on stepwell.workflow_schedule as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.workflow_step_def.tenant_is_bound
+create policy tenant_is_bound on stepwell.workflow_step_def as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.workflow_step_relations.tenant_is_bound
+create policy tenant_is_bound on stepwell.workflow_step_relations as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.workflow_version.tenant_is_bound
+create policy tenant_is_bound on stepwell.workflow_version as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- view: stepwell.job_queue
 create view stepwell.job_queue (
@@ -1111,6 +1556,8 @@ create view stepwell.job_queue (
     completed_at timestamp with time zone,
     last_transition_at timestamp with time zone
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.queue_heartbeat
 create view stepwell.queue_heartbeat (
@@ -1126,6 +1573,8 @@ create view stepwell.queue_heartbeat (
     closed_at timestamp with time zone,
     info jsonb
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.rollup_rule
 create view stepwell.rollup_rule (
@@ -1133,6 +1582,8 @@ create view stepwell.rollup_rule (
     colour text,
     rank integer
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.step_run
 create view stepwell.step_run (
@@ -1178,6 +1629,8 @@ create view stepwell.step_run (
     sla_breach_duration interval,
     blocked_escalated boolean
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.step_run_state_history
 create view stepwell.step_run_state_history (
@@ -1195,6 +1648,8 @@ create view stepwell.step_run_state_history (
     actor text,
     audit_ref text
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.task_run
 create view stepwell.task_run (
@@ -1221,6 +1676,8 @@ create view stepwell.task_run (
     sla_breach_duration interval,
     blocked_escalated boolean
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.transition_rule
 create view stepwell.transition_rule (
@@ -1247,6 +1704,74 @@ create view stepwell.transition_rule (
     from_settled boolean,
     to_settled boolean
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_human_step
+create view stepwell.v_human_step (
+    tenant_id integer,
+    step_run_id bigint,
+    run_id bigint,
+    workflow text,
+    scope text,
+    parent_step_run_id bigint,
+    step_id text,
+    title text,
+    state_code text,
+    waiting_facet text,
+    secondary_facets text[],
+    role text,
+    assignee text,
+    pic text,
+    priority smallint,
+    deadline_at timestamp with time zone,
+    overdue_first_at timestamp with time zone,
+    completed_after_deadline boolean,
+    sla_breach_duration interval,
+    is_late boolean,
+    block_reason text,
+    block_detail text,
+    blocked_severity text,
+    form jsonb,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    last_transition_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_inbox
+create view stepwell.v_inbox (
+    tenant_id integer,
+    step_run_id bigint,
+    run_id bigint,
+    workflow text,
+    scope text,
+    parent_step_run_id bigint,
+    step_id text,
+    title text,
+    state_code text,
+    waiting_facet text,
+    secondary_facets text[],
+    role text,
+    assignee text,
+    pic text,
+    priority smallint,
+    deadline_at timestamp with time zone,
+    overdue_first_at timestamp with time zone,
+    completed_after_deadline boolean,
+    sla_breach_duration interval,
+    is_late boolean,
+    block_reason text,
+    block_detail text,
+    blocked_severity text,
+    form jsonb,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    last_transition_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.v_queue_health
 create view stepwell.v_queue_health (
@@ -1264,6 +1789,8 @@ create view stepwell.v_queue_health (
     worker_count bigint,
     slot_count bigint
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.v_schedule
 create view stepwell.v_schedule (
@@ -1281,6 +1808,8 @@ create view stepwell.v_schedule (
     created_at timestamp with time zone,
     created_by text
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.v_unit_dialect
 create view stepwell.v_unit_dialect (
@@ -1295,6 +1824,8 @@ create view stepwell.v_unit_dialect (
     node_code text,
     job_code text
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.vw_audit_event_timeline
 create view stepwell.vw_audit_event_timeline (
@@ -1319,6 +1850,8 @@ create view stepwell.vw_audit_event_timeline (
     correlation_id text,
     payload jsonb
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- view: stepwell.workflow_run
 create view stepwell.workflow_run (
@@ -1360,495 +1893,830 @@ create view stepwell.workflow_run (
     frozen_at timestamp with time zone,
     deadline_at timestamp with time zone
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[], p_version_ids integer[], p_def_nos integer[])
 create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[], p_version_ids integer[], p_def_nos integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._advance_units(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._advance_units(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_from_state text, p_evidence jsonb)
 create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_from_state text, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell._approval_end(p_tenant_id integer, p_approval_id bigint, p_state text, p_actor text, p_reason text)
+create function stepwell._approval_end(p_tenant_id integer, p_approval_id bigint, p_state text, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._approval_granted(p_tenant_id integer, p_approval_id bigint, p_action text, p_unit_id bigint)
+create function stepwell._approval_granted(p_tenant_id integer, p_approval_id bigint, p_action text, p_unit_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text)
 create function stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text) returns boolean language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
--- function: stepwell._claim(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone)
-create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone) returns SETOF stepwell.job_lease language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- function: stepwell._approval_quorum(p_tenant_id integer, p_approval_id bigint)
+create function stepwell._approval_quorum(p_tenant_id integer, p_approval_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text)
+create function stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._attention_settle(p_tenant_id integer, p_run_id bigint)
+create function stepwell._attention_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint)
+create function stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[])
+create function stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[]) returns TABLE(tenant_id integer, unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._calendar_add(p_tenant_id integer, p_calendar_name text, p_from timestamp with time zone, p_seconds numeric)
+create function stepwell._calendar_add(p_tenant_id integer, p_calendar_name text, p_from timestamp with time zone, p_seconds numeric) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone)
+create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone) returns SETOF stepwell.job_lease language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
+create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._contrast_ratio(p_fg text, p_bg text)
 create function stepwell._contrast_ratio(p_fg text, p_bg text) returns numeric language sql immutable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._deadline_of(p_tenant_id integer, p_config jsonb, p_from timestamp with time zone)
+create function stepwell._deadline_of(p_tenant_id integer, p_config jsonb, p_from timestamp with time zone) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._decisions_make(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._decisions_make(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb)
+create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[])
+create function stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text)
 create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text)
+create function stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text)
 create function stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell._event_log_refuse()
+create function stepwell._event_log_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._event_payload_problem(p_event_type text, p_payload jsonb)
 create function stepwell._event_payload_problem(p_event_type text, p_payload jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamp with time zone)
 create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamp with time zone) returns TABLE(ord bigint, tenant_id integer, unit_id bigint, lease_no integer, failure_class text, classification text, error jsonb, attempt_count smallint, next_eligible_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._graph_cycle(p_graph jsonb)
 create function stepwell._graph_cycle(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._graph_problem(p_graph jsonb)
 create function stepwell._graph_problem(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb)
 create function stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
 create function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamp with time zone)
 create function stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb)
 create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
 create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_counts()
 create function stepwell._invariant_counts() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_explained()
 create function stepwell._invariant_explained() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_fold()
 create function stepwell._invariant_fold() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_leases()
 create function stepwell._invariant_leases() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_leftovers()
 create function stepwell._invariant_leftovers() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_slots()
 create function stepwell._invariant_slots() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._jsonpath_problem(p_expression text)
 create function stepwell._jsonpath_problem(p_expression text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._leased_count(p_tenant_id integer, p_class_id integer)
 create function stepwell._leased_count(p_tenant_id integer, p_class_id integer) returns bigint language sql stable security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._limit(p_key text)
 create function stepwell._limit(p_key text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._machine_of(p_scope text)
 create function stepwell._machine_of(p_scope text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
--- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint)
-create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- function: stepwell._map_abort(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._map_abort(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._map_fill(p_tenant_id integer, p_unit_id bigint, p_items jsonb, p_max_concurrency integer)
+create function stepwell._map_fill(p_tenant_id integer, p_unit_id bigint, p_items jsonb, p_max_concurrency integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._map_result(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._map_result(p_tenant_id integer, p_unit_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[])
+create function stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone)
+create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._nodes_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[])
 create function stepwell._nodes_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._operation_of(p_tenant_id integer, p_operation_name text)
 create function stepwell._operation_of(p_tenant_id integer, p_operation_name text) returns stepwell.operation language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb)
+create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._path_problem(p_node jsonb)
 create function stepwell._path_problem(p_node jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._people_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_refs text[])
+create function stepwell._people_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_refs text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._person_find(p_tenant_id integer, p_person_name text)
+create function stepwell._person_find(p_tenant_id integer, p_person_name text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text)
+create function stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._privileges_of(p_role text)
+create function stepwell._privileges_of(p_role text) returns TABLE(statement text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._ready_take(p_class_ids integer[], p_limit integer)
 create function stepwell._ready_take(p_class_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._registry_machines()
 create function stepwell._registry_machines() returns jsonb language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_state_faults()
 create function stepwell._registry_state_faults() returns TABLE(check_name text, fault text) language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_text_faults()
 create function stepwell._registry_text_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_transition_faults()
 create function stepwell._registry_transition_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_word_faults()
 create function stepwell._registry_word_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text)
+create function stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._replay_request(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text)
+create function stepwell._replay_request(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
 create function stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._retention_letters(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_letters(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._retention_months(p_now timestamp with time zone)
 create function stepwell._retention_months(p_now timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp set lock_timeout=2s;
--- granted to public: execute
 
 -- function: stepwell._retention_replays(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_replays(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._retention_runs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_runs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
 create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
 create function stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[])
 create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._run_result(p_tenant_id integer, p_run_id bigint)
 create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._run_state(p_tenant_id integer, p_run_id bigint)
 create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) returns text language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text)
+create function stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text)
 create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
 create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[])
 create function stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text)
 create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._step_asks(p_unit stepwell.work_unit)
+create function stepwell._step_asks(p_unit stepwell.work_unit) returns TABLE(step_kind text, role text, assignee text, form jsonb, config jsonb, name text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._step_candidate_check(p_unit stepwell.work_unit, p_person_id bigint)
+create function stepwell._step_candidate_check(p_unit stepwell.work_unit, p_person_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text)
+create function stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb)
+create function stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb, p_payload jsonb)
+create function stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb, p_payload jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, p_actor text)
+create function stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, p_actor text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._stream_lock(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._stream_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._streams_delete(p_tenant_ids integer[], p_stream_ids bigint[])
 create function stepwell._streams_delete(p_tenant_ids integer[], p_stream_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb)
 create function stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[])
 create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[]) returns TABLE(held_ids bigint[], has_contract boolean, tenant_ids integer[], unit_ids bigint[], released_counts integer[], to_states text[], has_engine_steps boolean) language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb)
+create function stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text)
+create function stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
 create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone)
 create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone) returns TABLE(tenant_id integer, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[], version_id integer, def_no integer, slot_key text) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
 
 -- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
 create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._unit_name(p_unit stepwell.work_unit)
 create function stepwell._unit_name(p_unit stepwell.work_unit) returns text language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._units_dequeue(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_dequeue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint)
 create function stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._units_overdue(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_overdue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._units_park(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_session_id bigint)
 create function stepwell._units_park(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._units_queue(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_queue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[], p_released_counts integer[], p_has_engine_steps boolean, p_has_slots boolean)
 create function stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[], p_released_counts integer[], p_has_engine_steps boolean, p_has_slots boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[])
 create function stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
 
 -- function: stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer)
 create function stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer) returns stepwell.workflow_version language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p_event_type text)
 create function stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p_event_type text) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._why(p_unit stepwell.work_unit)
 create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._why_not_started(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_not_started(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._why_waiting(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._workers_wake(p_class_ids integer[])
 create function stepwell._workers_wake(p_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text)
+create function stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb)
+create function stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
 create function stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
 create function stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_event_type_schema(p_event_type text)
 create function stepwell.fn_event_type_schema(p_event_type text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_events_ack(p_tenant_id integer, p_reader text, p_tx bigint, p_event_id bigint)
+create function stepwell.fn_events_ack(p_tenant_id integer, p_reader text, p_tx bigint, p_event_id bigint) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer)
+create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, stream_id bigint, unit_id bigint, request_id integer, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, trace_id text, correlation_id text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer)
+create function stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer) returns SETOF stepwell.v_inbox language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_invariants_check()
 create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_job_claim(p_session_id bigint, p_limit integer)
 create function stepwell.fn_job_claim(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text)
 create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer)
 create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_leases_recover(p_limit integer)
 create function stepwell.fn_leases_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb)
 create function stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_partitions_ensure(p_from timestamp with time zone, p_months_ahead integer)
 create function stepwell.fn_partitions_ensure(p_from timestamp with time zone, p_months_ahead integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_person_set(p_tenant_id integer, p_person_name text, p_roles text[], p_display_name text, p_is_active boolean)
+create function stepwell.fn_person_set(p_tenant_id integer, p_person_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_privileges_apply()
+create function stepwell.fn_privileges_apply() returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell.fn_registry_check()
 create function stepwell.fn_registry_check() returns TABLE(check_name text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_registry_read()
 create function stepwell.fn_registry_read() returns jsonb language sql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_registry_refresh()
 create function stepwell.fn_registry_refresh() returns bigint language plpgsql set search_path=stepwell, pg_temp;
--- granted to public: execute
+
+-- function: stepwell.fn_replays_settle(p_limit integer)
+create function stepwell.fn_replays_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_retention_sweep(p_limit integer)
 create function stepwell.fn_retention_sweep(p_limit integer) returns TABLE(swept text, removed_count bigint) language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint) returns TABLE(unit_id bigint, blocker_unit_id bigint) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb)
 create function stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigint) returns TABLE(place integer, unit_id bigint, step_id text, state_code text) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text)
 create function stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_actor text)
 create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text)
 create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
+create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone) returns TABLE(unit_id bigint, scope text, step_id text, item_no integer, state_code text, since_at timestamp with time zone, event_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_schedule_delete(p_tenant_id integer, p_schedule_name text)
 create function stepwell.fn_schedule_delete(p_tenant_id integer, p_schedule_name text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_schedule_due(p_limit integer)
 create function stepwell.fn_schedule_due(p_limit integer) returns TABLE(tenant_id integer, schedule_name text, cron text, time_zone text, misfire text, backfill_limit integer, next_at timestamp with time zone, now_at timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone)
 create function stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone) returns TABLE(run_id bigint, fire_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name text, p_is_paused boolean)
 create function stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name text, p_is_paused boolean) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text)
 create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text)
 create function stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text) returns TABLE(accepted boolean, woken_unit_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer)
 create function stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_assign(p_tenant_id integer, p_unit_id bigint, p_person text, p_actor text, p_reason text, p_key text)
+create function stepwell.fn_step_assign(p_tenant_id integer, p_unit_id bigint, p_person text, p_actor text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_block(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_detail text, p_key text)
+create function stepwell.fn_step_block(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_detail text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_block_escalate(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_key text)
+create function stepwell.fn_step_block_escalate(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_blocked_severity(p_step_run_id bigint, p_tenant_id integer)
+create function stepwell.fn_step_blocked_severity(p_step_run_id bigint, p_tenant_id integer) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_step_cannot_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_evidence_ref text, p_reason text, p_key text)
+create function stepwell.fn_step_cannot_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_evidence_ref text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_claim(p_tenant_id integer, p_unit_id bigint, p_actor text, p_key text)
+create function stepwell.fn_step_claim(p_tenant_id integer, p_unit_id bigint, p_actor text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_output jsonb, p_key text)
+create function stepwell.fn_step_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_output jsonb, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_deadline_change(p_tenant_id integer, p_unit_id bigint, p_actor text, p_deadline_at timestamp with time zone, p_reason text, p_key text)
+create function stepwell.fn_step_deadline_change(p_tenant_id integer, p_unit_id bigint, p_actor text, p_deadline_at timestamp with time zone, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_delegate(p_tenant_id integer, p_unit_id bigint, p_actor text, p_person text, p_reason text, p_key text)
+create function stepwell.fn_step_delegate(p_tenant_id integer, p_unit_id bigint, p_actor text, p_person text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_escalate(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text)
+create function stepwell.fn_step_escalate(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_release(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text)
+create function stepwell.fn_step_release(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_resume(p_tenant_id integer, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text)
+create function stepwell.fn_step_resume(p_tenant_id integer, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_unblock(p_tenant_id integer, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text)
+create function stepwell.fn_step_unblock(p_tenant_id integer, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_wait(p_tenant_id integer, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text, p_resume_at timestamp with time zone, p_key text)
+create function stepwell.fn_step_wait(p_tenant_id integer, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text, p_resume_at timestamp with time zone, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_timers_fire(p_limit integer)
 create function stepwell.fn_timers_fire(p_limit integer) returns TABLE(fired_count integer, next_due_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer)
 create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer) returns TABLE(code text, sentence_en text, sentence_vi text, who text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_worker_close(p_session_id bigint)
 create function stepwell.fn_worker_close(p_session_id bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
 create function stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint) returns TABLE(unit_id bigint, lease_no integer, reason text) language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb)
 create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text)
 create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text) returns TABLE(version_id integer, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.now()
 create function stepwell.now() returns timestamp with time zone language plpgsql parallel safe set search_path=stepwell, pg_temp;
--- granted to public: execute
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute

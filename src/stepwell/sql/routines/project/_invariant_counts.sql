@@ -13,15 +13,16 @@ as $$
             u.tenant_id, u.unit_id >> 20 as run_id,
             count(*) filter (where not d.is_terminal and u.state_code <> 'cannot_complete') as open_count,
             count(*) filter (where u.mandatory) as mandatory_count,
-            count(*) filter (where u.mandatory and d.semantic_class = 'idle') as idle_count,
-            count(*) filter (where u.mandatory and d.semantic_class = 'active') as active_count,
-            count(*) filter (where u.mandatory and d.semantic_class = 'wait') as wait_count,
-            count(*) filter (where u.mandatory and d.semantic_class = 'red') as red_count,
+            count(*) filter (where u.mandatory and k.class = 'idle') as idle_count,
+            count(*) filter (where u.mandatory and k.class = 'active') as active_count,
+            count(*) filter (where u.mandatory and k.class = 'wait') as wait_count,
+            count(*) filter (where u.mandatory and k.class = 'red') as red_count,
             count(*) filter (where u.mandatory and u.state_code = 'completed') as completed_count,
             count(*) filter (where u.state_code = 'skipped') as skipped_count,
             count(*) filter (where u.mandatory and u.state_code = 'cannot_complete' and not u.failure_caught) as failed_count
         from stepwell.work_unit as u
         inner join stepwell.state_def as d on u.state_machine_id = d.state_machine_id and u.state_code = d.state_code
+        cross join lateral (select case when u.blocked_escalated then 'red' else d.semantic_class end as class) as k
         where u.scope = 'step'
         group by u.tenant_id, u.unit_id >> 20
     )

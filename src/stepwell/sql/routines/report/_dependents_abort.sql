@@ -40,6 +40,7 @@ begin
         perform stepwell._must_apply(v_gone.tenant_ids, v_gone.unit_ids, 'cancelled', 'mow_orchestrator',
             'condition_resolved', 'upstream_failed', 'engine', null,
             array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_gone.unit_ids)]));
+        perform stepwell._tasks_cancel(v_gone.tenant_ids, v_gone.unit_ids);
     end if;
     with released as (
         select s.tenant_id, s.unit_id, s.pending_count, count(*)::int as released_count

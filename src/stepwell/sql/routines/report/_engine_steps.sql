@@ -1,5 +1,5 @@
 -- Purpose: ready steps that no worker carries out. A decision decides and opens one branch, a map makes its items, a
---   sub-workflow starts its run, a wait parks for its event; a human step stays ready until a person claims it.
+--   sub-workflow starts its run, a wait parks for its event; a human step is opened, and stays ready until a person claims it.
 -- Locks: the caller holds the runs.
 -- Idempotency: a step that is no longer ready is passed over.
 -- Raises: SW004 when the registry refuses.
@@ -10,6 +10,7 @@ as $$
 declare
     v_kind record;
 begin
+    perform stepwell._humans_open(p_tenant_ids, p_unit_ids);
     for v_kind in
         select d.step_kind, array_agg(u.tenant_id order by u.unit_id) as tenant_ids,
             array_agg(u.unit_id order by u.unit_id) as unit_ids

@@ -12,6 +12,8 @@ declare
 begin
     loop
         select
+            array_agg(p.tenant_id) filter (where p.needs_attention) as attention_tenant_ids,
+            array_agg(p.run_id) filter (where p.needs_attention) as attention_run_ids,
             array_agg(p.tenant_id) filter (where p.map_count > 0) as map_tenant_ids,
             array_agg(p.run_id) filter (where p.map_count > 0) as map_run_ids,
             array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_tenant_ids,
@@ -24,11 +26,15 @@ begin
             from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         ) as s
         inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
-        where p.map_count > 0 or p.open_count = 0;
+        where p.map_count > 0 or p.open_count = 0 or p.needs_attention;
         -- Maps first: a map that ends may release steps, or be the last thing that kept its run open.
         exit when v_ended.map_run_ids is null
             or stepwell._maps_settle(v_ended.map_tenant_ids, v_ended.map_run_ids) = 0;
     end loop;
+    if v_ended.attention_run_ids is not null then
+        perform stepwell._attention_settle(a.tenant_id, a.run_id)
+        from unnest(v_ended.attention_tenant_ids, v_ended.attention_run_ids) as a (tenant_id, run_id);
+    end if;
     if v_ended.done_ids is not null then
         perform stepwell._runs_end(v_ended.done_tenant_ids, v_ended.done_ids, 'completed', 'all_mandatory_steps_completed');
     end if;

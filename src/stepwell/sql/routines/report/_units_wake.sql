@@ -1,5 +1,5 @@
 -- Purpose: ends the waiting of units: a handler's unit becomes ready again and is told why; a Wait node completes with
---   the event's payload, or fails when its time is up.
+--   the event's payload, or fails when its time is up; people go on with what is theirs.
 -- Locks: the caller holds the runs.
 -- Idempotency: a unit that no longer waits is refused by the registry.
 -- Raises: SW004 when the registry refuses.
@@ -13,6 +13,7 @@ declare
     v_now constant timestamptz := stepwell.now();
     v_part record;
 begin
+    perform stepwell._people_wake(p_tenant_ids, p_unit_ids, p_task_type, p_refs);
     delete from stepwell.event_wait as w
     using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     where w.tenant_id = q.tenant_id and w.unit_id = q.unit_id;
@@ -30,7 +31,8 @@ begin
         array_agg(q.payload order by q.unit_id) filter (where u.class_id is null) as node_payloads
     into v_part
     from unnest(p_tenant_ids, p_unit_ids, p_payloads, p_refs) as q (tenant_id, unit_id, payload, ref)
-    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id;
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where u.pic_id is null;
     if v_part.unit_ids is not null then
         insert into stepwell.unit_wake (tenant_id, unit_id, task_type, event_type, payload, woken_at)
         select q.tenant_id, q.unit_id, p_task_type, p_event_type, q.payload, v_now

@@ -16,13 +16,20 @@ begin
     if v_unit.state_code <> 'ready' then
         perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     end if;
-    if v_unit.scope not in ('step', 'job') then
+    if v_unit.scope not in ('step', 'task', 'job') then
         return;
     end if;
     if v_unit.state_code = 'completed' and p_evidence ? 'output' then
         insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
         values (p_tenant_id, p_unit_id, v_unit.lease_no, p_evidence -> 'output', stepwell.now())
         on conflict (tenant_id, unit_id, lease_no) do nothing;
+    end if;
+    if v_unit.scope = 'task' then
+        perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
+        return;
+    end if;
+    if v_unit.state_code in ('completed', 'skipped', 'cannot_complete', 'cancelled') then
+        perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
     end if;
     if v_unit.state_code in ('completed', 'skipped') then
         perform stepwell._advance_units(array[p_tenant_id], array[p_unit_id]);
@@ -33,5 +40,8 @@ begin
         perform stepwell._workers_wake(array[v_unit.class_id]);
     end if;
     perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
+    if v_unit.scope = 'step' and not v_unit.state_code in ('completed', 'skipped', 'cannot_complete', 'cancelled') then
+        perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
+    end if;
 end
 $$;

@@ -48,7 +48,9 @@ begin
         select
             q.ord, q.tenant_id, q.unit_id, q.to_state, q.payload,
             u.ctid as row_id, u.state_code, u.lease_no, u.failure_caught, w.actor_class, w.by_engine,
-            t.transition_id, t.event_type, t.from_class, t.to_class, t.from_settled, t.to_settled,
+            t.transition_id, t.event_type, t.to_class, t.from_settled, t.to_settled,
+            -- A block that counts as red leaves the red ones.
+            case when u.blocked_escalated then 'red' else t.from_class end as from_class,
             coalesce(q.evidence ->> 'audit_ref', v_session) as audit_ref,
             q.evidence ->> 'trace_id' as trace_id,
             q.evidence ->> 'correlation_id' as correlation_id,
@@ -114,6 +116,7 @@ begin
             started_at = case when j.to_state = 'in_progress' then coalesce(u.started_at, v_now) else u.started_at end,
             failure_caught = u.failure_caught and j.to_settled,
             completed_at = case when j.to_settled then coalesce(u.completed_at, v_now) else u.completed_at end,
+            blocked_escalated = false,
             waiting_facet = case when j.to_state = 'waiting' then j.payload ->> 'waiting_facet' end,
             waiting_facets = case when j.to_state = 'waiting' then
                 array(select jsonb_array_elements_text(j.payload -> 'waiting_facets')) end,

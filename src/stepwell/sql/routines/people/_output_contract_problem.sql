@@ -1,0 +1,31 @@
+-- Purpose: what is wrong with the output of a unit, in one line: a task inside it is open, a field breaks its form, or the
+--   postcondition over the run document with this output does not hold. Null when it may complete.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing of its own; a postcondition that cannot be evaluated does not hold.
+create or replace function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_asks record;
+    v_problem text;
+begin
+    select a.* into v_asks from stepwell._step_asks(p_unit) as a;
+    if not found then
+        return 'the step has no definition';
+    end if;
+    select string_agg(format('task %s is %s', t.task_id, u.state_code), ', ' order by t.task_no) into v_problem
+    from stepwell.task_detail as t
+    inner join stepwell.work_unit as u on t.tenant_id = u.tenant_id and t.unit_id = u.unit_id
+    where p_unit.scope = 'step' and t.tenant_id = p_unit.tenant_id and t.step_run_id = p_unit.unit_id
+        and u.state_code not in ('completed', 'skipped');
+    v_problem := coalesce(v_problem, stepwell._schema_problem(v_asks.form, coalesce(p_output, '{}')));
+    if v_problem is null and v_asks.config ->> 'postcondition' is not null and not coalesce(jsonb_path_match(
+        stepwell._unit_document(p_unit.tenant_id, p_unit.unit_id) || jsonb_build_object('output', p_output),
+        (v_asks.config ->> 'postcondition')::jsonpath, '{}', true), false) then
+        v_problem := format('the postcondition does not hold: %s', v_asks.config ->> 'postcondition');
+    end if;
+    return v_problem;
+end
+$$;

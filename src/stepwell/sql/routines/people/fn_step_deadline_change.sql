@@ -1,0 +1,40 @@
+-- Purpose: moves the deadline of an open step or task. One that was overdue and has time again goes on (T6); that it was
+--   late once stays on record.
+-- Locks: the run.
+-- Idempotency: by key.
+-- Raises: SW001 without a time; SW002 when step or person do not exist; SW003 when it has ended; SW004 when the registry refuses.
+create or replace function stepwell.fn_step_deadline_change(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_deadline_at timestamptz, p_reason text default null,
+    p_key text default null
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_deadline_change', p_key);
+    v_unit stepwell.work_unit;
+begin
+    if v_answer is not null then
+        return v_answer;
+    end if;
+    perform stepwell._person_find(p_tenant_id, p_actor);
+    if p_deadline_at is null then
+        raise exception using errcode = 'SW001', column = 'deadline_at', message = 'deadline_at: a time is required';
+    end if;
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    if v_unit.state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete') then
+        raise exception using errcode = 'SW003', message = format('step %s has ended (%s)', p_unit_id, v_unit.state_code);
+    end if;
+    update stepwell.work_unit as u set deadline_at = p_deadline_at
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    perform stepwell._event_append(p_tenant_id, p_unit_id, v_unit.scope || '.deadline_changed', p_actor,
+        jsonb_strip_nulls(jsonb_build_object('deadline_at', p_deadline_at, 'reason', p_reason)), 'pic_human');
+    v_answer := '{"ok": true}';
+    if v_unit.state_code = 'overdue' and p_deadline_at > stepwell.now() then
+        v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'system', 'condition_resolved',
+            'deadline_extended', p_actor);
+    end if;
+    perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
+    return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_deadline_change', p_key, v_answer);
+end
+$$;

@@ -1,0 +1,45 @@
+"""Calls the functions of people's work by short names: receives a unit and a person, hands on the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.drive import Engine
+
+
+class People:
+    """`people.claim(unit, "ada")` is `select fn_step_claim(1, unit, 'ada')`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def add(self, name: str, *roles: str) -> int:
+        found: int = self.engine.one("select fn_person_set(1, %s, %s)", (name, list(roles)))
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        def call(unit_id: int, *args: Any, **named: Any) -> Any:
+            values = [Jsonb(value) if isinstance(value, dict) else value for value in args]
+            words = {f"p_{key}": Jsonb(v) if isinstance(v, dict) else v for key, v in named.items()}
+            places = ", ".join(["%s"] * len(values) + [f"{key} => %s" for key in words])
+            return self.engine.one(
+                f"select fn_step_{name}(1, %s{', ' if places else ''}{places})",
+                (unit_id, *values, *words.values()),
+            )
+
+        return call
+
+
+@contextmanager
+def refused(sqlstate: str, *words: str) -> Iterator[None]:
+    """What happens inside is refused with this SQLSTATE, and the message has these words."""
+    with pytest.raises(psycopg.Error) as caught:
+        yield
+    assert caught.value.sqlstate == sqlstate, caught.value
+    assert [word for word in words if word not in str(caught.value)] == [], caught.value

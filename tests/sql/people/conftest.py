@@ -1,0 +1,17 @@
+"""Fixtures of the tests of people's work: `people` acts as a person."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.drive import Engine
+from tests.sql.people.asking import People
+
+
+@pytest.fixture
+def people(engine: Engine) -> People:
+    made = People(engine)
+    made.add("ada", "office")
+    made.add("ben", "office", "lead")
+    made.add("cleo", "warehouse")
+    return made
