@@ -110,7 +110,7 @@ def make_handler(
 ) -> Handler:
     signature = inspect.signature(function)
     try:
-        hints = get_type_hints(function)
+        hints = get_type_hints(function, include_extras=True)
     except NameError:
         # A hint that only a type checker can see; its parameter is passed unchecked.
         hints = {}
