@@ -47,6 +47,7 @@ class Exchange:
         self._suspects: deque[Report] = deque()
         self._stir = asyncio.Event()
         self._is_dry = False
+        self._was_full = True
         self._hint_count = 0
         self._fault: StepwellError | None = None
         # Everything leased and not yet settled, by unit: also what waits for its report.
@@ -252,7 +253,10 @@ class Exchange:
                 self.refused_count += 1
         self.reported_count += len(batch)
         self._free_count += max(asked, len(batch)) - got
-        self._is_dry = got < asked
+        self._is_dry = got < asked and not self._was_full
+        # The database counts us as idle from this call on; whatever was made ready before somebody could see
+        # that sent no hint, so ask once more.
+        self._was_full = got >= asked > 0
         # The other loop may sleep while there is work for it.
         if self._finished or self._suspects:
             self._stir.set()

@@ -13,6 +13,7 @@ as $$
 declare
     v_fresh record;
     v_batch_id bigint;
+    v_is_idle boolean;
 begin
     select
         array_agg(t.tenant_id order by t.unit_id) filter (where not t.is_retry) as tenant_ids,
@@ -21,14 +22,14 @@ begin
         array_agg(t.unit_id order by t.unit_id) filter (where t.is_retry) as retry_unit_ids
     into v_fresh
     from stepwell._ready_take(p_class_ids, least(p_limit, 1000)) as t;
-    if v_fresh.unit_ids is null and v_fresh.retry_unit_ids is null then
-        if not p_is_idle then
-            update stepwell.worker_session as s set is_idle = true where s.session_id = p_session_id;
-        end if;
-        return;
+    v_is_idle := coalesce(cardinality(v_fresh.unit_ids), 0) + coalesce(cardinality(v_fresh.retry_unit_ids), 0) < p_limit;
+    if v_is_idle <> p_is_idle then
+        -- Idle: it could take more. A worker asks once more after this has changed, since what was made ready in between
+        -- was made by somebody who did not yet see it.
+        update stepwell.worker_session as s set is_idle = v_is_idle where s.session_id = p_session_id;
     end if;
-    if p_is_idle then
-        update stepwell.worker_session as s set is_idle = false where s.session_id = p_session_id;
+    if v_fresh.unit_ids is null and v_fresh.retry_unit_ids is null then
+        return;
     end if;
     perform stepwell._must_apply(v_fresh.tenant_ids, v_fresh.unit_ids, 'in_progress', 'executor_worker',
         'rpc', 'step_claim', p_session_id => p_session_id, p_now => p_now);
