@@ -1,0 +1,229 @@
+"""The round trip a user types: publish, start, show, watch, signal, pause, cancel, retry, jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.working import worker
+from tests.support.processes import environment, stepwell
+from tests.support.wait import until_row
+
+YAML = """\
+workflow: order.process
+steps:
+  - validate
+  - parallel: [charge, reserve]
+  - wait: carrier.picked_up
+    timeout: 2d
+  - ship
+"""
+
+APP = """\
+import stepwell as sw
+
+app = sw.App()
+
+@app.operation
+async def validate(order_id: str) -> dict:
+    return {"order_id": order_id}
+
+@app.operation(retry=sw.Retry(max_attempts=1))
+async def charge(order_id: str) -> float:
+    if order_id == "BAD":
+        raise ValueError("no such card")
+    return 12.5
+
+@app.operation
+def reserve(order_id: str) -> list[int]:
+    return [1, 2]
+
+@app.operation
+async def ship() -> str:
+    return "shipped"
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "order.yaml").write_text(YAML)
+    (tmp_path / "shop.py").write_text(APP)
+    return tmp_path
+
+
+@pytest.fixture
+def run(dsn: str, shop: Path):
+    def typed(*arguments: str, code: int = 0) -> str:
+        done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "180"}, cwd=shop)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    return typed
+
+
+@pytest.fixture
+def shop_worker(dsn: str, shop: Path):
+    with worker(dsn, shop / "worker.log", app=str(shop / "shop.py")) as started:
+        yield started
+
+
+@pytest.mark.requirement("RT-11", "LN-06")
+def test_a_workflow_from_yaml_runs_to_its_end(run, shop_worker, db):
+    assert run("publish", "order.yaml") == "order.process: published as version 1\n"
+    assert run("publish", "order.yaml") == "order.process: unchanged, still version 1\n"
+    assert run("start", "order.process", "-i", "order_id=A-1", "--key", "A-1") == "run 1 started\n"
+    again = run("start", "order.process", "--input", '{"order_id": "A-1"}', "--key", "A-1")
+    assert again == "run 1 was started before with the key A-1\n"
+    until_row(db, "select count(*) > 0 from event_wait")
+    shown = run("runs", "show", "1")
+    assert "Run 1  order.process v1" in shown
+    assert "✓ Completed" in shown
+    assert "⏳ Waiting" in shown
+    assert "waits for the event carrier.picked_up" in shown
+    assert "Đang chờ" in run("runs", "show", "1", "--lang", "vi")
+    sent = (
+        "signal",
+        "order.process/A-1",
+        "carrier.picked_up",
+        "--payload",
+        '{"by": "bike"}',
+        "--event-id",
+        "e",
+    )
+    assert run(*sent).startswith("delivered to step ")
+    assert run(*sent) == "the event e was delivered before; nothing changed\n"
+    watched = run("runs", "watch", "1").splitlines()
+    assert watched[-1].endswith("run 1  ✓ Completed")
+    assert sum("✓ Completed" in line for line in watched) == 6
+    document = json.loads(run("runs", "show", "1", "--json"))
+    assert document["run"]["state_code"] == "completed"
+    assert {step["step_id"]: step["output"] for step in document["steps"]}["ship"] == "shipped"
+
+
+def test_lists_are_pages_with_filters_and_json(run, db):
+    run("publish", "order.yaml")
+    for number in range(5):
+        run("start", "order.process", "-i", f"order_id={number}", "--priority", str(number))
+    run("runs", "cancel", "2", "--reason", "not wanted")
+    rows = json.loads(run("runs", "list", "--json", "--limit", "2"))
+    assert [row["run_id"] for row in rows] == [5, 4]
+    rows = json.loads(run("runs", "list", "--json", "--after", "4"))
+    assert [row["run_id"] for row in rows] == [3, 2, 1]
+    assert [row["run_id"] for row in json.loads(run("runs", "list", "--json", "--state", "cancelled"))] == [2]
+    assert json.loads(run("runs", "list", "--json", "--workflow", "other")) == []
+    assert run("runs", "list", "--workflow", "other") == "no runs\n"
+    assert "more with --after 4" in run("runs", "list", "--limit", "2")
+
+
+@pytest.mark.requirement("SM-15")
+def test_runs_are_paused_resumed_and_cancelled(run, db):
+    run("publish", "order.yaml")
+    run("start", "order.process", "-i", "order_id=A")
+    assert run("runs", "pause", "1") == "run 1 is paused\n"
+    assert "because run 1 is paused" in run("runs", "show", "1")
+    assert run("runs", "resume", "1") == "run 1 is in progress again\n"
+    assert run("runs", "cancel", "1", "--reason", "test") == "run 1 is cancelled\n"
+    assert run("runs", "cancel", "99", code=1) == "run 99: run 99 does not exist.\n"
+    assert "⊘ Cancelled" in run("runs", "show", "1")
+
+
+def test_a_failed_run_shows_why_and_its_dead_letter(run, shop_worker, db):
+    run("publish", "order.yaml")
+    done = run("start", "order.process", "-i", "order_id=BAD", "--wait", code=1)
+    assert "run 1 ended as failed" in done
+    shown = run("runs", "show", "1")
+    assert "✕" in shown or "⛔ Cannot complete" in shown
+    assert "ValueError: no such card" in shown
+    letters = json.loads(run("jobs", "dead", "--json"))
+    assert [(letter["step_id"], len(letter["failures"])) for letter in letters] == [("charge", 1)]
+    assert "ValueError: no such card" in run("jobs", "dead")
+    shown = run("jobs", "show", str(letters[0]["job_id"]))
+    assert "Traceback" in shown
+
+
+def test_waiting_prints_the_result(run, shop_worker, db):
+    run("publish", "order.yaml")
+    (shop := Path(shop_worker.log).parent / "input.json").write_text('{"order_id": "F"}')
+    run("start", "order.process", "--input", f"@{shop}", "--key", "F")
+    run("signal", "order.process/F", "carrier.picked_up")
+    assert json.loads(run("start", "order.process", "--key", "F", "--wait", "--timeout", "60s")) == "shipped"
+
+
+def test_jobs_are_listed_shown_and_cancelled(run, db):
+    db.execute("select fn_job_enqueue(1, 'mail', array['{\"to\": 1}', '{}']::jsonb[], array['a', 'b'])")
+    jobs = json.loads(run("jobs", "list", "--json"))
+    assert [job["idempotency_key"] for job in jobs] == ["b", "a"]
+    number = str(jobs[0]["job_id"])
+    assert "no live worker serves class default" in run("jobs", "show", number)
+    assert run("jobs", "cancel", number, "--reason", "test") == f"job {number} is cancelled\n"
+    assert [job["job_id"] for job in json.loads(run("jobs", "list", "--json", "--state", "cancelled"))] == [
+        int(number)
+    ]
+    assert "job 77 does not exist" in run("jobs", "show", "77", code=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("publish",), 2, "nothing to publish"),
+        (("publish", "missing.yaml"), 2, "missing.yaml cannot be read: No such file or directory."),
+        (("start", "nobody"), 1, "nobody"),
+        (("start", "x", "--input", "{"), 2, "--input is not JSON"),
+        (("start", "x", "--input", "[]"), 2, "--input is not a JSON object"),
+        (("start", "x", "-i", "novalue"), 2, "-i 'novalue' is not name=value"),
+        (("start", "x", "--input", "@missing"), 2, "--input: missing cannot be read"),
+        (("runs", "show", "1"), 1, "run 1 does not exist: 'stepwell runs list' shows what does."),
+        (("runs", "watch", "1"), 1, "run 1 does not exist"),
+        (("signal", "abc", "x"), 2, "'abc' names no run"),
+        (("signal", "a/b", "x"), 1, "no run of a was started with key b."),
+        (("runs", "list", "--limit", "0"), 2, "limit"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_mistake_is_one_clear_sentence(dsn, shop, arguments, code, message):
+    done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn}, cwd=shop)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_every_problem_of_a_file_is_named_with_its_line(run, shop):
+    (shop / "bad.yaml").write_text("workflow: w\nsteps:\n  - a\n  - b:\n  - wait: 3\n    timeout: soon\n")
+    said = run("publish", "bad.yaml", code=2)
+    assert "bad.yaml:4:" in said
+    assert "nothing was published" in said.splitlines()[-1]
+    assert run("publish", "--check", "order.yaml") == "order.process: no problem found\n"
+
+
+def test_watch_draws_a_tree_at_a_terminal(run, dsn, shop_worker):
+    run("publish", "order.yaml")
+    run("start", "order.process", "-i", "order_id=T", "--key", "T")
+    run("signal", "order.process/T", "carrier.picked_up")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stepwell", "runs", "watch", "1"],
+        env=environment({"STEPWELL_DATABASE_URL": dsn, "TERM": "xterm-256color", "COLUMNS": "120"}),
+        stdin=theirs, stdout=theirs, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    drawn = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        drawn += part
+    assert process.wait(60) == 0
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn.decode())
+    assert "100 %" in text
+    assert re.search(r"└─ ship +✓ Completed", text)
