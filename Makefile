@@ -26,8 +26,8 @@ help: ## Show this list
 
 setup: $(PROJECT) ## Create .venv, install the locked dependencies and the project, build the UI
 
-run: $(PROJECT) ## Start database, server, worker and UI in one process tree; Ctrl-C stops them
-	@$(VENV)/bin/stepwell up $(ARGS)
+run: $(PROJECT) ## Start database, server, worker with the example, and UI in one process tree; Ctrl-C stops them
+	@$(VENV)/bin/stepwell up --app examples/order.py:app $(ARGS)
 
 test: $(PROJECT) ## Run every test, in parallel, with a real browser
 	@$(PY) scripts/ensure_browser.py
