@@ -27,7 +27,6 @@ class Unit:
         "is_caught",
         "is_parked",
         "items",
-        "next_item",
         "node",
         "open_item_count",
         "output",
@@ -35,7 +34,6 @@ class Unit:
         "pending",
         "request_id",
         "status",
-        "under_way_count",
     )
 
     def __init__(self, frame: Frame, node: Node, path: str, pending: int) -> None:
@@ -52,10 +50,8 @@ class Unit:
         self.is_caught = False
         self.has_slot = False
         self.is_parked = False
-        # Of a map: its items, which of them comes next, how many are under way, how many failed.
+        # Of a map: its items, how many are open, how many failed.
         self.items: list[Frame] = []
-        self.next_item = 0
-        self.under_way_count = 0
         self.open_item_count = 0
         self.failed_item_count = 0
 
@@ -78,25 +74,26 @@ class Unit:
 
 
 class Line:
-    """The counting limit of one group in one frame: who holds a slot, and who stands in line for one."""
+    """A counting limit, of a group in one frame or of a map: who holds a slot, who stands in line for one."""
 
     __slots__ = ("held_count", "limit", "waiting")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.held_count = 0
-        self.waiting: list[tuple[int, int, Unit]] = []
+        self.waiting: list[tuple[tuple[int, int, int], Unit]] = []
 
     def join(self, unit: Unit) -> None:
-        insort(self.waiting, (-unit.node.priority, unit.node.no, unit), key=lambda entry: entry[:2])
+        place = (-unit.node.priority, unit.frame.index, unit.node.no)
+        insort(self.waiting, (place, unit), key=lambda entry: entry[0])
 
     def leave(self, unit: Unit) -> None:
-        self.waiting = [entry for entry in self.waiting if entry[2] is not unit]
+        self.waiting = [entry for entry in self.waiting if entry[1] is not unit]
 
     def admit(self) -> Iterator[Unit]:
         """Those who get a slot now, first in line first."""
         while self.waiting and self.held_count < self.limit:
-            _, _, unit = self.waiting.pop(0)
+            _, unit = self.waiting.pop(0)
             self.held_count += 1
             yield unit
 
@@ -104,13 +101,12 @@ class Line:
 class Frame:
     """The run (owner None) or one item of a map: its units by node number and its counters."""
 
-    __slots__ = ("failed_count", "index", "is_started", "item", "lines", "open_count", "owner", "units")
+    __slots__ = ("failed_count", "index", "item", "lines", "open_count", "owner", "units")
 
     def __init__(self, graph: Graph, owner: Unit | None, index: int = 0, item: Any = None) -> None:
         self.owner = owner
         self.index = index
         self.item = item
-        self.is_started = owner is None
         prefix = "" if owner is None else f"{owner.path}[{index}]."
         nodes = graph.scopes[0 if owner is None else owner.node.no]
         before = graph.predecessors
@@ -122,9 +118,14 @@ class Frame:
         self.lines: dict[int, Line] = {}
 
     def line(self, graph: Graph, unit: Unit) -> Line | None:
-        """The line of the unit's group. Only work for a worker counts: a wait holds no slot."""
-        group = unit.node.group
-        if group is None or unit.node.kind != "operation":
+        """The line a unit stands in. Only work for a worker counts: a wait holds no slot."""
+        if unit.node.kind != "operation":
+            return None
+        owner, group = self.owner, unit.node.group
+        if owner is not None and owner.node.max_concurrency is not None:
+            # All items of a map share its slots.
+            return owner.items[0].lines.setdefault(0, Line(owner.node.max_concurrency))
+        if group is None:
             return None
         if group not in self.lines:
             self.lines[group] = Line(graph.groups[group - 1].max_concurrency)

@@ -194,6 +194,8 @@ class MemoryEngine:
                     self._await(path, str(unit.node.event), unit.node.timeout_seconds)
                 case "subworkflow" if self.workflows is not None:
                     self._subrun_starts(run, unit)
+                case "human" if isinstance(self.script.outcome(unit.path, unit.node.id, 0), Never):
+                    pass  # nobody takes it
                 case _:
                     self._possible[Action("call", path)] = None
         elif path in self._resumed and run.projection.may_run(unit.path):

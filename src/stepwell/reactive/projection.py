@@ -147,7 +147,6 @@ class Projection:
             self.units[unit.path] = unit
 
     def _start(self, frame: Frame) -> None:
-        frame.is_started = True
         for unit in frame.units.values():
             if not self.graph.predecessors[unit.node.no]:
                 self._consider(unit)
@@ -193,8 +192,6 @@ class Projection:
 
     def _consider(self, unit: Unit) -> None:
         """Something this unit waits for has changed: may it go, must it end, or does it wait on?"""
-        if not unit.frame.is_started:
-            return
         if unit.node.kind == "decision":
             if unit.pending == 0:
                 self._decide(unit)
@@ -245,12 +242,9 @@ class Projection:
             self._reopen(unit)
         unit.request_id = request_id
         unit.is_parked = False
-        # The log is the authority: what runs is under way and holds a slot, even one too many.
-        if not unit.frame.is_started and unit.frame.owner is not None:
-            unit.frame.owner.under_way_count += 1
-            self._start(unit.frame)
         line = unit.frame.line(self.graph, unit)
         if line is not None and not unit.has_slot:
+            # The log is the authority: what runs holds a slot, even one too many.
             line.leave(unit)
             line.held_count += 1
             unit.has_slot = True
@@ -342,16 +336,8 @@ class Projection:
         unit.open_item_count = len(items)
         self._open_maps[unit.path] = unit
         self._run(unit)
-        self._start_items(unit)
-
-    def _start_items(self, unit: Unit) -> None:
-        limit = unit.node.max_concurrency or len(unit.items)
-        while unit.next_item < len(unit.items) and unit.under_way_count < limit:
-            frame = unit.items[unit.next_item]
-            unit.next_item += 1
-            if not frame.is_started:
-                unit.under_way_count += 1
-                self._start(frame)
+        for frame in unit.items:
+            self._start(frame)
 
     def _frame_ended(self, frame: Frame) -> None:
         owner = frame.owner
@@ -361,10 +347,8 @@ class Projection:
             return
         if owner.is_settled:
             return
-        owner.under_way_count -= frame.is_started
         owner.open_item_count -= 1
         owner.failed_item_count += frame.failed_count > 0
-        self._start_items(owner)
         if owner.open_item_count == 0:
             self._items_ended(owner)
 
@@ -373,7 +357,6 @@ class Projection:
         failed = [unit for unit in self._open_maps.values() if any(item.failed_count for item in unit.items)]
         for owner in failed:
             del self._open_maps[owner.path]
-            owner.next_item = len(owner.items)
             for inner in list(owner.inside()):
                 if not inner.is_settled:
                     self._settle(inner, NodeStatus.ABORTED)

@@ -1,0 +1,224 @@
+"""The statuses of document 002, derived from call events and the graph."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepwell.define import Conditional, Operation, Parallel, Sequential
+from stepwell.reactive import CallEvent, CallEventType, NodeStatus, Projection, RunStatus, UnknownNode
+from tests.unit.reactive.calls import aborted, complete, fail, failed, graph_of, requested, responded
+
+S = NodeStatus
+op = Operation
+CHAIN = graph_of(Sequential(op("a"), op("b"), op("c")))
+JOIN = graph_of(Sequential(op("a"), Parallel(op("b"), op("c")), op("d")))
+
+
+def words(projection: Projection) -> dict[str, str]:
+    return {path: str(status) for path, status in projection.statuses().items()}
+
+
+@pytest.mark.requirement("RX-03")
+def test_a_node_is_idle_until_something_before_it_runs():
+    run = Projection(CHAIN)
+    assert words(run) == {"a": "ready", "b": "idle", "c": "idle"}
+    run.append(requested("a"))
+    assert words(run) == {"a": "running", "b": "waiting", "c": "idle"}
+    run.append(responded("a", {"n": 1}))
+    assert words(run) == {"a": "completed", "b": "ready", "c": "idle"}
+
+
+@pytest.mark.requirement("RX-02")
+@pytest.mark.requirement("RX-03")
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [
+        (responded("a"), S.COMPLETED),
+        (CallEvent(CallEventType.COMPLETED, "a#1", "a"), S.COMPLETED),
+        (failed("a"), S.FAILED),
+        (aborted("a"), S.ABORTED),
+        (failed("a", will_retry=True), S.RUNNING),
+    ],
+)
+def test_each_event_gives_its_status(ending: CallEvent, status: NodeStatus):
+    run = Projection(CHAIN)
+    assert run.append(requested("a"))
+    assert run.append(ending)
+    assert run.get_status("a") is status
+
+
+@pytest.mark.requirement("RX-02")
+def test_the_same_event_twice_changes_nothing():
+    run = Projection(CHAIN)
+    events = [requested("a"), responded("a"), requested("b"), failed("b")]
+    for event in events:
+        assert run.append(event)
+    before = words(run)
+    for event in events:
+        assert not run.append(event)
+    assert words(run) == before
+    assert run.log == events
+    assert run.get_events("b") == (requested("b"), failed("b"))
+
+
+@pytest.mark.requirement("RX-02")
+def test_an_event_after_the_first_need_not_name_its_node():
+    run = Projection(CHAIN)
+    run.append(requested("a"))
+    run.append(CallEvent(CallEventType.RESPONDED, "a#1", output=3))
+    assert run.get_result("a").output == 3
+
+
+def test_an_event_of_an_unknown_node_is_refused_by_name():
+    run = Projection(CHAIN)
+    with pytest.raises(UnknownNode, match="there is no node 'x' in this run"):
+        run.append(requested("x"))
+    assert run.log == []
+
+
+@pytest.mark.requirement("RX-04")
+def test_a_join_waits_for_all_and_a_failure_never_satisfies():
+    run = Projection(JOIN)
+    complete(run, "a", "b")
+    assert run.get_status("d") is S.WAITING
+    fail(run, "c")
+    assert run.get_status("d") is S.ABORTED
+    assert run.get_result("d").status is S.ABORTED
+    assert run.run_status is RunStatus.FAILED
+
+
+@pytest.mark.requirement("RX-05")
+def test_failure_follows_edges_and_siblings_go_on():
+    run = Projection(graph_of(Parallel(Sequential(op("a"), op("b"), op("c")), Sequential(op("x"), op("y")))))
+    fail(run, "a")
+    assert words(run) == {"a": "failed", "b": "aborted", "c": "aborted", "x": "ready", "y": "idle"}
+    complete(run, "x", "y")
+    assert run.run_status is RunStatus.FAILED
+
+
+@pytest.mark.requirement("RX-05")
+@pytest.mark.parametrize(
+    ("policy", "status"), [("continue-running", S.RUNNING), ("abort-dependents", S.ABORTED)]
+)
+def test_a_dependent_that_already_runs_follows_the_policy(policy: str, status: NodeStatus):
+    run = Projection(CHAIN, policy)
+    for event in (requested("a"), requested("b"), failed("a")):
+        run.append(event)
+    assert run.get_status("b") is status
+
+
+@pytest.mark.requirement("RX-05")
+def test_an_optional_node_that_fails_does_not_fail_the_run():
+    run = Projection(graph_of(Parallel(op("a", optional=True), op("b"))))
+    fail(run, "a")
+    complete(run, "b")
+    assert run.run_status is RunStatus.COMPLETED
+
+
+@pytest.mark.requirement("RX-07")
+def test_a_retry_is_a_new_request_and_the_latest_attempt_wins():
+    run = Projection(CHAIN)
+    for event in (requested("a"), failed("a", will_retry=True), requested("a", 2), responded("a", 7, 2)):
+        run.append(event)
+    assert run.get_status("a") is S.COMPLETED
+    assert run.get_result("a").output == 7
+    assert [event.request_id for event in run.get_events("a")] == ["a#1", "a#1", "a#2", "a#2"]
+
+
+@pytest.mark.requirement("RX-07")
+def test_a_late_answer_to_an_old_attempt_is_kept_and_changes_nothing():
+    run = Projection(CHAIN)
+    for event in (requested("a"), requested("a", 2), responded("a", "old", 1)):
+        run.append(event)
+    assert run.get_status("a") is S.RUNNING
+    run.append(responded("a", "new", 2))
+    assert run.get_result("a").output == "new"
+    assert len(run.get_events("a")) == 4
+
+
+@pytest.mark.requirement("RX-07")
+def test_a_new_attempt_of_a_failed_node_opens_again_what_was_aborted_for_it():
+    run = Projection(CHAIN)
+    fail(run, "a")
+    assert run.run_status is RunStatus.FAILED
+    run.append(requested("a", 2))
+    assert words(run) == {"a": "running", "b": "waiting", "c": "idle"}
+    assert run.run_status is RunStatus.RUNNING
+    run.append(responded("a", attempt=2))
+    complete(run, "b", "c")
+    assert run.run_status is RunStatus.COMPLETED
+
+
+@pytest.mark.requirement("RX-08")
+def test_a_group_counts_its_slots_and_hands_them_on():
+    run = Projection(graph_of(Parallel(op("a"), op("b"), op("c", priority=5), max_concurrency=2)))
+    assert words(run) == {"a": "ready", "b": "ready", "c": "waiting"}
+    run.append(requested("a"))
+    assert run.get_status("c") is S.WAITING
+    run.append(responded("a"))
+    assert run.get_status("c") is S.READY
+
+
+@pytest.mark.requirement("RX-08")
+def test_the_one_with_the_higher_priority_gets_the_slot_that_falls_free():
+    run = Projection(graph_of(Parallel(op("a"), op("b"), op("c", priority=5), max_concurrency=1)))
+    complete(run, "a")
+    assert words(run) == {"a": "completed", "b": "waiting", "c": "ready"}
+
+
+@pytest.mark.requirement("RX-08")
+def test_a_parked_call_gives_its_slot_away_and_stands_in_line_again():
+    run = Projection(graph_of(Parallel(op("a"), op("b"), max_concurrency=1)))
+    run.append(requested("a"))
+    run.park("a")
+    assert run.get_status("b") is S.READY
+    run.resume("a")
+    assert not run.may_run("a")
+    complete(run, "b")
+    assert run.may_run("a")
+
+
+@pytest.mark.requirement("RX-09")
+def test_abort_node_takes_its_dependents_along_and_fails_nothing():
+    run = Projection(JOIN)
+    complete(run, "a")
+    run.abort_node("b")
+    complete(run, "c")
+    assert words(run) == {"a": "completed", "b": "aborted", "c": "completed", "d": "aborted"}
+    assert run.run_status is RunStatus.COMPLETED
+
+
+@pytest.mark.requirement("RX-09")
+def test_abort_all_ends_what_has_not_ended():
+    run = Projection(JOIN)
+    complete(run, "a")
+    run.append(requested("b"))
+    run.abort_all()
+    assert words(run) == {"a": "completed", "b": "aborted", "c": "aborted", "d": "aborted"}
+    assert run.run_status is RunStatus.CANCELLED
+    run.append(responded("b"))
+    assert run.get_status("b") is S.ABORTED
+
+
+@pytest.mark.requirement("RX-11")
+def test_the_state_at_any_past_position_is_what_it_was_then():
+    run = Projection(graph_of(Sequential(op("a"), Conditional("a", op("b"), op("c")), op("d"))))
+    seen = [(words(run), run.run_status)]
+    for event in (requested("a"), failed("a", will_retry=True), requested("a", 2), responded("a", attempt=2)):
+        run.append(event)
+        seen.append((words(run), run.run_status))
+    run.append(requested("b"))
+    seen.append((words(run), run.run_status))
+    run.abort_all()
+    seen.append((words(run), run.run_status))
+    past = [run.at(position) for position in range(len(run.log) + 1)]
+    assert [(words(one), one.run_status) for one in past] == seen
+    with pytest.raises(ValueError, match="position: 99 is not in the log; accepted: 0 to 6"):
+        run.at(99)
+
+
+def test_a_chain_of_twenty_thousand_falls_without_recursion():
+    run = Projection(graph_of(Sequential(*(op(f"s{at}") for at in range(20_000)))))
+    fail(run, "s0")
+    assert run.get_status("s19999") is S.ABORTED
+    assert run.run_status is RunStatus.FAILED
