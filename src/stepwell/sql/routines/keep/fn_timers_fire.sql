@@ -37,6 +37,12 @@ begin
             select g.timer_kind, array_agg(g.tenant_id order by g.unit_id) as tenant_ids,
                 array_agg(g.unit_id order by g.unit_id) as unit_ids
             from gone as g
+            inner join stepwell.work_unit as u on g.tenant_id = u.tenant_id and g.unit_id = u.unit_id
+            -- A timer that its unit has outlived wakes nobody, and must not stop the others.
+            where case
+                when g.timer_kind in ('sleep', 'wait_timeout') then u.state_code = 'waiting'
+                when g.timer_kind in ('start', 'retry') then u.state_code in ('ready', 'failed')
+                else true end
             group by g.timer_kind
             order by g.timer_kind
         loop
