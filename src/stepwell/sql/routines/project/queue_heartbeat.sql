@@ -13,8 +13,7 @@ select
     case
         when s.closed_at is not null then 'closed'
         when s.expires_at < stepwell.now() or s.last_tick_at < stepwell.now() - h.threshold then 'silent'
-        when s.is_idle then 'idle'
-        else 'busy'
+        else 'alive'
     end as status,
     s.closed_at,
     s.info

@@ -1,0 +1,132 @@
+"""Retention: ended work past its time goes with all that hangs on it, counted; nothing else goes."""
+
+from __future__ import annotations
+
+from tests.sql.drive import Engine, operation, subworkflow, wait
+from tests.support.clock import Clock
+
+
+def sweep(engine: Engine) -> dict[str, int]:
+    rows = engine.db.execute("select swept, removed_count from fn_retention_sweep() where removed_count > 0")
+    return dict(rows.fetchall())
+
+
+def tables_with_rows(engine: Engine) -> set[str]:
+    names = [
+        name
+        for (name,) in engine.db.execute(
+            """select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
+               where c.relnamespace = 'stepwell'::regnamespace and c.relkind = 'r' and not c.relispartition
+                   and a.attname in ('unit_id', 'run_id', 'job_id', 'stream_id', 'approval_id')"""
+        )
+    ]
+    return {name for name in names if engine.one(f"select count(*) from {name}")}
+
+
+def test_an_ended_run_goes_with_everything_that_hangs_on_it(engine: Engine, clock: Clock):
+    engine.publish("inner", operation("x"))
+    engine.publish(
+        "w", operation("a", group=1, retry={"max_attempts": 2, "initial_seconds": 0}), wait("parcel", "came"),
+        subworkflow("call", "inner"), groups=[{"no": 1, "max_concurrency": 1}],
+    )  # fmt: skip
+    run_id = engine.start("w")
+    session = engine.worker(lease_seconds=1000)
+    (lease,) = engine.claim(session)
+    engine.one("select fn_checkpoint_save(%s, 1, %s, 1, 'x', '1')", (session, lease.unit_id))
+    engine.report(session, (lease, "failed", {"error": {"type": "E"}}))
+    engine.timers()
+    engine.drain(session)
+    engine.db.execute("select fn_signal(1, %s, 'came', '{}', 'k')", (run_id,))
+    engine.drain(session)
+    assert engine.run_state(run_id) == "completed"
+    engine.one("select fn_worker_close(%s)", (session,))
+    clock.advance(days=89)
+    engine.db.execute("select fn_partitions_ensure()")
+    assert "runs" not in sweep(engine)
+    clock.advance(days=2)
+    removed = sweep(engine)
+    assert removed["runs"] == 2
+    assert tables_with_rows(engine) == set()
+    assert engine.one("select count(*) from concurrency_slot") == 0
+    assert sweep(engine) == {}
+
+
+def test_what_is_open_stays_however_old(engine: Engine, clock: Clock):
+    engine.publish("w", wait("parcel", "came"))
+    run_id = engine.start("w")
+    engine.enqueue("op", 3)
+    clock.advance(days=380)
+    engine.db.execute("select fn_partitions_ensure()")
+    assert sweep(engine) == {}
+    assert engine.states(run_id) == {"parcel": "waiting"}
+    assert engine.one("select count(*) from job_ready") == 3
+
+
+def test_a_sub_run_stays_as_long_as_the_run_above_it(engine: Engine, clock: Clock):
+    engine.publish("inner", operation("x"))
+    engine.publish("w", subworkflow("call", "inner"), wait("parcel", "came"))
+    engine.start("w")
+    engine.drain(engine.worker())
+    clock.advance(days=100)
+    engine.db.execute("select fn_partitions_ensure()")
+    assert "runs" not in sweep(engine)
+
+
+def test_a_dead_letter_nobody_settled_keeps_its_run_longer(engine: Engine, clock: Clock):
+    engine.publish("w", operation("a"))
+    engine.start("w")
+    (job_id,) = engine.enqueue("op")
+    session = engine.worker()
+    engine.kill(session, *engine.claim(session))
+    clock.advance(days=100)
+    engine.db.execute("select fn_partitions_ensure()")
+    assert not {"runs", "jobs", "dead_letters"} & set(sweep(engine))
+    assert engine.state(job_id) == "cannot_complete"
+    clock.advance(days=90)
+    engine.db.execute("select fn_partitions_ensure()")
+    removed = sweep(engine)
+    assert (removed["runs"], removed["jobs"], removed["dead_letters"]) == (1, 1, 2)
+
+
+def test_ended_jobs_go_in_bounded_batches(engine: Engine, clock: Clock):
+    engine.enqueue("op", 25)
+    engine.drain(engine.worker())
+    clock.advance(days=91)
+    engine.db.execute("select fn_partitions_ensure()")
+    counts = [
+        engine.one("select removed_count from fn_retention_sweep(10) where swept = 'jobs'") for _ in range(4)
+    ]
+    assert counts == [10, 10, 5, 0]
+
+
+def test_keys_events_verdicts_and_sessions_go_at_their_own_time(engine: Engine, clock: Clock):
+    engine.publish("w", wait("one", "came"), wait("two", "late"))
+    run_id = engine.start("w")
+    engine.db.execute("select fn_signal(1, %s, 'came', '{}', 'taken')", (run_id,))
+    engine.db.execute("select fn_signal(1, %s, 'other', '{}', 'kept')", (run_id,))
+    engine.db.execute(
+        "select fn_state_transition_validate(%s, 'workflow_run', 'in_progress', 'paused', 'reviewer', 'rpc', "
+        "'workflow_pause', '{\"idempotency_key\": \"k\"}')",
+        (run_id << 20,),
+    )
+    engine.one("select fn_worker_close(%s)", (engine.worker(),))
+    clock.advance(days=8)
+    assert sweep(engine) == {"transition_idempotency": 1, "worker_session": 1}
+    clock.advance(days=23)
+    engine.db.execute("select fn_partitions_ensure()")
+    assert sweep(engine) == {"event_inbox": 1}
+    assert engine.one("select event_key from event_inbox") == "kept"
+
+
+def test_settled_replays_go_with_their_approvals(engine: Engine, clock: Clock):
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+    session = engine.worker()
+    engine.kill(session, *engine.claim(session))
+    engine.one("select fn_run_retry(1, %s, 'ada')", (run_id,))
+    engine.drain(session)
+    clock.advance(days=401)
+    engine.db.execute("select fn_partitions_ensure()")
+    removed = sweep(engine)
+    assert (removed["runs"], removed["replays"], removed["dead_letters"]) == (1, 1, 1)
+    assert tables_with_rows(engine) == set()

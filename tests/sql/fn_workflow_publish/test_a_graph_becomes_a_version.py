@@ -1,0 +1,79 @@
+"""Publishing: the same graph is the same version, another graph the next, a bad graph nothing at all."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.drive import Engine, operation
+
+
+def test_the_same_graph_is_the_same_version(engine: Engine):
+    assert engine.publish("w", operation("a")) == 1
+    assert engine.publish("w", operation("a")) == 1
+    assert engine.publish("w", operation("a"), operation("b")) == 2
+    assert engine.one("select count(*) from workflow_version") == 2
+    assert engine.one("select count(*) from event_log where event_type = 'workflow.published'") == 2
+
+
+def test_two_workflows_have_versions_of_their_own(engine: Engine):
+    assert [engine.publish(name, operation("a")) for name in ("one", "two")] == [1, 1]
+
+
+@pytest.mark.requirement("LN-02")
+def test_a_run_stays_with_its_version_and_needs_nobodys_memory(engine: Engine, dsn: str):
+    """Another process goes on with the run; the document of the graph itself is not read any more."""
+    engine.publish("w", operation("a"), operation("b"))
+    run_id = engine.start("w")
+    engine.publish("w", operation("other"))
+    engine.db.execute("update workflow_version set graph = '{}'")
+    with psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell") as connection:
+        elsewhere = Engine(connection)
+        assert elsewhere.drain(elsewhere.worker()) == 2
+    assert engine.run_state(run_id) == "completed"
+    assert engine.one("select version_no from workflow_run where run_id = %s", (run_id,)) == 1
+
+
+@pytest.mark.parametrize(
+    ("nodes", "word"),
+    [
+        ([], "at least one step"),
+        ([operation("a", executor="gpu")], "gpu is not a registered executor class"),
+        ([operation("a", inputs={"x": "$.("})], "a"),
+    ],
+)
+def test_a_graph_that_does_not_hold_is_refused_by_name(engine: Engine, nodes, word: str):
+    with pytest.raises(psycopg.Error) as caught:
+        engine.publish("w", *nodes)
+    assert caught.value.sqlstate == "SW001"
+    assert word in str(caught.value)
+    assert engine.one("select count(*) from workflow_registry") == 0
+
+
+def test_a_cycle_is_named(engine: Engine):
+    with pytest.raises(psycopg.Error, match=r"cycle (a → b → a|b → a → b)"):
+        engine.publish("w", operation("a"), operation("b"), edges=[("a", "b"), ("b", "a")])
+
+
+@pytest.mark.requirement("JW-04")
+def test_an_executor_that_is_not_registered_is_refused_everywhere(engine: Engine):
+    register = "select fn_operation_register(1, %s)"
+    calls = [
+        (register, (Jsonb([{"name": "x", "executor": "gpu"}]),)),
+        ("select fn_worker_register('w', array['gpu'], 1)", ()),
+    ]
+    for query, parameters in calls:
+        with pytest.raises(psycopg.Error) as caught:
+            engine.db.execute(query, parameters)
+        assert (caught.value.sqlstate, "gpu" in str(caught.value)) == ("SW001", True)
+    engine.db.execute("insert into executor_class (class_name, description) values ('gpu', 'graphics')")
+    for query, parameters in calls:
+        engine.db.execute(query, parameters)
+    assert engine.publish("w", operation("a", executor="gpu")) == 1
+
+
+@pytest.mark.parametrize("name", ["mot", "mot_template", "mot:x"])
+def test_the_generator_is_no_executor(db: psycopg.Connection, name: str):
+    with pytest.raises(psycopg.errors.CheckViolation):
+        db.execute("insert into executor_class (class_name, description) values (%s, 'x')", (name,))
