@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from stepwell import testing as testing
     from stepwell.app import App
     from stepwell.client import JobHandle, RunHandle
     from stepwell.define import (
@@ -124,6 +125,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "testing":
+        return import_module("stepwell.testing")
     if name not in _HOME_OF:
         raise AttributeError(f"module stepwell has no attribute {name}")
     return getattr(import_module(_HOME_OF[name]), name)

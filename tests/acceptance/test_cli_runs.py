@@ -51,6 +51,19 @@ async def ship() -> str:
 """
 
 
+FLAKY = """\
+import stepwell as sw
+
+app = sw.App()
+
+@app.operation(retry=sw.Retry(max_attempts=3, initial="1h", max="1h"))
+async def call():
+    raise ConnectionError("no answer")
+
+app.publish(sw.Workflow("flaky", sw.Operation("call")))
+"""
+
+
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     (tmp_path / "order.yaml").write_text(YAML)
@@ -146,6 +159,20 @@ def test_a_failed_run_shows_why_and_its_dead_letter(run, shop_worker, db):
     assert "ValueError: no such card" in run("jobs", "dead")
     shown = run("jobs", "show", str(letters[0]["job_id"]))
     assert "Traceback" in shown
+
+
+@pytest.mark.requirement("SM-13")
+def test_a_step_that_is_tried_again_says_how_often(run, dsn, shop, db):
+    (shop / "flaky.py").write_text(FLAKY)
+    run("publish", "--app", "flaky.py:app")
+    with worker(dsn, shop / "flaky.log", app=str(shop / "flaky.py")):
+        run("start", "flaky", "--key", "F")
+        until_row(db, "select count(*) > 0 from unit_failure")
+    failure = db.execute("select failure_class, classification, attempt_count from unit_failure").fetchone()
+    assert failure == ("connection", "transient", 1)
+    shown = run("runs", "show", "1")
+    assert "✕ Failed  ↻ Retrying (1/3)" in shown
+    assert "attempt 2 of 3 starts at" in shown
 
 
 def test_waiting_prints_the_result(run, shop_worker, db):

@@ -81,24 +81,27 @@ class Look:
             return state_code
         return f"{state.ui_icon_glyph} {self.registry.text(state.ui_label_i18n_key, self.lang)}"
 
-    def chip(self, scope: str, state_code: str, facet_code: str | None = None) -> Text:
-        """Icon, text and colour of a state; a facet says what exactly is waited for."""
+    def chip(self, scope: str, state_code: str, facet_code: str | None = None, **facts: object) -> Text:
+        """Icon, text and colour of a state; a facet says more of it, with facts in its places."""
         state = self.state(scope, state_code)
         text = f" {self.label(scope, state_code)} "
         if state is None:
             return Text(text)
         colour = self.registry.colours[state.ui_color_token]
         made = Text(text, style=f"{colour.fg} on {colour.bg}")
-        facet = self._facet(scope, facet_code)
+        facet = self._facet(scope, facet_code, facts)
         return made.append(f" {facet}", style="default on default") if facet else made
 
-    def _facet(self, scope: str, facet_code: str | None) -> str | None:
+    def _facet(self, scope: str, facet_code: str | None, facts: dict[str, object]) -> str | None:
         machine = self.registry.active(scope)
         if facet_code is None or machine is None:
             return None
         for facet in machine.facets:
             if facet.facet_code == facet_code:
-                return f"{facet.ui_icon_glyph} {self.registry.text(facet.ui_label_i18n_key, self.lang)}"
+                label = self.registry.text(facet.ui_label_i18n_key, self.lang)
+                for name, value in facts.items():
+                    label = label.replace(f"{{{name}}}", str(value))
+                return f"{facet.ui_icon_glyph} {label}"
         return None
 
     def rollup(self, colour_code: str) -> Text:

@@ -120,12 +120,19 @@ def _row(look: Look, step: Step, now_at: datetime, guides: str) -> _Row:
         step,
         (
             name,
-            look.chip("step", step.state_code, step.waiting_facet),
+            _chip(look, step),
             attempts,
             _time(step, now_at),
             _note(look, step),
         ),
     )
+
+
+def _chip(look: Look, step: Step) -> Text:
+    if step.state_code == "failed" and step.next_eligible_at is not None:
+        facts = {"attempt": step.attempt_count, "max_attempts": step.max_attempts}
+        return look.chip("step", step.state_code, "retrying", **facts)
+    return look.chip("step", step.state_code, step.waiting_facet)
 
 
 def _time(step: Step, now_at: datetime) -> str:

@@ -1,0 +1,130 @@
+"""A function becomes a handler: what is read from its signature, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from stepwell.define import Retry
+from stepwell.errors import InvalidInput, UsageError
+from stepwell.handlers import Handler, make_handler, storable_json
+from stepwell.outcome import Completed, Dead, Waiting
+
+
+def handler_of(function: Any, **options: Any) -> Handler:
+    settings = {"name": "op", "executor": "default", "retry": None, "timeout_seconds": None, **options}
+    return make_handler(function, **settings)
+
+
+class Order(BaseModel):
+    id: str
+    amount: float = 1.0
+
+
+def test_the_context_is_found_by_its_name_and_is_no_input():
+    def takes(context, a): ...
+
+    handler = handler_of(takes)
+    assert (handler.takes_context, handler.context_name) == (True, "context")
+    assert [parameter.name for parameter in handler.parameters] == ["a"]
+
+
+def test_values_are_converted_and_defaults_left_to_the_function():
+    def takes(order: Order, count: int, note: str = "none"): ...
+
+    bound = handler_of(takes).bind({"order": {"id": "A"}, "count": "3", "unused": 1})
+    assert bound == {"order": Order(id="A", amount=1.0), "count": 3}
+
+
+def test_what_is_annotated_is_checked():
+    def takes(count: Annotated[int, Field(gt=0)]): ...
+
+    with pytest.raises(InvalidInput, match="parameter count: Input should be greater than 0") as raised:
+        handler_of(takes).bind({"count": 0})
+    assert raised.value.field == "count"
+
+
+def test_without_hints_anything_goes():
+    def takes(a, b): ...
+
+    assert handler_of(takes).bind({"a": object, "b": None}) == {"a": object, "b": None}
+
+
+def test_a_null_is_a_value_and_a_missing_one_is_not():
+    def takes(a: int | None): ...
+
+    handler = handler_of(takes)
+    assert handler.bind({"a": None}) == {"a": None}
+    with pytest.raises(InvalidInput, match="parameter a is required and not in the input"):
+        handler.bind({})
+
+
+@pytest.mark.parametrize("source", ["def f(*rest): ...", "def f(a, /): ..."])
+def test_parameters_without_a_name_are_refused(source):
+    space: dict[str, Any] = {}
+    exec(source, space)
+    with pytest.raises(UsageError, match="cannot be given by name"):
+        handler_of(space["f"])
+
+
+def test_a_process_of_its_own_cannot_take_the_context():
+    def takes(ctx): ...
+
+    with pytest.raises(UsageError, match="cannot take ctx"):
+        handler_of(takes, executor="process")
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "text"),
+    [
+        (Any, {"a": 1}, '{"a":1}'),
+        (None, None, None),
+        (dict[str, int], {"a": "1"}, '{"a":1}'),
+        (Order, Order(id="x"), '{"id":"x","amount":1.0}'),
+        (int | Waiting | Dead, "not checked", '"not checked"'),
+        (Completed, 5, "5"),
+    ],
+    ids=str,
+)
+def test_results_are_checked_against_the_hint(hint, value, text):
+    def gives(): ...
+
+    gives.__annotations__["return"] = hint
+    assert handler_of(gives).encode(value) == text
+
+
+def test_a_result_of_another_type_is_refused():
+    def gives() -> int: ...
+
+    with pytest.raises(InvalidInput, match="operation op: the result cannot be kept") as raised:
+        handler_of(gives).encode("x")
+    assert raised.value.field == "result"
+
+
+@pytest.mark.parametrize(
+    ("encoded", "is_kept"),
+    [
+        (b'"\\u0000"', False),
+        (b'"a\\\\\\u0000"', False),
+        (b'"a\\\\u0000"', True),
+        (b'"\\u00001"', False),
+        (b'"plain"', True),
+    ],
+)
+def test_only_a_real_nul_is_refused(encoded, is_kept):
+    if is_kept:
+        assert storable_json(encoded) == encoded.decode()
+    else:
+        with pytest.raises(ValueError, match="U\\+0000"):
+            storable_json(encoded)
+
+
+def test_the_declaration_says_what_the_database_must_know():
+    retry = Retry(max_attempts=3, initial="2s", max="1m", multiplier=3, non_retryable=("ValueError",))
+    handler = handler_of(lambda: None, retry=retry, timeout_seconds=5)
+    assert handler.declaration() == {
+        "name": "op", "executor": "default", "max_attempts": 3, "initial_seconds": 2, "max_seconds": 60,
+        "multiplier": 3, "non_retryable": ["ValueError"], "timeout_seconds": 5,
+    }  # fmt: skip
