@@ -16,6 +16,10 @@ begin
         'merged') or (p_unit.scope = 'workflow_run' and p_unit.state_code = 'failed') then
         return query select 'ended', jsonb_build_object('name', v_name, 'state', p_unit.state_code),
             case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
+    elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope = 'step' and p_unit.class_id is null
+        and p_unit.pic_id is null then
+        -- A step of the engine's own: a sub-workflow, whose run is at work.
+        return query select w.* from stepwell._why_waiting(p_unit, v_name) as w;
     elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope <> 'workflow_run' then
         select s.worker_name, s.expires_at into v_found
         from stepwell.worker_session as s where s.session_id = p_unit.lease_session_id;
