@@ -201,7 +201,7 @@ def test_a_claim_on_its_way_when_its_session_is_closed_is_recovered(engine: Engi
     run_id = engine.start("w")
     worker = engine.worker()
     claiming = sessions()
-    assert len(claiming.claim(worker)) == 1
+    assert len(claiming.claim(worker, 1)) == 1
     assert engine.one("select fn_worker_close(%s)", (worker,)) == 0
     claiming.commit()
     assert engine.one("select fn_leases_recover()") == 1
