@@ -1,0 +1,206 @@
+"""Slots are counted right, whatever happens to a call: never more leased than free, none lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stepwell.errors import DatabaseFailure, DatabaseUnavailable, LeaseLost
+from stepwell.store import leases
+from stepwell.store.leases import Lease, Report
+from stepwell.worker.exchange import Exchange
+from tests.support.wait import until_async
+
+
+class Counter:
+    """The other side of the trade: hands out numbered leases, takes reports, and fails when told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, supply: int) -> None:
+        self.supply = supply
+        self.reported: list[int] = []
+        self.released: list[int] = []
+        self.batches = 0
+        self.most_out = 0
+        self.out: set[int] = set()
+        self.trouble: Callable[[list[Report]], BaseException | None] = lambda reports: None
+        self.unknown: list[tuple[int, int, int]] = []
+        monkeypatch.setattr(leases, "claim", self.claim)
+        monkeypatch.setattr(leases, "report_and_claim", self.report_and_claim)
+        monkeypatch.setattr(leases, "leased_since", self.leased_since)
+
+    async def claim(self, connection: Any, session_id: int, limit: int) -> list[Lease]:
+        await asyncio.sleep(0)
+        if (error := self.trouble([])) is not None:
+            raise error
+        return self._grant(limit)
+
+    async def report_and_claim(
+        self, connection: Any, session_id: int, reports: list[Report], limit: int
+    ) -> list[Lease]:
+        await asyncio.sleep(0)
+        if (error := self.trouble(reports)) is not None:
+            raise error
+        for report in reports:
+            (self.released if report.outcome == "released" else self.reported).append(report.unit_id)
+            self.out.discard(report.unit_id)
+        return self._grant(limit)
+
+    async def leased_since(
+        self, connection: Any, session_id: int, batch_id: int
+    ) -> list[tuple[int, int, int]]:
+        return self.unknown
+
+    def _grant(self, limit: int) -> list[Lease]:
+        granted = []
+        for _ in range(min(limit, self.supply)):
+            self.supply -= 1
+            self.batches += 1
+            self.out.add(self.batches)
+            granted.append(
+                Lease("lease", 1, self.batches, 1, self.batches, "op", 1, 5, *([None] * 9))  # type: ignore[arg-type]
+            )
+        self.most_out = max(self.most_out, len(self.out))
+        return granted
+
+
+class Desk:
+    """Starts leases and ends them as soon as it may."""
+
+    def __init__(self, slot_count: int, loop_count: int) -> None:
+        self.started: list[Lease] = []
+        self.lost_sessions: list[int] = []
+        self.exchange = Exchange(self.connect, slot_count, self.started.append, self.lose, loop_count)
+        self.loop_count = loop_count
+
+    async def connect(self) -> Any:
+        class Connection:
+            async def close(self) -> None: ...
+
+        return Connection()
+
+    async def lose(self, session_id: int) -> None:
+        self.lost_sessions.append(session_id)
+        self.exchange.session_id += 1
+
+    async def work(self, until: Callable[[], bool]) -> None:
+        loops = [asyncio.create_task(self.exchange.run()) for _ in range(self.loop_count)]
+        async with asyncio.timeout(30):
+            while not until():
+                await asyncio.sleep(0)
+                for loop in loops:
+                    assert not loop.done(), loop
+                while self.started:
+                    lease = self.started.pop()
+                    report = Report(lease.tenant_id, lease.unit_id, lease.lease_no, "completed", None)
+                    self.exchange.finish(lease, report)
+                self.exchange.hint()
+            self.exchange.is_claiming = False
+            self.exchange.is_stopping = True
+            self.exchange.hint()
+            await asyncio.gather(*loops)
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch):
+    monkeypatch.setattr("stepwell.worker.exchange.RETRY_FIRST_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize("loop_count", [1, 2, 4])
+@pytest.mark.parametrize("slot_count", [1, 3, 50])
+def test_everything_is_done_once_within_the_slots(monkeypatch, slot_count, loop_count):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 200), Desk(slot_count, loop_count)
+        await desk.work(lambda: len(counter.reported) == 200)
+        assert sorted(counter.reported) == list(range(1, 201))
+        assert counter.most_out <= slot_count
+        assert desk.exchange.busy_count == 0
+        assert desk.exchange.held() == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("loop_count", [1, 3])
+def test_trouble_on_the_way_loses_no_report_and_no_slot(monkeypatch, loop_count):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 100), Desk(5, loop_count)
+        kinds: list[BaseException | None] = [DatabaseUnavailable("cut"), None, _deadlock(), None, None] * 20
+        kinds[-1] = LeaseLost("the session ended")
+        counter.trouble = lambda reports: kinds.pop() if kinds else None
+        await desk.work(lambda: not kinds and len(counter.reported) == 100)
+        assert counter.most_out <= 5
+        assert desk.lost_sessions == [0]
+        assert desk.exchange.busy_count == 0
+        assert sorted(counter.reported) == list(range(1, 101))
+
+    asyncio.run(scenario())
+
+
+def _deadlock() -> DatabaseFailure:
+    found = DatabaseFailure("deadlock detected")
+    found.sqlstate = "40P01"
+    return found
+
+
+def test_a_report_that_is_never_taken_frees_its_slot_and_hurts_nobody(monkeypatch):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 50), Desk(10, 2)
+
+        def refuse(reports: list[Report]) -> BaseException | None:
+            return DatabaseFailure("no") if any(report.unit_id == 7 for report in reports) else None
+
+        counter.trouble = refuse
+        await desk.work(lambda: len(counter.reported) == 49)
+        assert 7 not in counter.reported
+        await until_async(lambda: desk.exchange.busy_count == 0)
+
+    asyncio.run(scenario())
+
+
+def test_what_a_cut_call_leased_is_given_back(monkeypatch):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 20), Desk(4, 2)
+        counter.unknown = [(1, 1000, 1), (1, 1001, 1)]
+        kinds: list[BaseException] = [DatabaseUnavailable("the answer was lost")]
+        counter.trouble = lambda reports: kinds.pop() if kinds else None
+        await desk.work(lambda: len(counter.reported) == 20 and len(counter.released) == 2)
+        assert sorted(counter.released) == [1000, 1001]
+        assert desk.exchange.busy_count == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_held_slot_stays_taken_until_it_is_given_back(monkeypatch):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 0), Desk(2, 1)
+        desk.exchange.hold()
+        assert desk.exchange.busy_count == 1
+        counter.supply = 6
+        await desk.work(lambda: len(counter.reported) == 6)
+        assert counter.most_out == 1
+        desk.exchange.give_back()
+        assert desk.exchange.busy_count == 0
+
+    asyncio.run(scenario())
+
+
+def test_leases_that_arrive_after_the_stop_go_back(monkeypatch):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 3), Desk(3, 1)
+        exchange = desk.exchange
+
+        async def claim_late(connection: Any, session_id: int, limit: int) -> list[Lease]:
+            exchange.is_claiming = False
+            exchange.is_stopping = True
+            return counter._grant(limit)
+
+        monkeypatch.setattr(leases, "claim", claim_late)
+        async with asyncio.timeout(30):
+            await exchange.run()
+        assert desk.started == []
+        assert counter.released == [1, 2, 3]
+        assert exchange.busy_count == 0
+
+    asyncio.run(scenario())
