@@ -160,6 +160,36 @@ def test_the_api_starts_and_cancels_through_functions(db: psycopg.Connection, tw
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        "fn_run_start(2, 'w', array['{}'::jsonb])",
+        "fn_job_enqueue(2, 'op', array['{}'::jsonb])",
+        "fn_operation_register(2, '[]')",
+        "fn_workflow_publish(2, '{}', 'x', 'ada')",
+        "fn_signal(2, 1, 'x', '{}', 'k')",
+        "fn_run_cancel(2, 2, 'ada')",
+        "fn_run_pause(2, 2, 'ada')",
+        "fn_run_resume(2, 2, 'ada')",
+        "fn_run_retry(2, 2, 'ada')",
+        "fn_job_cancel(2, 2097153, 'ada')",
+        "fn_job_retry(2, 2097153, 'ada')",
+        "fn_schedule_set(2, 's', 'w', '* * * * *', 'UTC', '{}', 'all', 1, now(), 'ada')",
+        "fn_schedule_pause(2, 's', true)",
+        "fn_schedule_delete(2, 's')",
+        "fn_events_ack(2, 'r', 1, 1)",
+        "fn_approval_decide(2, 1, 'approve', 'ada')",
+        "fn_state_transition_validate(2097152, 'workflow_run', 'in_progress', 'cancelled', 'system', 'rpc',"
+        " 'workflow_cancel', '{}', false, 2)",
+    ],
+)
+def test_a_session_bound_to_a_tenant_acts_for_no_other(db: psycopg.Connection, two_tenants, call: str):
+    """Functions run past row level security, so each of them asks."""
+    with pytest.raises(psycopg.Error) as caught, acting_as(db, "stepwell_api", 1):
+        db.execute(f"select stepwell.{call}")
+    assert caught.value.sqlstate == "SW007"
+
+
+@pytest.mark.parametrize(
     ("role", "may", "may_not"),
     [
         ("stepwell_worker", WORKERS_CALLS, API_CALLS),

@@ -2,7 +2,8 @@
 --   and its approval, with a fresh number of attempts. A step takes its failed run with it.
 -- Locks: the run, or the job itself.
 -- Idempotency: a unit that is neither failed nor dead is refused.
--- Raises: SW002 when there is no such unit; SW003 when it cannot be retried; SW004 when the registry refuses.
+-- Raises: SW002 when there is no such unit; SW003 when it cannot be retried; SW004 when the registry refuses;
+--   SW007 for another tenant.
 create or replace function stepwell.fn_job_retry(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null
 ) returns jsonb
@@ -13,6 +14,7 @@ declare
     v_unit stepwell.work_unit;
     v_run_state text;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');

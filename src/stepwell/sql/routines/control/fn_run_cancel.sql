@@ -2,7 +2,8 @@
 --   running handler is told at its next heartbeat. Sub-workflows go with it.
 -- Locks: the run and those above it, then each run below it, top down.
 -- Idempotency: a run already cancelled stays so.
--- Raises: SW002 when there is no such run; SW003 when it has ended otherwise; SW004 when the registry refuses.
+-- Raises: SW002 when there is no such run; SW003 when it has ended otherwise; SW004 when the registry refuses;
+--   SW007 for another tenant.
 create or replace function stepwell.fn_run_cancel(
     p_tenant_id int, p_run_id bigint, p_actor text, p_reason text default null, p_evidence jsonb default '{}'
 ) returns text
@@ -19,6 +20,7 @@ declare
     v_state text;
     v_verdict record;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
     if v_state = 'cancelled' then

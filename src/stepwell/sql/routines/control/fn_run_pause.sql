@@ -1,7 +1,7 @@
 -- Purpose: pauses a run: nothing new of it is claimed, what runs may finish, its roll-up colour freezes.
 -- Locks: the run.
 -- Idempotency: a paused run stays paused.
--- Raises: SW002 when there is no such run; SW004 when the registry refuses.
+-- Raises: SW002 when there is no such run; SW004 when the registry refuses; SW007 for another tenant.
 create or replace function stepwell.fn_run_pause(p_tenant_id int, p_run_id bigint, p_actor text) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -15,6 +15,7 @@ as $$
 declare
     v_ready_ids bigint[];
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
     if stepwell._run_state(p_tenant_id, p_run_id) = 'paused' then
         return 'paused';

@@ -2,7 +2,8 @@
 --   asks for no approval (approval.required.replay), it is granted at once and the run goes on with this call.
 -- Locks: the run.
 -- Idempotency: a run that is not failed is refused; a step is requested once for each time it died.
--- Raises: SW002 when there is no such run; SW003 when it has not failed, has no dead step, or belongs to another run.
+-- Raises: SW002 when there is no such run; SW003 when it has not failed, has no dead step, or belongs to another run;
+--   SW007 for another tenant.
 create or replace function stepwell.fn_run_retry(
     p_tenant_id int, p_run_id bigint, p_actor text, p_reason text default null
 ) returns jsonb
@@ -14,6 +15,7 @@ declare
     v_parent record;
     v_unit_ids bigint[];
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
     if v_state <> 'failed' then

@@ -1,7 +1,8 @@
 -- Purpose: makes or changes a schedule. The caller has read the cron expression and says when it is due next.
 -- Locks: the schedule's row.
 -- Idempotency: the same definition again changes nothing, the next time included.
--- Raises: SW001 naming the field; SW002 when the workflow is not published; SW006 over a limit.
+-- Raises: SW001 naming the field; SW002 when the workflow is not published; SW006 over a limit;
+--   SW007 for another tenant.
 create or replace function stepwell.fn_schedule_set(
     p_tenant_id int, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb,
     p_misfire text, p_backfill_limit int, p_next_at timestamptz, p_actor text
@@ -13,6 +14,7 @@ declare
     v_workflow_id int;
     v_is_new boolean;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if p_schedule_name !~ '^[a-z0-9][a-z0-9._-]{0,99}$' or p_schedule_name is null then
         raise exception using errcode = 'SW001', column = 'schedule_name',
             message = 'schedule_name: 1 to 100 of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit';

@@ -1,7 +1,8 @@
 -- Purpose: stores a graph as an immutable version of a workflow. The same graph gives the same version again.
 -- Locks: the workflow's registry row.
 -- Idempotency: by graph hash.
--- Raises: SW001 for a graph that does not hold together, naming the node and the field; SW006 over a limit.
+-- Raises: SW001 for a graph that does not hold together, naming the node and the field; SW006 over a limit;
+--   SW007 for another tenant.
 create or replace function stepwell.fn_workflow_publish(
     p_tenant_id int, p_graph jsonb, p_hash text, p_actor text
 ) returns table (version_id int, version_no int, is_new boolean)
@@ -16,6 +17,7 @@ declare
     v_version_no int;
     v_problem text;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     v_problem := stepwell._graph_problem(p_graph);
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = format('workflow %s: %s', v_name, v_problem);

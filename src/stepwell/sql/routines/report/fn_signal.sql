@@ -2,7 +2,7 @@
 --   waits for its type, or is kept until one does.
 -- Locks: the run.
 -- Idempotency: by (tenant, event key): the second delivery changes nothing and says so.
--- Raises: SW001 for bad input; SW002 when there is no such run; SW003 when it has ended.
+-- Raises: SW001 for bad input; SW002 when there is no such run; SW003 when it has ended; SW007 for another tenant.
 create or replace function stepwell.fn_signal(
     p_tenant_id int, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text default 'client'
 ) returns table (accepted boolean, woken_unit_id bigint)
@@ -19,6 +19,7 @@ as $$
 declare
     v_root stepwell.work_unit;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if coalesce(length(p_event_type), 0) not between 1 and 200 or coalesce(length(p_event_key), 0) not between 1 and 500 then
         raise exception using errcode = 'SW001', message = 'event_type: 1 to 200 characters; event_key: 1 to 500 characters';
     end if;

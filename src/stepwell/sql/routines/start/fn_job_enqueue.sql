@@ -1,7 +1,7 @@
 -- Purpose: n free-standing jobs of one operation in one call. A key seen before returns the job it made then.
 -- Locks: concurrency_slot rows when a concurrency key is given.
 -- Idempotency: by (tenant, idempotency key).
--- Raises: SW001 for bad input; SW006 over a limit.
+-- Raises: SW001 for bad input; SW006 over a limit; SW007 for another tenant.
 create or replace function stepwell.fn_job_enqueue(
     p_tenant_id int,
     p_operation_name text,
@@ -36,6 +36,7 @@ declare
     v_operation stepwell.operation;
     v_new_ids bigint[];
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
     if p_concurrency_key is not null then

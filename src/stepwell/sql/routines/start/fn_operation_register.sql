@@ -1,7 +1,7 @@
 -- Purpose: declares what an application can execute: name, executor class, retry rule, time limit.
 -- Locks: the operations' rows, in name order.
 -- Idempotency: the same declaration again changes nothing.
--- Raises: SW001 when the executor class is not registered.
+-- Raises: SW001 when the executor class is not registered; SW007 for another tenant.
 create or replace function stepwell.fn_operation_register(p_tenant_id int, p_operations jsonb) returns void
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -9,6 +9,7 @@ as $$
 declare
     v_unknown text;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     select x.executor into v_unknown
     from jsonb_to_recordset(p_operations) as x (executor text)
     where not exists (select from stepwell.executor_class as c where c.class_name = coalesce(x.executor, 'default'));

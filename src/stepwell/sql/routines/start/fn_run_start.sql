@@ -2,7 +2,8 @@
 --   A (tenant, trigger_type, trigger_ref) seen before returns the run it started then.
 -- Locks: none on existing rows; the trigger's unique index decides between two concurrent starts.
 -- Idempotency: by trigger.
--- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit.
+-- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit;
+--   SW007 for another tenant.
 create or replace function stepwell.fn_run_start(
     p_tenant_id int,
     p_workflow_name text,
@@ -31,6 +32,7 @@ declare
     v_version stepwell.workflow_version;
     v_new_ids bigint[];
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._start_input_check(p_inputs, p_trigger_refs, p_priority, p_trace_id);
     v_version := stepwell._version_find(p_tenant_id, p_workflow_name, p_version_no);
     with fresh as (

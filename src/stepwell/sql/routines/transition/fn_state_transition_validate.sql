@@ -2,7 +2,7 @@
 --   with its event and its consequences (the graph advances, queues and timers follow).
 -- Locks: the run (run_progress or the unit itself for a free-standing job), then the unit.
 -- Idempotency: with evidence.idempotency_key the first verdict is returned again; no second event, no second audit.
--- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error.
+-- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error; SW007 for another tenant.
 create or replace function stepwell.fn_state_transition_validate(
     p_run_id bigint,
     p_run_kind text,
@@ -29,6 +29,7 @@ declare
     v_verdict jsonb;
     v_scope text;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if p_run_id is null or p_to_state is null or p_actor_class is null then
         raise exception using errcode = 'SW001',
             message = 'run_id, to_state and actor_class are required';
