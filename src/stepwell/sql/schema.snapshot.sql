@@ -22,6 +22,12 @@ create sequence stepwell.operation_operation_id_seq as integer start 1 increment
 -- sequence: stepwell.person_person_id_seq
 create sequence stepwell.person_person_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+-- sequence: stepwell.step_run_output_snapshot_snapshot_id_seq
+create sequence stepwell.step_run_output_snapshot_snapshot_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.step_run_prior_audit_prior_audit_id_seq
+create sequence stepwell.step_run_prior_audit_prior_audit_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.stream_seq
 create sequence stepwell.stream_seq as bigint start 1 increment 1 minvalue 1 maxvalue 8796093022207 cache 1;
 
@@ -53,7 +59,8 @@ create table stepwell.approval_detail (
     requested_at timestamp with time zone not null,
     expires_at timestamp with time zone,
     decided_at timestamp with time zone,
-    decided_by text
+    decided_by text,
+    request_key text
 );
 alter table stepwell.approval_detail enable row level security;
 -- granted to stepwell_api: select
@@ -558,6 +565,58 @@ create table stepwell.step_escalation (
     told_at timestamp with time zone
 );
 alter table stepwell.step_escalation enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.step_run_correction_cycle
+create table stepwell.step_run_correction_cycle (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    cycle_no integer not null,
+    root_unit_id bigint not null,
+    approval_id bigint not null,
+    correction_reason text not null,
+    prior_audit_id bigint not null,
+    snapshot_id bigint,
+    downstream_choice text not null,
+    waits_for bigint[] default '{}'::bigint[] not null,
+    reopened_by text not null,
+    reopened_at timestamp with time zone not null,
+    closed_state text,
+    closed_at timestamp with time zone
+);
+alter table stepwell.step_run_correction_cycle enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.step_run_output_snapshot
+create table stepwell.step_run_output_snapshot (
+    tenant_id integer not null,
+    snapshot_id bigint generated always as identity not null,
+    unit_id bigint not null,
+    lease_no integer not null,
+    output jsonb not null,
+    taken_at timestamp with time zone not null
+);
+alter table stepwell.step_run_output_snapshot enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.step_run_prior_audit
+create table stepwell.step_run_prior_audit (
+    tenant_id integer not null,
+    prior_audit_id bigint generated always as identity not null,
+    unit_id bigint not null,
+    closing_state text not null,
+    closed_at timestamp with time zone not null,
+    closed_by text,
+    actor_class text not null,
+    audit_ref text,
+    event_id bigint not null,
+    output jsonb,
+    written_at timestamp with time zone not null
+);
+alter table stepwell.step_run_prior_audit enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1144,6 +1203,27 @@ alter table stepwell.step_escalation add constraint escalation_level_is_bounded 
 -- constraint: stepwell.step_escalation.step_escalation_pkey
 alter table stepwell.step_escalation add constraint step_escalation_pkey PRIMARY KEY (tenant_id, unit_id, level);
 
+-- constraint: stepwell.step_run_correction_cycle.an_approval_reopens_a_step_once
+alter table stepwell.step_run_correction_cycle add constraint an_approval_reopens_a_step_once UNIQUE (tenant_id, unit_id, approval_id);
+
+-- constraint: stepwell.step_run_correction_cycle.corrected_ending_is_on_record
+alter table stepwell.step_run_correction_cycle add constraint corrected_ending_is_on_record FOREIGN KEY (tenant_id, unit_id, prior_audit_id) REFERENCES stepwell.step_run_prior_audit(tenant_id, unit_id, prior_audit_id);
+
+-- constraint: stepwell.step_run_correction_cycle.downstream_choice_is_known
+alter table stepwell.step_run_correction_cycle add constraint downstream_choice_is_known CHECK ((downstream_choice = ANY (ARRAY['leave'::text, 'reopen'::text])));
+
+-- constraint: stepwell.step_run_correction_cycle.step_run_correction_cycle_pkey
+alter table stepwell.step_run_correction_cycle add constraint step_run_correction_cycle_pkey PRIMARY KEY (tenant_id, unit_id, cycle_no);
+
+-- constraint: stepwell.step_run_output_snapshot.step_run_output_snapshot_pkey
+alter table stepwell.step_run_output_snapshot add constraint step_run_output_snapshot_pkey PRIMARY KEY (tenant_id, unit_id, snapshot_id);
+
+-- constraint: stepwell.step_run_prior_audit.closing_state_is_an_end
+alter table stepwell.step_run_prior_audit add constraint closing_state_is_an_end CHECK ((closing_state = ANY (ARRAY['completed'::text, 'cannot_complete'::text])));
+
+-- constraint: stepwell.step_run_prior_audit.step_run_prior_audit_pkey
+alter table stepwell.step_run_prior_audit add constraint step_run_prior_audit_pkey PRIMARY KEY (tenant_id, unit_id, prior_audit_id);
+
 -- constraint: stepwell.task_detail.task_detail_pkey
 alter table stepwell.task_detail add constraint task_detail_pkey PRIMARY KEY (tenant_id, unit_id);
 
@@ -1312,11 +1392,17 @@ alter table stepwell.workflow_version add constraint version_workflow_exists FOR
 -- constraint: stepwell.workflow_version.workflow_version_pkey
 alter table stepwell.workflow_version add constraint workflow_version_pkey PRIMARY KEY (tenant_id, version_id);
 
+-- index: stepwell.approval_is_requested_once
+CREATE UNIQUE INDEX approval_is_requested_once ON stepwell.approval_detail USING btree (tenant_id, request_key) WHERE (request_key IS NOT NULL);
+
 -- index: stepwell.approvals_by_subject
 CREATE INDEX approvals_by_subject ON stepwell.approval_detail USING btree (tenant_id, subject_unit_id);
 
 -- index: stepwell.approvals_open
 CREATE INDEX approvals_open ON stepwell.approval_detail USING btree (tenant_id, approval_id) WHERE (decided_at IS NULL);
+
+-- index: stepwell.cycles_open
+CREATE INDEX cycles_open ON stepwell.step_run_correction_cycle USING btree (tenant_id, unit_id) WHERE (closed_at IS NULL);
 
 -- index: stepwell.dead_letters_open
 CREATE INDEX dead_letters_open ON stepwell.job_dead_letter USING btree (tenant_id, died_at) WHERE (resolved_at IS NULL);
@@ -1371,6 +1457,9 @@ CREATE INDEX schedules_by_due ON stepwell.workflow_schedule USING btree (next_at
 
 -- index: stepwell.sessions_open
 CREATE INDEX sessions_open ON stepwell.worker_session USING btree (session_id) WHERE (closed_at IS NULL);
+
+-- index: stepwell.subruns_by_parent
+CREATE INDEX subruns_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE ((scope = 'workflow_run'::text) AND (parent_id IS NOT NULL));
 
 -- index: stepwell.timers_by_due
 CREATE INDEX timers_by_due ON stepwell.timer USING btree (due_at);
@@ -1467,6 +1556,15 @@ create policy tenant_is_bound on stepwell.step_block as permissive for all to pu
 
 -- policy: stepwell.step_escalation.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.step_run_correction_cycle.tenant_is_bound
+create policy tenant_is_bound on stepwell.step_run_correction_cycle as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.step_run_output_snapshot.tenant_is_bound
+create policy tenant_is_bound on stepwell.step_run_output_snapshot as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.step_run_prior_audit.tenant_is_bound
+create policy tenant_is_bound on stepwell.step_run_prior_audit as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.task_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.task_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
@@ -1707,6 +1805,28 @@ create view stepwell.transition_rule (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_approval
+create view stepwell.v_approval (
+    tenant_id integer,
+    approval_id bigint,
+    state_code text,
+    action text,
+    subject_unit_id bigint,
+    run_id bigint,
+    tier smallint,
+    quorum smallint,
+    approve_count bigint,
+    votes jsonb,
+    requested_by text,
+    reason text,
+    requested_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    decided_at timestamp with time zone,
+    decided_by text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_human_step
 create view stepwell.v_human_step (
     tenant_id integer,
@@ -1929,6 +2049,9 @@ create function stepwell._approval_quorum(p_tenant_id integer, p_approval_id big
 -- function: stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text)
 create function stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._approvals_close(p_tenant_ids integer[], p_approval_ids bigint[], p_actor text)
+create function stepwell._approvals_close(p_tenant_ids integer[], p_approval_ids bigint[], p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._attention_settle(p_tenant_id integer, p_run_id bigint)
 create function stepwell._attention_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -1961,6 +2084,24 @@ create function stepwell._contrast_ratio(p_fg text, p_bg text) returns numeric l
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._correction_check(p_tenant_id integer, p_unit_id bigint, p_approval_id bigint, p_downstream text)
+create function stepwell._correction_check(p_tenant_id integer, p_unit_id bigint, p_approval_id bigint, p_downstream text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._correction_open(p_tenant_id integer, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_waits_for bigint[], p_person_id bigint)
+create function stepwell._correction_open(p_tenant_id integer, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_waits_for bigint[], p_person_id bigint) returns stepwell.step_run_correction_cycle language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._correction_record(p_tenant_id integer, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_waits_for bigint[])
+create function stepwell._correction_record(p_tenant_id integer, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_waits_for bigint[]) returns stepwell.step_run_correction_cycle language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._correction_run_open(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_approval_id bigint)
+create function stepwell._correction_run_open(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_approval_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._corrections_settle(p_tenant_id integer, p_run_id bigint)
+create function stepwell._corrections_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -2030,6 +2171,12 @@ create function stepwell._graph_problem(p_graph jsonb) returns text language plp
 
 -- function: stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb)
 create function stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._guard_approval(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone)
+create function stepwell._guard_approval(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
 create function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
@@ -2259,6 +2406,18 @@ create function stepwell._retention_replays(p_now timestamp with time zone, p_li
 -- function: stepwell._retention_runs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_runs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._rollup_bridged(p_tenant_id integer, p_run_id bigint)
+create function stepwell._rollup_bridged(p_tenant_id integer, p_run_id bigint) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
 create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -2316,6 +2475,9 @@ create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs tex
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._step_answer(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text)
+create function stepwell._step_answer(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._step_asks(p_unit stepwell.work_unit)
 create function stepwell._step_asks(p_unit stepwell.work_unit) returns TABLE(step_kind text, role text, assignee text, form jsonb, config jsonb, name text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -2352,6 +2514,9 @@ create function stepwell._streams_delete(p_tenant_ids integer[], p_stream_ids bi
 -- function: stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb)
 create function stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text)
+create function stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -2366,6 +2531,12 @@ create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint
 
 -- function: stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb)
 create function stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._tenant_bound(p_tenant_id integer)
+create function stepwell._tenant_bound(p_tenant_id integer) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text)
 create function stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
@@ -2462,6 +2633,14 @@ create function stepwell._workers_wake(p_class_ids integer[]) returns void langu
 
 -- function: stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text)
 create function stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_quorum integer, p_expires_seconds integer, p_key text)
+create function stepwell.fn_approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_quorum integer, p_expires_seconds integer, p_key text) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_approval_withdraw(p_tenant_id integer, p_approval_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_approval_withdraw(p_tenant_id integer, p_approval_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb)
@@ -2660,6 +2839,12 @@ create function stepwell.fn_step_claim(p_tenant_id integer, p_unit_id bigint, p_
 create function stepwell.fn_step_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_output jsonb, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_step_correction_preview(p_tenant_id integer, p_unit_id bigint)
+create function stepwell.fn_step_correction_preview(p_tenant_id integer, p_unit_id bigint) returns TABLE(step_run_id bigint, step_id text, step_kind text, can_reopen boolean, waits_for bigint[]) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_step_deadline_change(p_tenant_id integer, p_unit_id bigint, p_actor text, p_deadline_at timestamp with time zone, p_reason text, p_key text)
 create function stepwell.fn_step_deadline_change(p_tenant_id integer, p_unit_id bigint, p_actor text, p_deadline_at timestamp with time zone, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -2674,6 +2859,10 @@ create function stepwell.fn_step_escalate(p_tenant_id integer, p_unit_id bigint,
 
 -- function: stepwell.fn_step_release(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text)
 create function stepwell.fn_step_release(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_reopen_for_correction(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_person text, p_key text)
+create function stepwell.fn_step_reopen_for_correction(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_person text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_step_resume(p_tenant_id integer, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text)
@@ -2713,6 +2902,12 @@ create function stepwell.fn_worker_register(p_worker_name text, p_class_names te
 -- function: stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text)
 create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text) returns TABLE(version_id integer, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_workflow_rollup_compute(p_workflow_run_id bigint, p_tenant_id integer)
+create function stepwell.fn_workflow_rollup_compute(p_workflow_run_id bigint, p_tenant_id integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.now()

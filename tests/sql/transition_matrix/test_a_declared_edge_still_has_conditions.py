@@ -19,6 +19,7 @@ EVIDENCE_OF_GUARD = {
     "declaration_evidence": "declaration_ref",
     "retry_exhausted_or_permanent": "classification",
     "reopen_approved": "approval_id",
+    "reinstatement_approved": "approval_id",
     "replay_approved": "replay_request_id",
 }
 # What each guard asks of the unit, and a value with which it cannot hold.

@@ -54,7 +54,8 @@ begin
         return 0;
     end if;
     perform stepwell._must_apply(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids, 'not_started',
-        'reviewer', 'event', 'replay_approved', p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
+        'reviewer', 'event', case when p_evidence ? 'replay_request_id' then 'replay_approved' else 'reopen_approved' end,
+        p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
         array_fill(p_evidence, array[cardinality(v_unit_ids)]));
     perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
     return cardinality(v_unit_ids);

@@ -12,7 +12,6 @@ begin
     perform stepwell._must_apply(array[p_tenant_id], array[p_approval_id], p_state, 'reviewer', 'rpc', 'approval_decide',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
-    update stepwell.approval_detail as a set decided_at = stepwell.now(), decided_by = p_actor
-    where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
+    perform stepwell._approvals_close(array[p_tenant_id], array[p_approval_id], p_actor);
 end
 $$;

@@ -13,5 +13,8 @@ as $$
             where c.config_key = 'approval.required.' || p_action), false)
         or exists (select from stepwell.work_unit as a
             where a.tenant_id = p_tenant_id and a.unit_id = (p_evidence ->> 'approval_id')::bigint
-                and a.scope = 'approval' and a.state_code = 'approved')
+                and a.scope = 'approval' and a.state_code = 'approved'
+                -- An approval of something else allows nothing here.
+                and not exists (select from stepwell.approval_detail as d
+                    where d.tenant_id = a.tenant_id and d.approval_id = a.unit_id and d.action <> p_action))
 $$;

@@ -24,6 +24,8 @@ begin
     insert into stepwell.approval_detail (
         tenant_id, approval_id, action, subject_unit_id, requested_by, reason, requested_at, expires_at)
     values (p_tenant_id, v_approval_id, p_action, p_subject_unit_id, p_actor, p_reason, v_now, v_expires_at);
+    insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+    values (p_tenant_id, v_approval_id, 'approval_expiry', v_expires_at);
     return v_approval_id;
 end
 $$;

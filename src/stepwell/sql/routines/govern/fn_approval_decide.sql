@@ -13,6 +13,7 @@ as $$
 declare
     v_approval stepwell.approval_detail;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if p_decision not in ('approve', 'reject') or p_decision is null then
         raise exception using errcode = 'SW001', column = 'decision', message = 'decision: must be approve or reject';
     end if;
@@ -42,8 +43,6 @@ begin
         jsonb_build_object('decision', p_decision), 'reviewer');
     if p_decision = 'reject' then
         perform stepwell._approval_end(p_tenant_id, p_approval_id, 'rejected', p_actor, p_reason);
-        update stepwell.dlq_replay_request as r set proposal_state = 'rejected', outcome_at = stepwell.now()
-        where r.tenant_id = p_tenant_id and r.approval_id = p_approval_id and r.proposal_state = 'submitted';
         return 'rejected';
     end if;
     if not stepwell._approval_quorum(p_tenant_id, p_approval_id) then

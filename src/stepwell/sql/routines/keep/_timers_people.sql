@@ -15,6 +15,9 @@ begin
             select distinct q.tenant_id, q.unit_id >> 20 as run_id
             from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         ) as r;
+    elsif p_timer_kind = 'approval_expiry' then
+        perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'expired', 'system', 'timer', 'approval_expiry', 'engine');
+        perform stepwell._approvals_close(p_tenant_ids, p_unit_ids, 'engine');
     elsif p_timer_kind = 'escalation' then
         for v_due in
             select e.tenant_id, e.unit_id, e.level

@@ -13,7 +13,10 @@ declare
     v_unit stepwell.work_unit;
     v_level int;
 begin
-    perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
+    v_answer := stepwell._step_answer(p_tenant_id, p_unit_id, 'escalate', p_key);
+    if v_answer is not null then
+        return v_answer;
+    end if;
     perform stepwell._person_find(p_tenant_id, p_actor);
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if v_unit.state_code = 'failed' then
@@ -21,10 +24,6 @@ begin
         v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'cannot_complete', 'escalation_handler', 'rpc', 'escalate',
             p_actor, '{}', jsonb_strip_nulls(jsonb_build_object('failure_class', v_unit.failure_class)));
         return stepwell._step_leave(p_tenant_id, p_unit_id, 'escalate', p_key, v_answer);
-    end if;
-    v_answer := stepwell._step_enter(p_tenant_id, p_unit_id, 'escalate', p_key);
-    if v_answer is not null then
-        return v_answer;
     end if;
     select min(e.level) into v_level from stepwell.step_escalation as e
     where e.tenant_id = p_tenant_id and e.unit_id = p_unit_id and e.told_at is null;

@@ -50,6 +50,19 @@ begin
         return query select 'items', jsonb_build_object('name', p_name, 'count', v_found.open_count), 'engine';
         return;
     end if;
+    select count(*) as open_count, string_agg(d.step_id, ', ' order by b.unit_id) as steps into v_found
+    from stepwell.step_run_correction_cycle as c
+    cross join lateral unnest(c.waits_for) as x (unit_id)
+    inner join stepwell.work_unit as b on c.tenant_id = b.tenant_id and x.unit_id = b.unit_id
+    inner join stepwell.workflow_step_def as d
+        on b.tenant_id = d.tenant_id and b.version_id = d.version_id and b.def_no = d.step_no
+    where c.tenant_id = p_unit.tenant_id and c.unit_id = p_unit.unit_id and c.closed_at is null
+        and p_unit.waiting_facet = 'waiting_dependency' and b.state_code not in ('completed', 'skipped');
+    if v_found.open_count > 0 then
+        return query select 'dependency', jsonb_build_object('name', p_name, 'count', v_found.open_count,
+            'steps', v_found.steps), 'engine';
+        return;
+    end if;
     return query select case when p_unit.waiting_facet = 'waiting_human' or p_unit.pic_id is not null then 'human'
         else 'unexplained' end, jsonb_build_object('name', p_name, 'role', '—', 'state', p_unit.state_code),
         coalesce('person:' || p_unit.pic_id, 'anyone');

@@ -9,6 +9,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_ended record;
+    v_looked boolean := false;
 begin
     loop
         select
@@ -27,14 +28,18 @@ begin
         ) as s
         inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
         where p.map_count > 0 or p.open_count = 0 or p.needs_attention;
+        -- What people reopened or blocked may change with any other step; then count again.
+        if v_ended.attention_run_ids is not null and not v_looked then
+            v_looked := true;
+            perform stepwell._attention_settle(a.tenant_id, a.run_id)
+            from unnest(v_ended.attention_tenant_ids, v_ended.attention_run_ids) as a (tenant_id, run_id);
+            continue;
+        end if;
+        v_looked := false;
         -- Maps first: a map that ends may release steps, or be the last thing that kept its run open.
         exit when v_ended.map_run_ids is null
             or stepwell._maps_settle(v_ended.map_tenant_ids, v_ended.map_run_ids) = 0;
     end loop;
-    if v_ended.attention_run_ids is not null then
-        perform stepwell._attention_settle(a.tenant_id, a.run_id)
-        from unnest(v_ended.attention_tenant_ids, v_ended.attention_run_ids) as a (tenant_id, run_id);
-    end if;
     if v_ended.done_ids is not null then
         perform stepwell._runs_end(v_ended.done_tenant_ids, v_ended.done_ids, 'completed', 'all_mandatory_steps_completed');
     end if;

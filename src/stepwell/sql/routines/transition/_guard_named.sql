@@ -53,22 +53,9 @@ begin
             v_holds := exists (select from stepwell.run_progress as r
                 where r.tenant_id = p_unit.tenant_id and r.run_id = p_unit.unit_id >> 20
                     and r.open_count = 0 and r.failed_count > 0);
-        when 'cancel_authorised' then
-            v_holds := stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'workflow_cancel');
-        when 'replay_approved' then
-            v_holds := p_evidence ->> 'replay_request_id' is not null
-                and p_evidence ->> 'approval_id' is not null
-                and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'replay');
-        when 'quorum_reached' then
-            v_holds := stepwell._approval_quorum(p_unit.tenant_id, p_unit.unit_id);
-        when 'approval_expired' then
-            v_holds := p_unit.deadline_at <= p_now;
-        when 'reopen_approved' then
-            v_holds := p_evidence ->> 'approval_id' is not null
-                and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'reopen')
-                and (p_unit.scope = 'workflow_run' or (p_evidence ->> 'prior_audit_id' is not null
-                    and exists (select from stepwell.dot_config as c
-                        where c.config_key = 'vocab.correction_reason.' || (p_evidence ->> 'correction_reason'))));
+        when 'cancel_authorised', 'replay_approved', 'reinstatement_approved', 'reopen_approved', 'quorum_reached',
+            'approval_expired', 'proposal_approved' then
+            v_holds := stepwell._guard_approval(p_guard, p_unit, p_evidence, p_now);
         else
             if exists (select from stepwell.guard_predicate as g where g.predicate_name = p_guard and not g.is_builtin)
             then

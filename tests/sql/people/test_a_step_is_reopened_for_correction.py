@@ -1,0 +1,202 @@
+"""Reopening for correction: approved, recorded, additive; what depends on it is left, or waits for it."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.drive import Engine, human, operation
+from tests.sql.people.asking import People, refused
+
+
+def finished(engine: Engine, people: People, session: int) -> int:
+    """sign → check → ship, all done; the run has completed."""
+    engine.publish("w", human("sign", role="office"), operation("check"), human("ship", role="warehouse"))
+    run_id = engine.start("w")
+    people.claim(engine.unit(run_id, "sign"), "ada")
+    people.complete(engine.unit(run_id, "sign"), "ada", {"total": 1})
+    engine.drain(session)
+    people.claim(engine.unit(run_id, "ship"), "cleo")
+    people.complete(engine.unit(run_id, "ship"), "cleo", {"parcel": 1})
+    assert engine.run_state(run_id) == "completed"
+    return run_id
+
+
+def approval(engine: Engine, unit: int, action: str = "reopen") -> int:
+    made: int = engine.one("select fn_approval_request(1, %s, %s, 'ada')", (action, unit))
+    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (made,))
+    return made
+
+
+def row(engine: Engine, unit: int):
+    return engine.db.execute(
+        "select state_code, completed_at, output from step_run where step_run_id = %s", (unit,)
+    ).fetchone()
+
+
+@pytest.mark.requirement("SM-12")
+def test_the_first_ending_stays_on_record(engine: Engine, people: People):
+    run_id = finished(engine, people, engine.worker())
+    unit = engine.unit(run_id, "sign")
+    _, completed_at, _ = row(engine, unit)
+    made = approval(engine, unit)
+    answer = people.reopen_for_correction(unit, "ada", "data_error", made, key="k")
+    assert answer["state"] == "in_progress"
+    assert [(d["step_id"], d["reopened"]) for d in answer["downstream"]] == [
+        ("check", False),
+        ("ship", False),
+    ]
+    assert engine.run_state(run_id) == "in_progress"
+    assert engine.events(run_id << 20)[-1] == "workflow.reopened"
+    assert people.reopen_for_correction(unit, "ada", "data_error", made, key="k") == answer
+    payload = engine.one("select payload from event_log where event_type = 'step.reopened_for_correction'")
+    assert payload["approval_id"] == made
+    audit = engine.db.execute(
+        "select closing_state, closed_by, output from step_run_prior_audit where prior_audit_id = %s",
+        (payload["prior_audit_id"],),
+    ).fetchone()
+    assert audit == ("completed", "ada", {"total": 1})
+    snapshot = "select output from step_run_output_snapshot where snapshot_id = %s"
+    assert engine.one(snapshot, (payload["original_output_snapshot_id"],)) == {"total": 1}
+    assert engine.faults() == {}
+    people.complete(unit, "ada", {"total": 2})
+    assert row(engine, unit) == ("completed", completed_at, {"total": 2})
+    assert engine.run_state(run_id) == "completed"
+    cycle = engine.db.execute(
+        """select cycle_no, correction_reason, closed_state, closed_at > reopened_at
+           from step_run_correction_cycle"""
+    ).fetchall()
+    assert cycle == [(1, "data_error", "completed", True)]
+    assert engine.events(unit).count("step.completed") == 2
+    assert engine.one("select needs_attention from run_progress where run_id = %s", (run_id,)) is False
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-12")
+def test_it_needs_an_approval_of_its_own_and_a_reason_of_the_vocabulary(engine: Engine, people: People):
+    run_id = finished(engine, people, engine.worker())
+    unit, other = engine.unit(run_id, "sign"), engine.unit(run_id, "ship")
+    open_one = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (unit,))
+    for wrong in (None, 77, open_one, approval(engine, other), approval(engine, unit, "replay")):
+        with refused("SW004", "reopen_approved"):
+            people.reopen_for_correction(unit, "ada", "data_error", wrong)
+    good = approval(engine, unit)
+    with refused("SW004", "reopen_approved"):
+        people.reopen_for_correction(unit, "ada", "a_bad_mood", good)
+    with refused("SW001", "downstream"):
+        people.reopen_for_correction(unit, "ada", "data_error", good, "burn")
+    assert engine.one("select count(*) from step_run_prior_audit") == 0
+    assert engine.run_state(run_id) == "completed"
+    people.reopen_for_correction(unit, "ada", "data_error", good)
+    with refused("SW003", "in_progress"):
+        people.reopen_for_correction(unit, "ada", "data_error", good)
+    people.complete(unit, "ada")
+    with refused("SW003", "before"):
+        people.reopen_for_correction(unit, "ada", "data_error", good)
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-12")
+def test_what_depends_on_it_is_opened_too_and_waits_for_it(engine: Engine, people: People):
+    session = engine.worker()
+    run_id = finished(engine, people, session)
+    unit, check, ship = (engine.unit(run_id, name) for name in ("sign", "check", "ship"))
+    answer = people.reopen_for_correction(unit, "ada", "policy_change", approval(engine, unit), "reopen")
+    assert [d["reopened"] for d in answer["downstream"]] == [True, True]
+    assert engine.states(run_id) == {"sign": "in_progress", "check": "waiting", "ship": "waiting"}
+    facet = engine.one("select waiting_facet from step_run where step_run_id = %s", (check,))
+    assert facet == "waiting_dependency"
+    assert engine.faults() == {}
+    people.complete(unit, "ada", {"total": 2})
+    assert engine.states(run_id) == {"sign": "completed", "check": "ready", "ship": "waiting"}
+    (lease,) = engine.claim(session)
+    engine.complete(session, lease, output={"checked": 2})
+    assert engine.states(run_id)["ship"] == "in_progress"
+    people.complete(ship, "cleo", {"parcel": 2})
+    assert engine.run_state(run_id) == "completed"
+    assert engine.one("select count(*) from step_run_correction_cycle where closed_state = 'completed'") == 3
+    assert engine.faults() == {}
+
+
+def test_when_the_correction_is_given_up_what_waits_for_it_is_called_off(engine: Engine, people: People):
+    session = engine.worker()
+    run_id = finished(engine, people, session)
+    unit = engine.unit(run_id, "sign")
+    people.reopen_for_correction(unit, "ada", "policy_change", approval(engine, unit), "reopen")
+    people.cannot_complete(unit, "ada", "note:1")
+    assert engine.states(run_id) == {"sign": "cannot_complete", "check": "cancelled", "ship": "cancelled"}
+    assert engine.run_state(run_id) == "failed"
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-12")
+@pytest.mark.requirement("SM-15")
+def test_what_was_declared_impossible_is_taken_up_again(engine: Engine, people: People):
+    engine.publish("w", human("sign", role="office"), operation("check"), operation("late"))
+    run_id = engine.start("w")
+    unit = engine.unit(run_id, "sign")
+    people.claim(unit, "ada")
+    people.cannot_complete(unit, "ada", "note:1", "no")
+    assert engine.run_state(run_id) == "failed"
+    answer = people.reopen_for_correction(unit, "ben", "operator_mistake", approval(engine, unit))
+    assert answer["original_output_snapshot_id"] is None
+    assert engine.states(run_id) == {"sign": "in_progress", "check": "not_started", "late": "not_started"}
+    assert engine.faults() == {}
+    people.complete(unit, "ada")
+    engine.drain(engine.worker())
+    assert engine.run_state(run_id) == "completed"
+    assert engine.faults() == {}
+
+
+def test_a_machine_step_runs_again_or_a_person_corrects_it(engine: Engine, people: People):
+    session = engine.worker()
+    run_id = finished(engine, people, session)
+    check = engine.unit(run_id, "check")
+    people.reopen_for_correction(check, "ada", "data_error", approval(engine, check))
+    assert engine.state(check) == "ready"
+    assert engine.drain(session) == 1
+    assert engine.run_state(run_id) == "completed"
+    people.reopen_for_correction(check, "ada", "data_error", approval(engine, check), person="ben")
+    assert (engine.state(check), engine.claim(session)) == ("in_progress", [])
+    people.complete(check, "ben", {"ok": "by hand"})
+    assert engine.run_state(run_id) == "completed"
+    assert row(engine, check)[2] == {"ok": "by hand"}
+    assert engine.one("select max(cycle_no) from step_run_correction_cycle where unit_id = %s", (check,)) == 2
+    assert engine.faults() == {}
+
+
+def test_what_has_not_begun_waits_for_the_reopened_step_again(engine: Engine, people: People):
+    engine.publish(
+        "w",
+        human("a", role="office"),
+        human("b", role="office"),
+        operation("c"),
+        edges=[("a", "c"), ("b", "c")],
+    )
+    run_id = engine.start("w")
+    first, second = engine.unit(run_id, "a"), engine.unit(run_id, "b")
+    people.claim(first, "ada")
+    people.complete(first, "ada")
+    people.reopen_for_correction(first, "ada", "data_error", approval(engine, first))
+    assert engine.one("select pending_count from step_run where step_id = 'c'") == 2
+    assert engine.faults() == {}
+    people.claim(second, "ben")
+    people.complete(second, "ben")
+    assert engine.state(engine.unit(run_id, "c")) == "not_started"
+    people.complete(first, "ada")
+    assert engine.state(engine.unit(run_id, "c")) == "ready"
+    assert engine.faults() == {}
+
+
+def test_the_record_of_an_ending_cannot_be_skipped(engine: Engine, people: People, db: psycopg.Connection):
+    run_id = finished(engine, people, engine.worker())
+    unit = engine.unit(run_id, "sign")
+    evidence = (
+        f'{{"audit_ref": "x", "approval_id": {approval(engine, unit)}, "correction_reason": "data_error"}}'
+    )
+    verdict = engine.one(
+        """select fn_state_transition_validate(%s, 'step', 'completed', 'in_progress', 'reviewer', 'rpc',
+           'step_reopen_for_correction', %s::jsonb)""",
+        (unit, evidence),
+    )
+    assert "transition_refused_by_guard:reopen_approved" in verdict["problems"]

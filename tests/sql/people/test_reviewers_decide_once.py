@@ -1,0 +1,137 @@
+"""Approvals: a quorum of others decides, in time, once; who asks never does."""
+
+from __future__ import annotations
+
+import threading
+
+import psycopg
+import pytest
+
+from tests.sql.drive import Engine, human
+from tests.sql.people.asking import People, refused
+from tests.support.clock import Clock
+
+
+def asked(engine: Engine, **named) -> int:
+    engine.publish("w", human("sign", role="office"))
+    unit = engine.unit(engine.start("w"), "sign")
+    words = "".join(f", p_{name} => %s" for name in named)
+    found: int = engine.one(
+        f"select fn_approval_request(1, 'reopen', %s, 'ada', 'why'{words})", (unit, *named.values())
+    )
+    return found
+
+
+def decide(engine: Engine, approval: int, decision: str, actor: str) -> str:
+    found: str = engine.one("select fn_approval_decide(1, %s, %s, %s)", (approval, decision, actor))
+    return found
+
+
+def test_one_other_person_is_enough_for_a_quorum_of_one(engine: Engine, people: People):
+    approval = asked(engine)
+    with refused("SW007", "who asks"):
+        decide(engine, approval, "approve", "ada")
+    assert decide(engine, approval, "approve", "ben") == "approved"
+    assert decide(engine, approval, "approve", "ben") == "approved"
+    assert engine.events(approval) == ["approval.requested", "approval.vote_recorded", "approval.approved"]
+    with refused("SW003", "decided"):
+        decide(engine, approval, "reject", "cleo")
+    assert engine.one("select count(*) from timer where unit_id = %s", (approval,)) == 0
+    assert engine.faults() == {}
+
+
+def test_two_persons_means_two_different_ones(engine: Engine, people: People):
+    approval = asked(engine, quorum=2)
+    assert decide(engine, approval, "approve", "ben") == "requested"
+    assert decide(engine, approval, "approve", "ben") == "requested"
+    assert engine.one("select approve_count from v_approval where approval_id = %s", (approval,)) == 1
+    assert decide(engine, approval, "approve", "cleo") == "approved"
+
+
+def test_one_refusal_ends_it(engine: Engine, people: People):
+    approval = asked(engine, quorum=2)
+    decide(engine, approval, "approve", "ben")
+    assert decide(engine, approval, "reject", "cleo") == "rejected"
+    with refused("SW003", "decided"):
+        decide(engine, approval, "approve", "dan")
+
+
+def test_nobody_decides_after_it_expired(engine: Engine, people: People, clock: Clock):
+    approval = asked(engine, expires_seconds=60)
+    clock.advance(seconds=61)
+    with refused("SW003", "expired"):
+        decide(engine, approval, "approve", "ben")
+    engine.timers()
+    assert engine.state(approval) == "expired"
+    assert engine.events(approval)[-1] == "approval.expired"
+    assert engine.faults() == {}
+
+
+def test_who_asked_takes_it_back(engine: Engine, people: People):
+    approval = asked(engine)
+    with refused("SW007", "only who asked"):
+        engine.one("select fn_approval_withdraw(1, %s, 'ben')", (approval,))
+    assert engine.one("select fn_approval_withdraw(1, %s, 'ada')", (approval,)) == "cancelled"
+    assert engine.one("select fn_approval_withdraw(1, %s, 'ada')", (approval,)) == "cancelled"
+    with refused("SW003"):
+        decide(engine, approval, "approve", "ben")
+
+
+def test_the_same_question_is_asked_once(engine: Engine, people: People):
+    first = asked(engine, key="k")
+    assert asked(engine, key="k") == first
+    with refused("SW001", "quorum"):
+        asked(engine, quorum=3)
+
+
+@pytest.mark.parametrize("decisions", [("approve", "approve"), ("approve", "reject"), ("reject", "reject")])
+def test_racing_decisions_settle_once(engine: Engine, people: People, dsn: str, decisions: tuple[str, str]):
+    approval = asked(engine)
+    gate = threading.Barrier(2)
+    ends: list[str] = []
+
+    def vote(decision: str, actor: str) -> None:
+        with psycopg.connect(dsn, autocommit=True) as own:
+            gate.wait(10)
+            try:
+                query = "select stepwell.fn_approval_decide(1, %s, %s, %s)"
+                row = own.execute(query, (approval, decision, actor)).fetchone()
+                ends.append(row[0] if row else "nothing")
+            except psycopg.Error as error:
+                ends.append(str(error.sqlstate))
+
+    both = [
+        threading.Thread(target=vote, args=pair)
+        for pair in zip(decisions, ("ben", "cleo"), strict=True)
+    ]  # fmt: skip
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(30)
+    assert sorted(ends)[0] == "SW003"
+    assert sorted(ends)[1] == engine.state(approval)
+    final = engine.one(
+        "select count(*) from event_log where unit_id = %s and to_state is not null", (approval,)
+    )
+    assert final == 2  # requested, and one end
+    assert engine.faults() == {}
+
+
+def test_an_approval_of_something_else_allows_nothing(engine: Engine, people: People):
+    engine.publish("w", human("sign", role="office"))
+    run_id = engine.start("w")
+    engine.db.execute(
+        "update dot_config set config_value = 'true' where config_key = 'approval.required.workflow_cancel'"
+    )
+    approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (run_id << 20,))
+    decide(engine, approval, "approve", "ben")
+    with refused("SW004", "cancel_authorised"):
+        engine.one(
+            "select fn_run_cancel(1, %s, 'ada', null, %s::jsonb)", (run_id, f'{{"approval_id": {approval}}}')
+        )
+    right = engine.one("select fn_approval_request(1, 'workflow_cancel', %s, 'ada')", (run_id << 20,))
+    decide(engine, right, "approve", "ben")
+    evidence = f'{{"approval_id": {right}}}'
+    assert (
+        engine.one("select fn_run_cancel(1, %s, 'ada', null, %s::jsonb)", (run_id, evidence)) == "cancelled"
+    )
