@@ -9,7 +9,6 @@ as $$
 declare
     v_open record;
     v_slot_ids bigint[];
-    v_child record;
 begin
     select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
     into v_open
@@ -32,18 +31,6 @@ begin
     end if;
     update stepwell.run_detail as r set finished_state = 'cancelled', finished_at = stepwell.now()
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
-    for v_child in
-        select u.unit_id >> 20 as run_id
-        from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.scope = 'workflow_run'
-            and u.parent_id = any (coalesce(v_open.unit_ids, '{}'))
-            and u.state_code not in ('completed', 'cancelled', 'failed')
-        order by u.unit_id
-    loop
-        perform stepwell._runs_lock(array[p_tenant_id], array[v_child.run_id << 20]);
-        perform stepwell._must_apply(array[p_tenant_id], array[v_child.run_id << 20], 'cancelled', 'system', 'rpc',
-            'workflow_cancel', p_actor);
-        perform stepwell._run_clear(p_tenant_id, v_child.run_id, p_actor, p_reason);
-    end loop;
+    perform stepwell._subruns_cancel(p_tenant_id, v_open.unit_ids, p_actor, p_reason);
 end
 $$;

@@ -2,7 +2,8 @@
 --   aborted. A running handler is told at its next heartbeat.
 -- Locks: the run, or the job itself.
 -- Idempotency: a cancelled unit stays so.
--- Raises: SW002 when there is no such unit; SW003 when it has ended; SW004 when the registry refuses.
+-- Raises: SW002 when there is no such unit; SW003 when it has ended; SW004 when the registry refuses;
+--   SW007 for another tenant.
 create or replace function stepwell.fn_job_cancel(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null
 ) returns text
@@ -18,6 +19,7 @@ as $$
 declare
     v_unit stepwell.work_unit;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
@@ -41,6 +43,9 @@ begin
     end if;
     if v_unit.scope = 'step' then
         perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
+        -- What the step stands for goes with it: the items of a map, the run of a sub-workflow.
+        perform stepwell._map_abort(p_tenant_id, p_unit_id);
+        perform stepwell._subruns_cancel(p_tenant_id, array[p_unit_id], p_actor, p_reason);
         perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);
         perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
     end if;

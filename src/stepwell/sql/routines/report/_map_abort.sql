@@ -31,6 +31,7 @@ begin
         if v_open.slot_ids is not null then
             perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_open.slot_ids)]), v_open.slot_ids);
         end if;
+        perform stepwell._subruns_cancel(p_tenant_id, v_open.unit_ids, 'engine', 'upstream_failed');
     end if;
 end
 $$;
