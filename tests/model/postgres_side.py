@@ -310,7 +310,7 @@ class _Driving:
     def abortable(self) -> str | None:
         """A step of the first run that a person might cancel now."""
         open_states = ("not_started", "ready", "in_progress", "waiting", "failed")
-        kinds = ("operation", "wait", "human")
+        kinds = ("operation", "wait", "human", "map", "subworkflow")
         run = self.runs[""]
         found = [
             path

@@ -10,8 +10,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 
+from stepwell.reactive import memory_engine, rules
 from stepwell.reactive.event_log import call_events
 from stepwell.reactive.memory_engine import MemoryEngine, NotPossible, Simulation
 from stepwell.reactive.projection import Projection
@@ -142,3 +143,28 @@ def differences(side: PostgresSide, example: Example) -> dict[str, Any]:
 @given(example=examples(SHAPE))
 def test_both_engines_end_alike_and_the_log_rebuilds_the_live_state(side: PostgresSide, example: Example):
     assert differences(side, example) == {}
+
+
+def test_the_database_is_left_without_a_broken_invariant(side: PostgresSide):
+    assert side.broken_invariants() == []
+
+
+# Each takes one rule out of the memory engine; the comparison must notice.
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "every decision is a boundary for everything": (rules, "catches", lambda decision, broken: True),
+    "nothing is ever caught": (rules, "caught_by", lambda graph, decision: iter(())),
+    "one attempt more than allowed": (memory_engine, "_max_attempts", lambda unit: 6),
+    "a branch not taken is aborted": (Projection, "_skip", lambda self, unit: self._abort(unit)),
+    "a bare step id is always true": (rules, "evaluate_test", lambda unit, run_input: True),
+}
+
+
+@pytest.mark.requirement("RX-13")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(side: PostgresSide, monkeypatch: pytest.MonkeyPatch, fault: str):
+    monkeypatch.setattr(*FAULTS[fault])
+    search = settings(SETTINGS, max_examples=400, phases=(Phase.generate,), database=None, derandomize=True)
+    found = find(examples(SHAPE), lambda example: differences(side, example) != {}, settings=search)
+    monkeypatch.undo()
+    assert differences(side, found) == {}, "without the fault the engines agree on the same example"

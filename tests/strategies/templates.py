@@ -195,7 +195,8 @@ def _leaf(drawing: _Drawing, place: _Place, kind: str) -> Drawn:
 def _tests(place: _Place) -> SearchStrategy[str]:
     choices: list[SearchStrategy[str]] = [st.sampled_from(["$.input.flag == true", "$.input.number > 3"])]
     if place.readable:
-        ids = st.sampled_from(place.readable[-4:])
+        # Often the step right before: a test that reads it catches its failure.
+        ids = st.sampled_from(place.readable[-4:]) | st.just(place.readable[-1])
         statuses = st.sampled_from(STATUSES)
         choices += [
             st.builds('$.steps.{}.status == "{}"'.format, ids, statuses),
