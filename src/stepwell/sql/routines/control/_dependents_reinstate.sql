@@ -25,6 +25,12 @@ begin
         select u.unit_id, u.version_id, u.def_no from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.scope = 'step'
         union
+        -- Items that a failed map gave up: they hang on the map, and on no edge.
+        select u.unit_id, u.version_id, u.def_no
+        from aborted as a
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = a.unit_id
+        where u.parent_id = any (p_unit_ids) and u.scope = 'step' and u.state_code = 'cancelled'
+        union
         select s.unit_id, s.version_id, s.def_no
         from down as d
         inner join stepwell.workflow_step_relations as r
@@ -58,6 +64,7 @@ begin
         p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
         array_fill(p_evidence, array[cardinality(v_unit_ids)]));
     perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
+    perform stepwell._maps_forget(p_tenant_id, v_unit_ids);
     return cardinality(v_unit_ids);
 end
 $$;

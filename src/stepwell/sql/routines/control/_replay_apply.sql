@@ -33,14 +33,18 @@ begin
         and u.scope = 'workflow_run' and u.state_code = 'failed';
     update stepwell.run_detail as r set finished_state = null, finished_at = null
     where r.tenant_id = p_tenant_id and r.run_id = v_dead.unit_ids[1] >> 20;
-    update stepwell.work_unit as u set attempt_count = 0, completed_at = null
-    where u.tenant_id = p_tenant_id and u.unit_id = any (v_dead.unit_ids);
-    perform stepwell._must_apply(v_dead.tenant_ids, v_dead.unit_ids, 'ready', 'system', 'event', 'replay_approved', p_actor,
-        v_dead.evidence, v_dead.evidence);
+    perform stepwell._replay_units(p_tenant_id, v_dead.unit_ids, v_dead.evidence, p_actor);
     update stepwell.job_dead_letter as d set resolved_at = v_now, resolution = 'replayed'
     where d.tenant_id = p_tenant_id and d.unit_id = any (v_dead.unit_ids) and d.resolved_at is null;
     -- Before the engine's own steps run: one of them may end at once and release what comes after it.
     v_count := stepwell._dependents_reinstate(p_tenant_id, v_dead.unit_ids, p_actor, v_dead.evidence[1]);
+    -- Items that were called off with their map have nothing before them that could release them.
+    select array_agg(p_tenant_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids, array_agg(0) as counts
+    into v_engine
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.parent_id = any (v_dead.unit_ids) and u.scope = 'step'
+        and u.state_code = 'not_started' and u.pending_count = 0;
+    perform stepwell._units_ready(v_engine.tenant_ids, v_engine.unit_ids, v_engine.counts, true, true);
     perform stepwell._slots_take(v_dead.tenant_ids, v_dead.unit_ids);
     select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
     into v_engine

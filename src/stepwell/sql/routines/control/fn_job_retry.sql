@@ -29,7 +29,7 @@ begin
         end if;
     end if;
     if v_unit.state_code = 'cannot_complete' then
-        return stepwell._replay_request(p_tenant_id, array[p_unit_id], p_actor, p_reason);
+        return stepwell._replay_request(p_tenant_id, stepwell._replay_set(p_tenant_id, p_unit_id), p_actor, p_reason);
     end if;
     if v_unit.state_code <> 'failed' then
         raise exception using errcode = 'SW003',

@@ -31,10 +31,8 @@ begin
     end if;
     select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
     from stepwell.work_unit as u
-    inner join stepwell.workflow_step_def as d
-        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
-        and u.scope = 'step' and u.state_code = 'cannot_complete' and d.scope_no = 0;
+        and u.scope = 'step' and u.state_code = 'cannot_complete';
     if v_unit_ids is null then
         raise exception using errcode = 'SW003', message = format('run %s has no dead step to retry', p_run_id);
     end if;
