@@ -161,6 +161,21 @@ def test_a_failed_run_shows_why_and_its_dead_letter(run, shop_worker, db):
     assert "Traceback" in shown
 
 
+@pytest.mark.requirement("RX-07")
+def test_a_failed_run_is_retried_and_completes(run, shop, dsn, db):
+    run("publish", "order.yaml")
+    with worker(dsn, shop / "first.log", app=str(shop / "shop.py")):
+        run("start", "order.process", "-i", "order_id=BAD", "--key", "B", "--wait", code=1)
+    (shop / "shop.py").write_text(APP.replace('== "BAD"', '== "NONE"'))
+    assert run("runs", "retry", "1", "--reason", "the card is there now") == "run 1 is in progress again\n"
+    run("signal", "order.process/B", "carrier.picked_up")
+    with worker(dsn, shop / "second.log", app=str(shop / "shop.py")):
+        assert "✓ Completed" in run("runs", "watch", "1").splitlines()[-1]
+    assert run("jobs", "dead") == "no dead letters\n"
+    assert "ValueError: no such card" in run("jobs", "dead", "--all")
+    assert run("runs", "retry", "1", code=1).startswith("run 1: ")
+
+
 @pytest.mark.requirement("SM-13")
 def test_a_step_that_is_tried_again_says_how_often(run, dsn, shop, db):
     (shop / "flaky.py").write_text(FLAKY)
@@ -173,6 +188,9 @@ def test_a_step_that_is_tried_again_says_how_often(run, dsn, shop, db):
     shown = run("runs", "show", "1")
     assert "✕ Failed  ↻ Retrying (1/3)" in shown
     assert "attempt 2 of 3 starts at" in shown
+    number = str(json.loads(run("jobs", "list", "--run", "1", "--json"))[0]["job_id"])
+    assert run("jobs", "retry", number) == f"job {number} is queued again\n"
+    assert db.execute("select state_code from step_run").fetchone() == ("ready",)
 
 
 def test_waiting_prints_the_result(run, shop_worker, db):

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from stepwell.client import Client
 from stepwell.config import Settings
-from stepwell.errors import UsageError
+from stepwell.errors import StepwellError, UsageError
 from stepwell.machines.model import Lang
 from stepwell.store.target import database
 
@@ -40,6 +40,36 @@ def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T
 
     with database(settings) as conninfo:
         return asyncio.run(connected(conninfo))
+
+
+def each(
+    context: typer.Context,
+    what: str,
+    numbers: list[int],
+    act: Callable[[Client, int], Awaitable[Any]],
+    done: str,
+) -> None:
+    """Every one is tried and answered in a line; exit code 1 when one was refused."""
+
+    async def act_on_all(client: Client) -> int:
+        refused_count = 0
+        for number in numbers:
+            try:
+                found = await act(client, number)
+                typer.echo(f"{what} {number} {_outcome(found, done)}")
+            except StepwellError as error:
+                refused_count += 1
+                typer.echo(f"{what} {number}: {error.sentence()}", err=True)
+        return refused_count
+
+    if ask(context, act_on_all):
+        raise typer.Exit(1)
+
+
+def _outcome(found: Any, done: str) -> str:
+    if isinstance(found, dict) and found.get("state") == "approval_requested":
+        return f"waits for approval {found.get('approval_id')}"
+    return f"is {done}"
 
 
 def actor() -> str:

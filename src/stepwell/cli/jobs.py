@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -16,11 +15,12 @@ from stepwell.cli.connect import (
     LimitOption,
     ReasonOption,
     ask,
+    each,
     print_json,
 )
 from stepwell.cli.render import Look, console, error_line, job_table, moment, span, table
 from stepwell.client import Client, JobHandle
-from stepwell.errors import NotFound, StepwellError
+from stepwell.errors import NotFound
 from stepwell.store import calls, registry, views
 from stepwell.store.views import DeadLetter, Failure, Job, Why
 
@@ -137,36 +137,17 @@ def dead(
 @app.command()
 def cancel(context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None) -> None:
     """Cancel jobs; a running handler is told to stop."""
-    _each(context, jobs, lambda job: job.cancel(reason), "cancelled")
+    each(context, "job", jobs, lambda client, job: JobHandle(client, job).cancel(reason), "cancelled")
 
 
 @app.command()
 def retry(context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None) -> None:
     """Try jobs again that could not be completed."""
 
-    async def again(job: JobHandle) -> Any:
-        client = job.client
-        return await client.perform(calls.retry_job(client.tenant_id, job.id, client.actor, reason))
+    async def again(client: Client, job: int) -> Any:
+        return await client.perform(calls.retry_job(client.tenant_id, job, client.actor, reason))
 
-    _each(context, jobs, again, "queued again")
-
-
-def _each(
-    context: typer.Context, jobs: list[int], act: Callable[[JobHandle], Awaitable[Any]], done: str
-) -> None:
-    async def act_on_all(client: Client) -> int:
-        refused = 0
-        for job_id in jobs:
-            try:
-                await act(JobHandle(client, job_id))
-                typer.echo(f"job {job_id} is {done}")
-            except StepwellError as error:
-                refused += 1
-                typer.echo(f"job {job_id}: {error.sentence()}", err=True)
-        return refused
-
-    if ask(context, act_on_all):
-        raise typer.Exit(1)
+    each(context, "job", jobs, again, "queued again")
 
 
 def _letter_title(letter: DeadLetter) -> Text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import typer
@@ -13,13 +12,13 @@ from stepwell.cli.connect import (
     LimitOption,
     ReasonOption,
     ask,
+    each,
     print_json,
 )
 from stepwell.cli.render import Look, console, run_table
 from stepwell.cli.run_tree import Picture, draw, picture
 from stepwell.cli.watch import watch_run
 from stepwell.client import Client, RunHandle
-from stepwell.errors import StepwellError
 from stepwell.store import registry, views
 
 app = typer.Typer(
@@ -93,45 +92,25 @@ def watch(context: typer.Context, run: RunArgument, lang: LanguageOption = "en")
 @app.command()
 def cancel(context: typer.Context, runs: RunsArgument, reason: ReasonOption = None) -> None:
     """Cancel runs: nothing of them starts any more, and running handlers are told to stop."""
-    _each(context, runs, lambda run: run.cancel(reason), "cancelled")
+    each(context, "run", runs, lambda client, run: RunHandle(client, run).cancel(reason), "cancelled")
 
 
 @app.command()
 def pause(context: typer.Context, runs: RunsArgument) -> None:
     """Pause runs: what is being done may finish, nothing new starts."""
-    _each(context, runs, lambda run: run.pause(), "paused")
+    each(context, "run", runs, lambda client, run: RunHandle(client, run).pause(), "paused")
 
 
 @app.command()
 def resume(context: typer.Context, runs: RunsArgument) -> None:
     """Let paused runs go on."""
-    _each(context, runs, lambda run: run.resume(), "in progress again")
+    each(context, "run", runs, lambda client, run: RunHandle(client, run).resume(), "in progress again")
 
 
 @app.command()
 def retry(context: typer.Context, runs: RunsArgument, reason: ReasonOption = None) -> None:
     """Try the steps of failed runs again that could not be completed."""
-    _each(context, runs, lambda run: run.retry(reason), "in progress again")
-
-
-def _each(
-    context: typer.Context, runs: list[int], act: Callable[[RunHandle], Awaitable[Any]], done: str
-) -> None:
-    """Every run is tried; exit code 1 when one was refused."""
-
-    async def act_on_all(client: Client) -> int:
-        refused = 0
-        for run_id in runs:
-            try:
-                await act(RunHandle(client, run_id))
-                typer.echo(f"run {run_id} is {done}")
-            except StepwellError as error:
-                refused += 1
-                typer.echo(f"run {run_id}: {error.sentence()}", err=True)
-        return refused
-
-    if ask(context, act_on_all):
-        raise typer.Exit(1)
+    each(context, "run", runs, lambda client, run: RunHandle(client, run).retry(reason), "in progress again")
 
 
 def _document(shown: Picture) -> dict[str, Any]:

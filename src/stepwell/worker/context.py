@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, Protocol, TypeVar, overload
 
 import structlog
@@ -137,7 +137,7 @@ class Context:
         name = f"sleep:{self._sleep_count}"
         if name not in self._checkpoints:
             raise Parked(float(parse_duration(duration, "sleep")), name)
-        return _done()
+        return _Done()
 
     async def emit(self, event_type: str, payload: Mapping[str, Any] | None = None) -> None:
         """Append an event of your own to the run's history, at once."""
@@ -165,5 +165,9 @@ def _json(value: Any, what: str) -> str:
         raise InvalidInput(f"{what} cannot be kept: {error}", field="value") from error
 
 
-async def _done() -> None:
-    return None
+class _Done:
+    """Awaited or not: a handler in a thread has nothing to await with."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return
+        yield
