@@ -51,6 +51,37 @@ def test_an_ended_run_goes_with_everything_that_hangs_on_it(engine: Engine, cloc
     assert sweep(engine) == {}
 
 
+def test_every_table_that_hangs_on_units_is_swept(engine: Engine):
+    """A table that a later migration adds must be named where units are removed."""
+    source = engine.one("select prosrc from pg_proc where proname = '_streams_delete'")
+    tables = engine.db.execute(
+        """select c.relname from pg_constraint k join pg_class c on c.oid = k.conrelid
+           where c.relnamespace = 'stepwell'::regnamespace and k.contype = 'p' and not c.relispartition
+               and (select array_agg(a.attname::text order by x.place)
+                    from unnest(k.conkey) with ordinality as x (number, place)
+                    join pg_attribute a on a.attrelid = c.oid and a.attnum = x.number)[1:2]
+                   = '{tenant_id,unit_id}'"""
+    ).fetchall()
+    # Dead letters have a retention of their own.
+    assert [name for (name,) in tables if f"'{name}'" not in source] == ["job_dead_letter"]
+
+
+def test_the_items_and_limits_of_a_map_go_with_their_run(engine: Engine, clock: Clock):
+    engine.publish(
+        "w", {"id": "each", "kind": "map", "over": "$.input.items", "max_concurrency": 1},
+        operation("x", scope=1), edges=[],
+    )  # fmt: skip
+    engine.start("w", {"items": [1, 2, 3]})
+    session = engine.worker()
+    engine.drain(session)
+    assert engine.one("select count(*) from map_item") == 3
+    clock.advance(days=91)
+    engine.db.execute("select fn_partitions_ensure()")
+    assert sweep(engine)["runs"] == 1
+    assert engine.one("select count(*) from map_item") == 0
+    assert engine.one("select count(*) from concurrency_slot") == 0
+
+
 def test_what_is_open_stays_however_old(engine: Engine, clock: Clock):
     engine.publish("w", wait("parcel", "came"))
     run_id = engine.start("w")

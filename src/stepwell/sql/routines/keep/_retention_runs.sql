@@ -34,11 +34,10 @@ begin
         return 0;
     end if;
     perform stepwell._streams_delete(v_tenant_ids, v_run_ids);
+    -- Limits of groups and maps belong to their run: run:<id>:…
     delete from stepwell.concurrency_slot as s
     using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
-    inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and q.run_id = r.run_id
-    inner join stepwell.workflow_group as g on r.tenant_id = g.tenant_id and r.version_id = g.version_id
-    where s.tenant_id = q.tenant_id and s.slot_key = format('run:%s:%s', q.run_id, g.group_no);
+    where s.tenant_id = q.tenant_id and s.slot_key like 'run:%' and split_part(s.slot_key, ':', 2) = q.run_id::text;
     delete from stepwell.run_progress as p using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where p.tenant_id = q.tenant_id and p.run_id = q.run_id;
     delete from stepwell.run_detail as r using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
