@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -272,3 +273,22 @@ def test_watch_draws_a_tree_at_a_terminal(run, dsn, shop_worker):
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn.decode())
     assert "100 %" in text
     assert re.search(r"└─ ship +✓ Completed", text)
+
+
+def test_leaving_a_watch_leaves_the_run(run, dsn, shop_worker, db):
+    run("publish", "order.yaml")
+    run("start", "order.process", "-i", "order_id=T")
+    until_row(db, "select count(*) > 0 from event_wait")
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "stepwell", "runs", "watch", "1"],
+        env=environment({"STEPWELL_DATABASE_URL": dsn}),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as watching:  # fmt: skip
+        assert watching.stdout is not None
+        assert watching.stderr is not None
+        while "Waiting" not in watching.stdout.readline():
+            pass
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(60) == 130
+        assert "The run goes on; 'stepwell runs watch 1' returns to it." in watching.stderr.read()
+    assert db.execute("select state_code from workflow_run").fetchone() == ("in_progress",)

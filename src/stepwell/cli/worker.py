@@ -21,7 +21,7 @@ from stepwell.errors import StepwellError, UsageError
 from stepwell.keeper import Keeper
 from stepwell.loading import load_app
 from stepwell.up.children import ChildSpec
-from stepwell.up.supervise import Supervisor
+from stepwell.up.supervise import ChildFailed, Supervisor
 from stepwell.worker import Worker
 
 app = typer.Typer(add_completion=False, help="Run the operations of an app.")
@@ -68,9 +68,7 @@ def worker(
     served = tuple(part.strip() for part in classes.split(",") if part.strip()) if classes else None
     if processes > 1:
         arguments = _arguments(context, app_name, slots, classes, lease_seconds, grace_seconds)
-        asyncio.run(
-            _supervise(context, found, arguments, processes, grace_seconds, with_keeper=not no_keeper)
-        )
+        asyncio.run(_supervise(found, arguments, processes, grace_seconds, with_keeper=not no_keeper))
         return
     made = Worker(
         found, slots=slots, classes=served, lease_seconds=lease_seconds, grace_seconds=grace_seconds
@@ -142,7 +140,6 @@ def _keeping(conninfo: str | None) -> Iterator[None]:
 
 
 async def _supervise(
-    context: typer.Context,
     found: App,
     arguments: list[str],
     count: int,
@@ -161,7 +158,10 @@ async def _supervise(
     # Connected once here: a wrong address or an old schema is said once, not by every child.
     async with found:
         with _keeping(await found.prepare() if with_keeper else None):
-            await Supervisor(specs, say=typer.echo, ready=ready).run()
+            try:
+                await Supervisor(specs, say=typer.echo, ready=ready, stops_together=True).run()
+            except ChildFailed as error:
+                raise StepwellError(str(error), hint="its reason is above") from error
     typer.echo("Stopped.")
 
 

@@ -40,11 +40,14 @@ class Supervisor:
         say: Say,
         ready: Callable[[], Awaitable[None]],
         also: Sequence[Callable[[], Awaitable[None]]] = (),
+        stops_together: bool = False,
     ) -> None:
         self._specs = specs
         self._say = say
         self._ready = ready
         self._also = also
+        # Equals among themselves need no order; each then has its grace at the same time.
+        self._stops_together = stops_together
         self._children: dict[str, Child] = {}
         self._stop = asyncio.Event()
         self._signal_count = 0
@@ -118,8 +121,13 @@ class Supervisor:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for spec in reversed(self._specs):
-            if (child := self._children.get(spec.name)) is not None:
+        children = [
+            self._children[spec.name] for spec in reversed(self._specs) if spec.name in self._children
+        ]
+        if self._stops_together:
+            await asyncio.gather(*(child.stop() for child in children))
+        else:
+            for child in children:
                 await child.stop()
 
 
