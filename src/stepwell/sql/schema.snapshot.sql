@@ -2286,6 +2286,9 @@ create function stepwell._map_result(p_tenant_id integer, p_unit_id bigint) retu
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -2375,6 +2378,15 @@ create function stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint
 
 -- function: stepwell._replay_request(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text)
 create function stepwell._replay_request(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._replay_set(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._replay_set(p_tenant_id integer, p_unit_id bigint) returns bigint[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[], p_evidence jsonb[], p_actor text)
+create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[], p_evidence jsonb[], p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
