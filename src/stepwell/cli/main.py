@@ -29,6 +29,7 @@ COMMANDS = {
     "up": "stepwell.cli.up",
     "serve": "stepwell.cli.serve",
     "publish": "stepwell.cli.publish",
+    "simulate": "stepwell.cli.simulate",
     "start": "stepwell.cli.start",
     "runs": "stepwell.cli.runs",
     "jobs": "stepwell.cli.jobs",
