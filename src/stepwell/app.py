@@ -19,6 +19,7 @@ from stepwell.define import Graph, Retry, Workflow, freeze
 from stepwell.define.duration import Duration, seconds_of
 from stepwell.errors import UsageError
 from stepwell.handlers import Handler, make_handler
+from stepwell.people import PeopleCalls
 from stepwell.portal import Portal
 from stepwell.store import calls, migrate
 from stepwell.store.embedded import EmbeddedServer
@@ -26,7 +27,7 @@ from stepwell.store.embedded import EmbeddedServer
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class App:
+class App(PeopleCalls):
     """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL, or `database_url`, names another."""
 
     def __init__(
@@ -190,6 +191,9 @@ class App:
         client = await self.client()
         await self._declare(client)
         return client
+
+    async def _connected(self) -> Client:
+        return await self._ready()
 
     async def start(
         self,

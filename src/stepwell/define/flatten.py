@@ -262,6 +262,13 @@ def _leaf_fields(step: Operation | Human | Wait | SubWorkflow) -> dict[str, Any]
                 "assignee": step.assignee,
                 "form": step.form,
                 "deadline": seconds_of(step.deadline),
+                "deadline_from": step.deadline_from,
+                "due_at": step.due_at,
+                "calendar": step.calendar,
+                "postcondition": step.postcondition,
+                "tasks": step.tasks or None,
+                "escalation": step.escalation or None,
+                "content": step.content,
             }
         case Wait():
             fields |= {"kind": "wait", "event": step.event, "timeout_seconds": seconds_of(step.timeout)}

@@ -45,6 +45,13 @@ class Node:
     assignee: str | None = None
     form: Mapping[str, Any] | None = None
     deadline: int | float | None = None
+    deadline_from: str | None = None
+    due_at: str | None = None
+    calendar: str | None = None
+    postcondition: str | None = None
+    tasks: tuple[Mapping[str, Any], ...] | None = None
+    escalation: tuple[Mapping[str, Any], ...] | None = None
+    content: str | None = None
     event: str | None = None
     workflow: str | None = None
     test: str | Mapping[str, str] | None = None

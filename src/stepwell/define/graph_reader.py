@@ -21,6 +21,7 @@ from stepwell.define.limits import (
     MIN_PRIORITY,
 )
 from stepwell.define.names import require_form, require_id, require_inputs, require_int, require_text
+from stepwell.define.people import HUMAN_WORDS
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
 from stepwell.define.template import FAILURE_POLICIES, Retry
 
@@ -172,6 +173,7 @@ _BY_KIND: Final[dict[str, dict[str, Read]]] = {
         "assignee": _assignee,
         "form": require_form,
         "deadline": parse_duration,
+        **HUMAN_WORDS,
     },
     "wait": {"event": require_id, "timeout_seconds": parse_duration},
     "subworkflow": {"workflow": require_id, "inputs": require_inputs, "timeout_seconds": parse_duration},

@@ -5,8 +5,9 @@ What one node cannot know (unique ids, readable steps, size of the whole) is che
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
 from typing import Any, Literal, get_args
 
 from stepwell.define.duration import Duration, parse_duration
@@ -28,6 +29,7 @@ from stepwell.define.names import (
     require_number,
     require_text,
 )
+from stepwell.define.people import HUMAN_WORDS
 from stepwell.define.problem import DefinitionError, did_you_mean, quoted
 
 __all__ = [
@@ -113,7 +115,14 @@ class Human:
     role: str | None = None
     assignee: str | None = None
     deadline: Duration | None = None
+    deadline_from: str | None = None
+    due_at: str | datetime | None = None
+    calendar: str | None = None
     form: Any = None
+    postcondition: str | None = None
+    tasks: Sequence[Mapping[str, Any]] = ()
+    escalation: Sequence[Mapping[str, Any]] = ()
+    content: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     priority: int = 0
     optional: bool = False
@@ -133,6 +142,10 @@ class Human:
             _set(self, "deadline", parse_duration(self.deadline, "deadline"))
         if self.form is not None:
             _set(self, "form", require_form(self.form))
+        for name, require in HUMAN_WORDS.items():
+            value = getattr(self, name)
+            if value is not None and value != ():
+                _set(self, name, require(value, name))
         _check_step(self)
 
 

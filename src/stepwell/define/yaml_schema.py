@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from stepwell.define import limits
+from stepwell.define.people import DEADLINE_FROM, MAX_LEVELS, MAX_TASKS, TASK_WORDS
 from stepwell.define.template import FAILURE_POLICIES
 from stepwell.define.yaml_words import RETRY_WORDS, STEP_WORDS, WORKFLOW_WORDS
 
@@ -98,6 +99,31 @@ _BY_FIELD: Final[dict[str, Any]] = {
     "priority": {"type": "integer", "minimum": limits.MIN_PRIORITY, "maximum": limits.MAX_PRIORITY},
     "optional": {"type": "boolean", "default": False},
     "form": {"type": "object", "description": "A JSON Schema of what the person answers."},
+    "deadline_from": {"enum": list(DEADLINE_FROM)},
+    "due_at": {"type": "string", "format": "date-time"},
+    "calendar": _NAME,
+    "postcondition": {"type": "string", "minLength": 1, "maxLength": limits.MAX_EXPRESSION_LENGTH},
+    "tasks": {
+        "type": "array",
+        "maxItems": MAX_TASKS,
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["id"],
+            "properties": {word: {"type": "object" if word == "form" else "string"} for word in TASK_WORDS},
+        },
+    },
+    "escalation": {
+        "type": "array",
+        "maxItems": MAX_LEVELS,
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["after", "tell"],
+            "properties": {"after": _DURATION, "tell": {"type": "string", "minLength": 1}},
+        },
+    },
+    "content": _NAME,
     "max_concurrency": _COUNT,
     "steps": {"$ref": "#/$defs/list"},
     "then": {"$ref": "#/$defs/block"},

@@ -38,7 +38,9 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     "human": (
         Human,
         {"human": "id", "title": "title", "role": "role", "assignee": "assignee", "deadline": "deadline"}
-        | {"inputs": "inputs", "priority": "priority", "optional": "optional", "form": "form"},
+        | {"inputs": "inputs", "priority": "priority", "optional": "optional", "form": "form"}
+        | {"deadline_from": "deadline_from", "due_at": "due_at", "calendar": "calendar", "tasks": "tasks"}
+        | {"postcondition": "postcondition", "escalation": "escalation", "content": "content"},
     ),
     "wait": (
         Wait,

@@ -34,7 +34,13 @@ __all__ = ["update_yaml", "write_yaml"]
 _DURATIONS: Final = ("timeout", "deadline", "initial", "max")
 _DEFAULT_RETRY: Final = Retry()
 # What a field holds when nothing is written; None for those not named here.
-_DEFAULTS: Final[dict[str, Any]] = {"inputs": {}, "priority": 0, "optional": False}
+_DEFAULTS: Final[dict[str, Any]] = {
+    "inputs": {},
+    "priority": 0,
+    "optional": False,
+    "tasks": (),
+    "escalation": (),
+}
 _PLAIN: Final = re.compile(r"[\x20-\x7e\xa1-\u1fff\u3001-\ud7ff]*")
 
 

@@ -1,0 +1,122 @@
+"""Ask for approvals and decide them in a terminal: receives numbers and names, hands on where each stands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, print_json
+from stepwell.cli.people_words import AsOption, KeyOption, StepArgument, act, person, step_name
+from stepwell.cli.render import console
+from stepwell.people import Approval
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Ask for approvals, list them, approve or reject."
+)
+
+ApprovalArgument = Annotated[int, typer.Argument(help="Number of the approval.", metavar="APPROVAL", min=1)]
+
+
+@app.command("list")
+def list_approvals(
+    context: typer.Context,
+    state: Annotated[
+        str | None, typer.Option(help="requested, approved, rejected, expired or cancelled; default: all.")
+    ] = None,
+    limit: LimitOption = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List approvals, the newest first."""
+    found = act(context, lambda people: people.approvals(state, limit=limit))
+    if as_json:
+        print_json(found)
+    elif not found:
+        typer.echo("no approvals")
+    else:
+        console().print(_table(found))
+
+
+@app.command()
+def show(context: typer.Context, approval: ApprovalArgument, as_json: JsonOption = False) -> None:
+    """Show an approval and who has decided."""
+    found = act(context, lambda people: people.approval(approval))
+    if as_json:
+        print_json(found)
+        return
+    console().print(_table([found]))
+    for vote in found.votes or []:
+        typer.echo(f"  {vote['voter']}: {vote['decision']}{' - ' + vote['reason'] if vote['reason'] else ''}")
+
+
+@app.command()
+def request(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(help="What is to be allowed, such as reopen.")],
+    step: StepArgument,
+    quorum: Annotated[int, typer.Option(help="How many others must agree: 1 or 2.", min=1, max=2)] = 1,
+    expires_seconds: Annotated[int | None, typer.Option(help="So long it may be decided.")] = None,
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Ask reviewers whether something may be done to a step."""
+    name = person(who)
+    made = act(
+        context,
+        lambda people: people.approval_request(
+            action, step_name(step), name, reason=reason, quorum=quorum, expires_seconds=expires_seconds,
+            key=key,
+        ),
+    )  # fmt: skip
+    typer.echo(f"approval {made}: requested")
+
+
+@app.command()
+def approve(
+    context: typer.Context, approval: ApprovalArgument, who: AsOption = None, reason: ReasonOption = None
+) -> None:
+    """Agree; with enough agreement it is granted."""
+    _decide(context, approval, "approve", person(who), reason)
+
+
+@app.command()
+def reject(
+    context: typer.Context, approval: ApprovalArgument, who: AsOption = None, reason: ReasonOption = None
+) -> None:
+    """Refuse; one refusal ends it."""
+    _decide(context, approval, "reject", person(who), reason)
+
+
+@app.command()
+def withdraw(
+    context: typer.Context, approval: ApprovalArgument, who: AsOption = None, reason: ReasonOption = None
+) -> None:
+    """Take a question of yours back."""
+    name = person(who)
+    state = act(context, lambda people: people.approval_withdraw(approval, name, reason=reason))
+    typer.echo(f"approval {approval}: {state}")
+
+
+def _decide(context: typer.Context, approval: int, decision: str, name: str, reason: str | None) -> None:
+    state = act(context, lambda people: people.approval_decide(approval, decision, name, reason=reason))
+    typer.echo(f"approval {approval}: {state}")
+
+
+def _table(rows: list[Approval]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in ("APPROVAL", "STATE", "ACTION", "RUN", "ABOUT", "ASKED BY", "AGREED", "UNTIL"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(
+            str(row.approval_id),
+            row.state_code,
+            row.action,
+            str(row.run_id),
+            str(row.subject_unit_id),
+            row.requested_by,
+            f"{row.approve_count} of {row.quorum}",
+            "" if row.expires_at is None else row.expires_at.astimezone().strftime("%Y-%m-%d %H:%M"),
+        )
+    return table

@@ -1,0 +1,85 @@
+"""Keep the list of people in a terminal: receives names and roles, hands on who may do what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stepwell.cli.connect import JsonOption, ask, json_object, print_json
+from stepwell.cli.people_words import act
+from stepwell.client import Client
+from stepwell.errors import UsageError
+from stepwell.store import people as calls
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Add people, their roles and their calendars."
+)
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name by which the person acts.")],
+    role: Annotated[list[str] | None, typer.Option(help="A role; may be given several times.")] = None,
+    title: Annotated[str | None, typer.Option(help="Name as it is shown.")] = None,
+    inactive: Annotated[bool, typer.Option("--inactive", help="The person takes part no longer.")] = False,
+) -> None:
+    """Add a person, or set the roles of one."""
+    act(
+        context,
+        lambda people: people.person_set(name, role or [], display_name=title, is_active=not inactive),
+    )
+    typer.echo(f"{name}: {', '.join(role or []) or 'no roles'}")
+
+
+@app.command("list")
+def list_people(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List people and their roles."""
+
+    async def read(client: Client) -> list[tuple[str, str | None, bool, list[str]]]:
+        return await client.perform(calls.people(client.tenant_id))
+
+    found = ask(context, read)
+    if as_json:
+        keys = ("name", "title", "is_active", "roles")
+        print_json([dict(zip(keys, row, strict=True)) for row in found])
+        return
+    for name, title, is_active, roles in found:
+        shown = f"{name} ({title})" if title else name
+        typer.echo(f"{shown}: {', '.join(roles) or 'no roles'}{'' if is_active else ', inactive'}")
+
+
+@app.command()
+def calendar(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name of the calendar.")],
+    time_zone: Annotated[str, typer.Option(help="Such as Asia/Ho_Chi_Minh.")],
+    hours: Annotated[
+        list[str], typer.Option(help="Such as 1-5:09:00-17:00, Monday to Friday; may be given several times.")
+    ],
+    holidays: Annotated[
+        str, typer.Option(help="""A JSON object, such as {"2026-12-25": "Christmas"}; @file reads a file.""")
+    ] = "{}",
+) -> None:
+    """Write a calendar of working hours; it replaces the one of that name."""
+    given = [entry for text in hours for entry in _hours(text)]
+    days = json_object(holidays, "--holidays")
+
+    async def write(client: Client) -> None:
+        await client.perform(calls.set_calendar(client.tenant_id, name, time_zone, given, days))
+
+    ask(context, write)
+    typer.echo(f"calendar {name}: {len(given)} openings a week, {len(days)} holidays")
+
+
+def _hours(text: str) -> list[dict[str, str | int]]:
+    days, _, times = text.partition(":")
+    opens, dash, closes = times.partition("-")
+    first, _, last = days.partition("-")
+    if not dash or not first.isdigit() or not (last or first).isdigit():
+        raise UsageError(f"--hours {text!r} is not accepted", hint="write 1-5:09:00-17:00", field="hours")
+    return [
+        {"weekday": day, "opens": opens, "closes": closes}
+        for day in range(int(first), int(last or first) + 1)
+    ]

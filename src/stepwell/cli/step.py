@@ -1,0 +1,274 @@
+"""Work on human steps and tasks from a terminal: receives a step and a person, hands on its new state."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stepwell.cli.connect import JsonOption, ReasonOption, json_object, print_json
+from stepwell.cli.people_words import (
+    AsOption,
+    KeyOption,
+    StepArgument,
+    act,
+    moment,
+    person,
+    step_name,
+    step_table,
+    tell,
+)
+from stepwell.cli.render import console
+from stepwell.people import HumanStep, People
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Claim, hand over, wait, block, complete or correct a step as a person.",
+)
+
+
+@app.command()
+def show(context: typer.Context, step: StepArgument, as_json: JsonOption = False) -> None:
+    """Show one step, what its form asks, and its tasks."""
+
+    async def read(people: People) -> tuple[HumanStep, list[HumanStep]]:
+        return await people.step(step_name(step)), await people.tasks(step_name(step))
+
+    found, tasks = act(context, read)
+    if as_json:
+        print_json({"step": found, "tasks": tasks})
+        return
+    console().print(step_table([found, *tasks]))
+    if found.form is not None:
+        print_json(found.form)
+
+
+@app.command()
+def claim(context: typer.Context, step: StepArgument, who: AsOption = None, key: KeyOption = None) -> None:
+    """Take a ready step; you are in charge of it from now on."""
+    tell(act(context, lambda people: people.step_claim(step_name(step), person(who), key=key)))
+
+
+@app.command()
+def assign(
+    context: typer.Context,
+    step: StepArgument,
+    to: Annotated[str, typer.Argument(help="Who is to be in charge.", metavar="PERSON")],
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Put a person in charge of an open step."""
+    name = person(who)
+    tell(act(context, lambda people: people.step_assign(step_name(step), to, name, reason=reason, key=key)))
+
+
+@app.command()
+def release(
+    context: typer.Context,
+    step: StepArgument,
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Hand a step back; any candidate may take it."""
+    name = person(who)
+    tell(act(context, lambda people: people.step_release(step_name(step), name, reason=reason, key=key)))
+
+
+@app.command()
+def delegate(
+    context: typer.Context,
+    step: StepArgument,
+    to: Annotated[str, typer.Argument(help="Who goes on with it.", metavar="PERSON")],
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Hand a step of yours over to another candidate."""
+    name = person(who)
+    tell(act(context, lambda people: people.step_delegate(step_name(step), name, to, reason=reason, key=key)))
+
+
+@app.command()
+def wait(
+    context: typer.Context,
+    step: StepArgument,
+    facet: Annotated[
+        list[str],
+        typer.Argument(
+            help="What for: waiting_dependency, waiting_human, waiting_external, waiting_time_gate.",
+            metavar="FACET",
+        ),
+    ],
+    event: Annotated[str | None, typer.Option(help="An event of the run that ends the wait.")] = None,
+    until: Annotated[str | None, typer.Option(help="A time, or +4h, at which the wait ends.")] = None,
+    who: AsOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Say that the step waits, for one or several things."""
+    name, resume_at = person(who), None if until is None else moment(until, "--until")
+    tell(
+        act(
+            context,
+            lambda people: people.step_wait(
+                step_name(step), name, facet, event_type=event, resume_at=resume_at, key=key
+            ),
+        )
+    )
+
+
+@app.command()
+def resume(
+    context: typer.Context,
+    step: StepArgument,
+    proof: Annotated[str, typer.Option(help="A reference to what ended the wait, such as mail:7.")],
+    who: AsOption = None,
+    key: KeyOption = None,
+) -> None:
+    """What the step waited for has come."""
+    tell(act(context, lambda people: people.step_resume(step_name(step), person(who), proof, key=key)))
+
+
+@app.command()
+def block(
+    context: typer.Context,
+    step: StepArgument,
+    reason: Annotated[str, typer.Option(help="A word of vocab.block_reason, such as missing_approval.")],
+    detail: Annotated[str | None, typer.Option(help="What is missing, in words.")] = None,
+    who: AsOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Say that something is missing without which the step cannot go on."""
+    name = person(who)
+    tell(
+        act(context, lambda people: people.step_block(step_name(step), name, reason, detail=detail, key=key))
+    )
+
+
+@app.command()
+def unblock(
+    context: typer.Context,
+    step: StepArgument,
+    proof: Annotated[str, typer.Option(help="A reference to what removed the blocker, such as ticket:9.")],
+    who: AsOption = None,
+    key: KeyOption = None,
+) -> None:
+    """What was missing is there."""
+    tell(act(context, lambda people: people.step_unblock(step_name(step), person(who), proof, key=key)))
+
+
+@app.command("escalate-block")
+def escalate_block(
+    context: typer.Context,
+    step: StepArgument,
+    approval: Annotated[int | None, typer.Option(help="The approval a long block needs.")] = None,
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Mark a blocked step as urgent: it is shown and counted as red."""
+    name = person(who)
+    tell(
+        act(
+            context,
+            lambda people: people.step_block_escalate(
+                step_name(step), name, reason=reason, approval_id=approval, key=key
+            ),
+        )
+    )
+
+
+@app.command()
+def escalate(
+    context: typer.Context,
+    step: StepArgument,
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Tell the next level of the step's chain now; give up a step that failed for good."""
+    name = person(who)
+    tell(act(context, lambda people: people.escalate(step_name(step), name, reason=reason, key=key)))
+
+
+@app.command()
+def complete(
+    context: typer.Context,
+    step: StepArgument,
+    output: Annotated[
+        str, typer.Option(help="A JSON object; @file reads it from a file, - from stdin.")
+    ] = "{}",
+    who: AsOption = None,
+    key: KeyOption = None,
+) -> None:
+    """End a step with its output; its form is checked."""
+    given, name = json_object(output, "--output"), person(who)
+    tell(act(context, lambda people: people.step_complete(step_name(step), name, given, key=key)))
+
+
+@app.command("cannot-complete")
+def cannot_complete(
+    context: typer.Context,
+    step: StepArgument,
+    evidence: Annotated[str, typer.Option(help="A reference to the declaration, such as note:3.")],
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Declare that a step cannot be finished."""
+    name = person(who)
+    tell(
+        act(
+            context,
+            lambda people: people.declare_cannot_complete(
+                step_name(step), name, evidence, reason=reason, key=key
+            ),
+        )
+    )
+
+
+@app.command()
+def deadline(
+    context: typer.Context,
+    step: StepArgument,
+    at: Annotated[str, typer.Argument(help="A time with its zone, or +4h from now.", metavar="TIME")],
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Move a deadline; an overdue step that has time again goes on."""
+    name, due = person(who), moment(at, "TIME")
+    tell(
+        act(
+            context,
+            lambda people: people.step_deadline_change(step_name(step), name, due, reason=reason, key=key),
+        )
+    )
+
+
+@app.command()
+def reopen(
+    context: typer.Context,
+    step: StepArgument,
+    reason: Annotated[str, typer.Option(help="A word of vocab.correction_reason, such as data_error.")],
+    approval: Annotated[int, typer.Option(help="The granted approval of the action reopen.")],
+    downstream: Annotated[
+        str, typer.Option(help="What depends on it: leave, or reopen, which lets it wait for this step.")
+    ] = "leave",
+    give_to: Annotated[str | None, typer.Option(help="Who corrects it; default: who did it.")] = None,
+    who: AsOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Open an ended step again for correction; its first ending stays on record."""
+    name = person(who)
+    answer = act(
+        context,
+        lambda people: people.step_reopen_for_correction(
+            step_name(step), name, reason, approval, downstream=downstream, give_to=give_to, key=key
+        ),
+    )
+    tell(answer)
+    for after in answer["downstream"]:
+        typer.echo(f"  {after['step_id']}: {'reopened' if after['reopened'] else 'left as it is'}")

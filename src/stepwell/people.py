@@ -1,0 +1,278 @@
+"""Act for people: receives a step and a person's name, hands on what came of it: `app.step_claim(7, "ada")`.
+
+A step is named by its number, or by `(run, "step-id")`; a task by `(run, "step-id/task-id")`. Each call may
+carry a `key`: the same key again gets the first answer. Forms are checked here in full, then by the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from stepwell.client import Client, RunHandle
+from stepwell.errors import InvalidInput, NotFound
+from stepwell.store import people as calls
+from stepwell.store.calls import Call
+from stepwell.store.people import Approval, Dependent, HumanStep
+
+__all__ = ["Approval", "Dependent", "HumanStep", "People", "PeopleCalls", "StepName"]
+
+T = TypeVar("T")
+StepName = int | tuple[int | RunHandle, str]
+Answer = dict[str, Any]
+
+
+class PeopleCalls:
+    """Everything a person can do, for whatever can hand on a client."""
+
+    async def _connected(self) -> Client:
+        raise NotImplementedError
+
+    async def _perform(self, make: Callable[[int], Call[T]]) -> T:
+        client = await self._connected()
+        return await client.perform(make(client.tenant_id))
+
+    async def step_id_of(self, step: StepName) -> int:
+        """The number of a step."""
+        match step:
+            case int():
+                return step
+            case (run, step_id):
+                run_id = run.id if isinstance(run, RunHandle) else run
+                found = await self._perform(lambda tenant: calls.find_step(tenant, run_id, step_id))
+                if found is None:
+                    raise NotFound(f"run {run_id} has no step {step_id}", field="step")
+                return found
+
+    async def _call(self, name: str, step: StepName, *positional: Any, **named: Any) -> Answer:
+        unit_id = await self.step_id_of(step)
+        return await self._perform(
+            lambda tenant: calls.step_call(name, tenant, unit_id, *positional, **named)
+        )
+
+    # -- who ----------------------------------------------------------------------------------------------
+
+    async def person_set(
+        self,
+        name: str,
+        roles: Sequence[str] | None = None,
+        *,
+        display_name: str | None = None,
+        is_active: bool = True,
+    ) -> int:
+        """Add a person, or change roles and name."""
+        return await self._perform(
+            lambda tenant: calls.set_person(tenant, name, roles, display_name, is_active)
+        )
+
+    async def inbox(
+        self, person: str | None = None, *, role: str | None = None, limit: int = 100
+    ) -> list[HumanStep]:
+        """What is in a person's hands, and what the person may take; everybody's without a person."""
+        return await self._perform(lambda tenant: calls.inbox(tenant, person, role, limit))
+
+    async def step(self, step: StepName) -> HumanStep:
+        unit_id = await self.step_id_of(step)
+        found = await self._perform(lambda tenant: calls.human_step(tenant, unit_id))
+        if found is None:
+            raise NotFound(f"step {unit_id} is not a person's", field="step")
+        return found
+
+    async def tasks(self, step: StepName) -> list[HumanStep]:
+        unit_id = await self.step_id_of(step)
+        return await self._perform(lambda tenant: calls.tasks(tenant, unit_id))
+
+    # -- the calls of the document ------------------------------------------------------------------------
+
+    async def step_assign(
+        self, step: StepName, person: str, by: str, *, reason: str | None = None, key: str | None = None
+    ) -> Answer:
+        return await self._call("assign", step, person, by, reason=reason, key=key)
+
+    async def step_claim(self, step: StepName, person: str, *, key: str | None = None) -> Answer:
+        return await self._call("claim", step, person, key=key)
+
+    async def step_release(
+        self, step: StepName, person: str, *, reason: str | None = None, key: str | None = None
+    ) -> Answer:
+        return await self._call("release", step, person, reason=reason, key=key)
+
+    async def step_delegate(
+        self, step: StepName, person: str, to: str, *, reason: str | None = None, key: str | None = None
+    ) -> Answer:
+        return await self._call("delegate", step, person, to, reason=reason, key=key)
+
+    async def step_wait(
+        self,
+        step: StepName,
+        person: str,
+        facets: Sequence[str],
+        *,
+        event_type: str | None = None,
+        resume_at: datetime | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """Wait for one or several things; an event of the run, or a time, ends it by itself."""
+        return await self._call(
+            "wait", step, person, list(facets), event_type=event_type, resume_at=resume_at, key=key
+        )
+
+    async def step_resume(
+        self, step: StepName, person: str, resolution_ref: str, *, key: str | None = None
+    ) -> Answer:
+        return await self._call("resume", step, person, resolution_ref, key=key)
+
+    async def step_block(
+        self, step: StepName, person: str, reason: str, *, detail: str | None = None, key: str | None = None
+    ) -> Answer:
+        return await self._call("block", step, person, reason, detail=detail, key=key)
+
+    async def step_unblock(
+        self, step: StepName, person: str, resolution_ref: str, *, key: str | None = None
+    ) -> Answer:
+        return await self._call("unblock", step, person, resolution_ref, key=key)
+
+    async def step_block_escalate(
+        self,
+        step: StepName,
+        person: str,
+        *,
+        reason: str | None = None,
+        approval_id: int | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        return await self._call(
+            "block_escalate", step, person, reason=reason, approval_id=approval_id, key=key
+        )
+
+    async def step_complete(
+        self,
+        step: StepName,
+        person: str,
+        output: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+    ) -> Answer:
+        """End a step. Every problem of the output is named before anything is sent."""
+        unit_id = await self.step_id_of(step)
+        found = await self._perform(lambda tenant: calls.human_step(tenant, unit_id))
+        given = dict(output or {})
+        if found is not None and found.form is not None:
+            check_form(found.form, given)
+        return await self._perform(lambda tenant: calls.complete_step(tenant, unit_id, person, given, key))
+
+    async def declare_cannot_complete(
+        self,
+        step: StepName,
+        person: str,
+        evidence_ref: str,
+        *,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        return await self._call("cannot_complete", step, person, evidence_ref, reason=reason, key=key)
+
+    async def escalate(
+        self, step: StepName, person: str, *, reason: str | None = None, key: str | None = None
+    ) -> Answer:
+        return await self._call("escalate", step, person, reason=reason, key=key)
+
+    async def step_deadline_change(
+        self,
+        step: StepName,
+        person: str,
+        deadline_at: datetime,
+        *,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        return await self._call("deadline_change", step, person, deadline_at, reason=reason, key=key)
+
+    async def correction_preview(self, step: StepName) -> list[Dependent]:
+        """The completed steps that depend on this one."""
+        unit_id = await self.step_id_of(step)
+        return await self._perform(lambda tenant: calls.correction_preview(tenant, unit_id))
+
+    async def step_reopen_for_correction(
+        self,
+        step: StepName,
+        person: str,
+        reason: str,
+        approval_id: int,
+        *,
+        downstream: str = "leave",
+        give_to: str | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """Open an ended step again; `downstream` says whether what depends on it is left or reopened."""
+        return await self._call(
+            "reopen_for_correction", step, person, reason, approval_id, downstream=downstream,
+            person=give_to, key=key,
+        )  # fmt: skip
+
+    # -- approvals ----------------------------------------------------------------------------------------
+
+    async def approval_request(
+        self,
+        action: str,
+        step: StepName,
+        person: str,
+        *,
+        reason: str | None = None,
+        quorum: int = 1,
+        expires_seconds: int | None = None,
+        key: str | None = None,
+    ) -> int:
+        unit_id = await self.step_id_of(step)
+        return await self._perform(
+            lambda tenant: calls.request_approval(
+                tenant, action, unit_id, person, reason, quorum, expires_seconds, key
+            )
+        )
+
+    async def approval_decide(
+        self, approval_id: int, decision: str, person: str, *, reason: str | None = None
+    ) -> str:
+        return await self._perform(
+            lambda tenant: calls.decide_approval(tenant, approval_id, decision, person, reason)
+        )
+
+    async def approval_withdraw(self, approval_id: int, person: str, *, reason: str | None = None) -> str:
+        return await self._perform(
+            lambda tenant: calls.withdraw_approval(tenant, approval_id, person, reason)
+        )
+
+    async def approvals(self, state: str | None = None, *, limit: int = 100) -> list[Approval]:
+        return await self._perform(lambda tenant: calls.approvals(tenant, state, limit))
+
+    async def approval(self, approval_id: int) -> Approval:
+        found = await self._perform(lambda tenant: calls.approval(tenant, approval_id))
+        if found is None:
+            raise NotFound(f"approval {approval_id} does not exist", field="approval")
+        return found
+
+
+class People(PeopleCalls):
+    """The same for who has a client and no app."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def _connected(self) -> Client:
+        return self._client
+
+
+def check_form(form: Mapping[str, Any], output: Mapping[str, Any]) -> None:
+    """Full JSON Schema; every problem in one message, each with the field it is about."""
+    # Loaded only when a form is checked: it is the slowest import of the client.
+    import jsonschema.validators
+
+    kind = jsonschema.validators.validator_for(form, default=jsonschema.Draft202012Validator)
+    checker = kind(form, format_checker=kind.FORMAT_CHECKER)
+    problems = [
+        f"{error.json_path}: {error.message}"
+        for error in sorted(checker.iter_errors(dict(output)), key=lambda error: error.json_path)
+    ]
+    if problems:
+        raise InvalidInput(f"output: {'; '.join(problems[:20])}", field="output")

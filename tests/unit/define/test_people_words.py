@@ -1,0 +1,57 @@
+"""What a human step says about people is checked, frozen, read back from JSON and from YAML."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepwell.define import DefinitionError, Human, Sequential, Workflow, freeze, read_yaml, write_yaml
+from stepwell.define.graph import Graph
+
+FULL = Human(
+    "pack",
+    role="office",
+    deadline="8h",
+    calendar="office",
+    deadline_from="start",
+    postcondition="$.output.total == $.input.total",
+    tasks=[
+        {"id": "count", "role": "warehouse", "form": {"type": "object", "required": ["n"]}},
+        {"id": "label", "operation": "print_label"},
+        {"id": "export", "assignee": "ben", "when": "$.input.abroad == true"},
+    ],
+    escalation=[{"after": "4h", "tell": "lead"}],
+    content="manual.packing",
+)
+
+
+def test_the_words_reach_the_graph_and_survive_json_and_yaml():
+    workflow = Workflow("w", Sequential(FULL, Human("late", role="r", due_at="2026-12-24T17:00:00+07:00")))
+    graph = freeze(workflow)
+    node = graph.nodes[0].to_json()
+    assert node["deadline"] == 28_800
+    assert node["escalation"] == [{"after": 14_400, "tell": "lead"}]
+    assert [task["id"] for task in node["tasks"]] == ["count", "label", "export"]
+    assert node["calendar"] == "office"
+    assert graph.nodes[1].to_json()["due_at"] == "2026-12-24T17:00:00+07:00"
+    assert Graph.from_json(graph.to_json()).hash == graph.hash
+    assert freeze(read_yaml(write_yaml(workflow))).hash == graph.hash
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"tasks": [{"id": "a"}]}, "nobody could do it"),
+        ({"tasks": [{"id": "a", "role": "r"}, {"id": "a", "role": "r"}]}, "twice"),
+        ({"tasks": [{"id": "a", "role": "r", "wen": "$.input.x"}]}, "accepted: an object with id"),
+        ({"tasks": [{"id": "a", "role": "r", "when": "$.inputs.x =="}]}, "tasks[0].when"),
+        ({"escalation": [{"after": "soon", "tell": "lead"}]}, "escalation[0].after"),
+        ({"escalation": "lead"}, "a list"),
+        ({"deadline_from": "monday"}, "accepted: ready, start"),
+        ({"due_at": "2026-12-24T17:00:00"}, "a time with its zone"),
+        ({"postcondition": "$.output.total = 1"}, "postcondition"),
+    ],
+)
+def test_what_is_wrong_is_named(more, words):
+    with pytest.raises(DefinitionError) as caught:
+        Human("pack", role="office", **more)
+    assert words in str(caught.value)
