@@ -1,0 +1,52 @@
+"""People at a terminal: the inbox, a step from claim to completion, an approval and a correction."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import psycopg
+
+from tests.acceptance.running import clean_environment
+from tests.sql.drive import Engine, human, operation
+
+
+def test_a_step_is_done_and_corrected_from_a_terminal(dsn: str, db: psycopg.Connection):
+    engine = Engine(db)
+    engine.publish(
+        "w", human("sign", role="office", form={"type": "object", "required": ["ok"]}), operation("x")
+    )
+    run_id = engine.start("w")
+
+    def run(*arguments: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "stepwell", "--database-url", dsn, *arguments],
+            capture_output=True, text=True, timeout=60, env=clean_environment(None), check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    step = f"{run_id}/sign"
+    run("people", "add", "ada", "--role", "office")
+    run("people", "add", "ben", "--role", "lead")
+    assert "ada: office" in run("people", "list")
+    assert "sign" in run("inbox", "--as", "ada")
+    assert "nothing to do" in run("inbox", "--as", "ben")
+    assert "may not take" in run("step", "claim", step, "--as", "ben", code=1)
+    assert "in_progress" in run("step", "claim", step, "--as", "ada")
+    assert "waiting" in run("step", "wait", step, "waiting_human", "waiting_external", "--as", "ada")
+    assert "in_progress" in run("step", "resume", step, "--proof", "mail:1", "--as", "ada")
+    assert "'ok' is a required property" in run("step", "complete", step, "--as", "ada", code=1)
+    assert "completed" in run("step", "complete", step, "--output", '{"ok": true}', "--as", "ada")
+    asked = run("approvals", "request", "reopen", step, "--as", "ada").split()[1].rstrip(":")
+    assert "cannot decide" in run("approvals", "approve", asked, "--as", "ada", code=1)
+    assert "approved" in run("approvals", "approve", asked, "--as", "ben")
+    assert "1 of 1" in run("approvals", "list", "--state", "approved")
+    reopened = run("step", "reopen", step, "--reason", "data_error", "--approval", asked, "--as", "ada")
+    assert "in_progress" in reopened
+    shown = json.loads(run("step", "show", step, "--json"))
+    assert (shown["step"]["state_code"], shown["step"]["pic"]) == ("in_progress", "ada")
+    assert "names no step" in run("step", "claim", "sign", code=2)
+    run("people", "calendar", "office", "--time-zone", "Asia/Ho_Chi_Minh", "--hours", "1-5:09:00-17:00")
+    assert engine.one("select count(*) from calendar_hours") == 5
