@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar, overload
 from stepwell import config
 from stepwell.client import Client, Connection, JobHandle, RunHandle, Signalled
 from stepwell.config import Settings
+from stepwell.content import ContentCalls
 from stepwell.define import Graph, Retry, Workflow, freeze
 from stepwell.define.duration import Duration, seconds_of
 from stepwell.errors import UsageError
@@ -27,7 +28,7 @@ from stepwell.store.embedded import EmbeddedServer
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class App(PeopleCalls):
+class App(PeopleCalls, ContentCalls):
     """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL, or `database_url`, names another."""
 
     def __init__(

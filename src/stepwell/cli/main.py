@@ -38,6 +38,7 @@ COMMANDS = {
     "step": "stepwell.cli.step",
     "approvals": "stepwell.cli.approvals",
     "people": "stepwell.cli.people",
+    "content": "stepwell.cli.content",
     "worker": "stepwell.cli.worker",
     "keeper": "stepwell.cli.keeper",
     "schedule": "stepwell.cli.schedule",

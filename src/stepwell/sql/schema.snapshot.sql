@@ -16,6 +16,9 @@ create sequence stepwell.event_validation_audit_audit_id_seq as bigint start 1 i
 -- sequence: stepwell.executor_class_class_id_seq
 create sequence stepwell.executor_class_class_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
+-- sequence: stepwell.information_unit_iu_id_seq
+create sequence stepwell.information_unit_iu_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.operation_operation_id_seq
 create sequence stepwell.operation_operation_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
@@ -296,6 +299,58 @@ create table stepwell.i18n_text (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.information_bundle_item
+create table stepwell.information_bundle_item (
+    tenant_id integer not null,
+    iu_id bigint not null,
+    version_no integer not null,
+    place integer not null,
+    item_iu_id bigint not null,
+    item_version_no integer not null
+);
+alter table stepwell.information_bundle_item enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.information_unit
+create table stepwell.information_unit (
+    tenant_id integer not null,
+    iu_id bigint generated always as identity not null,
+    iu_code text not null,
+    is_bundle boolean default false not null,
+    created_at timestamp with time zone not null,
+    created_by text not null
+);
+alter table stepwell.information_unit enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.information_unit_label
+create table stepwell.information_unit_label (
+    tenant_id integer not null,
+    iu_id bigint not null,
+    lang text not null,
+    label text not null
+);
+alter table stepwell.information_unit_label enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.information_unit_version
+create table stepwell.information_unit_version (
+    tenant_id integer not null,
+    iu_id bigint not null,
+    version_no integer not null,
+    body text not null,
+    content_hash text not null,
+    written_at timestamp with time zone not null,
+    written_by text not null,
+    note text
+);
+alter table stepwell.information_unit_version enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.job_dead_letter
 create table stepwell.job_dead_letter (
     tenant_id integer not null,
@@ -552,6 +607,19 @@ create table stepwell.step_block (
     escalated_by text
 );
 alter table stepwell.step_block enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.step_content_pin
+create table stepwell.step_content_pin (
+    tenant_id integer not null,
+    run_id bigint not null,
+    step_no integer not null,
+    iu_id bigint not null,
+    version_no integer not null,
+    pinned_at timestamp with time zone not null
+);
+alter table stepwell.step_content_pin enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1062,6 +1130,45 @@ alter table stepwell.i18n_text add constraint lang_is_vi_or_en CHECK ((lang = AN
 -- constraint: stepwell.i18n_text.text_is_not_empty
 alter table stepwell.i18n_text add constraint text_is_not_empty CHECK ((text_value <> ''::text));
 
+-- constraint: stepwell.information_bundle_item.a_bundle_does_not_hold_itself
+alter table stepwell.information_bundle_item add constraint a_bundle_does_not_hold_itself CHECK ((item_iu_id <> iu_id));
+
+-- constraint: stepwell.information_bundle_item.bundle_version_exists
+alter table stepwell.information_bundle_item add constraint bundle_version_exists FOREIGN KEY (tenant_id, iu_id, version_no) REFERENCES stepwell.information_unit_version(tenant_id, iu_id, version_no);
+
+-- constraint: stepwell.information_bundle_item.bundled_version_exists
+alter table stepwell.information_bundle_item add constraint bundled_version_exists FOREIGN KEY (tenant_id, item_iu_id, item_version_no) REFERENCES stepwell.information_unit_version(tenant_id, iu_id, version_no);
+
+-- constraint: stepwell.information_bundle_item.information_bundle_item_pkey
+alter table stepwell.information_bundle_item add constraint information_bundle_item_pkey PRIMARY KEY (tenant_id, iu_id, version_no, place);
+
+-- constraint: stepwell.information_unit.information_unit_pkey
+alter table stepwell.information_unit add constraint information_unit_pkey PRIMARY KEY (tenant_id, iu_id);
+
+-- constraint: stepwell.information_unit.iu_code_is_plain
+alter table stepwell.information_unit add constraint iu_code_is_plain CHECK ((iu_code ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$'::text));
+
+-- constraint: stepwell.information_unit.iu_code_is_unique
+alter table stepwell.information_unit add constraint iu_code_is_unique UNIQUE (tenant_id, iu_code);
+
+-- constraint: stepwell.information_unit_label.information_unit_label_pkey
+alter table stepwell.information_unit_label add constraint information_unit_label_pkey PRIMARY KEY (tenant_id, iu_id, lang);
+
+-- constraint: stepwell.information_unit_label.label_has_a_length
+alter table stepwell.information_unit_label add constraint label_has_a_length CHECK (((length(label) >= 1) AND (length(label) <= 200)));
+
+-- constraint: stepwell.information_unit_label.label_lang_is_vi_or_en
+alter table stepwell.information_unit_label add constraint label_lang_is_vi_or_en CHECK ((lang = ANY (ARRAY['vi'::text, 'en'::text])));
+
+-- constraint: stepwell.information_unit_label.labelled_unit_exists
+alter table stepwell.information_unit_label add constraint labelled_unit_exists FOREIGN KEY (tenant_id, iu_id) REFERENCES stepwell.information_unit(tenant_id, iu_id);
+
+-- constraint: stepwell.information_unit_version.information_unit_version_pkey
+alter table stepwell.information_unit_version add constraint information_unit_version_pkey PRIMARY KEY (tenant_id, iu_id, version_no);
+
+-- constraint: stepwell.information_unit_version.version_unit_exists
+alter table stepwell.information_unit_version add constraint version_unit_exists FOREIGN KEY (tenant_id, iu_id) REFERENCES stepwell.information_unit(tenant_id, iu_id);
+
 -- constraint: stepwell.job_dead_letter.job_dead_letter_pkey
 alter table stepwell.job_dead_letter add constraint job_dead_letter_pkey PRIMARY KEY (tenant_id, unit_id, died_at);
 
@@ -1196,6 +1303,12 @@ alter table stepwell.state_machine_def add constraint version_is_semver CHECK ((
 
 -- constraint: stepwell.step_block.step_block_pkey
 alter table stepwell.step_block add constraint step_block_pkey PRIMARY KEY (tenant_id, unit_id);
+
+-- constraint: stepwell.step_content_pin.pinned_version_exists
+alter table stepwell.step_content_pin add constraint pinned_version_exists FOREIGN KEY (tenant_id, iu_id, version_no) REFERENCES stepwell.information_unit_version(tenant_id, iu_id, version_no);
+
+-- constraint: stepwell.step_content_pin.step_content_pin_pkey
+alter table stepwell.step_content_pin add constraint step_content_pin_pkey PRIMARY KEY (tenant_id, run_id, step_no);
 
 -- constraint: stepwell.step_escalation.escalation_level_is_bounded
 alter table stepwell.step_escalation add constraint escalation_level_is_bounded CHECK (((level >= 1) AND (level <= 20)));
@@ -1485,6 +1598,12 @@ CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON s
 -- trigger: stepwell.event_log.event_log_rows_are_final
 CREATE TRIGGER event_log_rows_are_final BEFORE DELETE OR UPDATE ON stepwell.event_log FOR EACH ROW EXECUTE FUNCTION stepwell._event_log_refuse();
 
+-- trigger: stepwell.information_bundle_item.bundle_items_are_final
+CREATE TRIGGER bundle_items_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.information_bundle_item FOR EACH STATEMENT EXECUTE FUNCTION stepwell._content_refuse();
+
+-- trigger: stepwell.information_unit_version.versions_are_final
+CREATE TRIGGER versions_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.information_unit_version FOR EACH STATEMENT EXECUTE FUNCTION stepwell._content_refuse();
+
 -- policy: stepwell.approval_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.approval_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
@@ -1521,6 +1640,18 @@ create policy tenant_is_bound on stepwell.event_validation_audit as permissive f
 -- policy: stepwell.event_wait.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_wait as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
+-- policy: stepwell.information_bundle_item.tenant_is_bound
+create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.information_unit.tenant_is_bound
+create policy tenant_is_bound on stepwell.information_unit as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.information_unit_label.tenant_is_bound
+create policy tenant_is_bound on stepwell.information_unit_label as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.information_unit_version.tenant_is_bound
+create policy tenant_is_bound on stepwell.information_unit_version as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
 -- policy: stepwell.job_dead_letter.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
@@ -1553,6 +1684,9 @@ create policy tenant_is_bound on stepwell.run_progress as permissive for all to 
 
 -- policy: stepwell.step_block.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_block as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.step_content_pin.tenant_is_bound
+create policy tenant_is_bound on stepwell.step_content_pin as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.step_escalation.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
@@ -1931,6 +2065,25 @@ create view stepwell.v_schedule (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_step_content
+create view stepwell.v_step_content (
+    tenant_id integer,
+    run_id bigint,
+    step_no integer,
+    iu_id bigint,
+    iu_code text,
+    is_bundle boolean,
+    pinned_version_no integer,
+    pinned_at timestamp with time zone,
+    body text,
+    content_hash text,
+    label_vi text,
+    label_en text,
+    items jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_unit_dialect
 create view stepwell.v_unit_dialect (
     tenant_id integer,
@@ -2078,6 +2231,24 @@ create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_p
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._content_current(p_tenant_id integer, p_code text)
+create function stepwell._content_current(p_tenant_id integer, p_code text) returns TABLE(iu_id bigint, version_no integer, content_hash text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._content_hash(p_tenant_id integer, p_body text, p_items text[])
+create function stepwell._content_hash(p_tenant_id integer, p_body text, p_items text[]) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._content_pin(p_tenant_id integer, p_version_id integer, p_run_ids bigint[])
+create function stepwell._content_pin(p_tenant_id integer, p_version_id integer, p_run_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._content_refuse()
+create function stepwell._content_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._contrast_ratio(p_fg text, p_bg text)
 create function stepwell._contrast_ratio(p_fg text, p_bg text) returns numeric language sql immutable set search_path=stepwell, pg_temp;
@@ -2662,6 +2833,10 @@ create function stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name te
 -- function: stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
 create function stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text)
+create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text) returns TABLE(iu_id bigint, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
 create function stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;

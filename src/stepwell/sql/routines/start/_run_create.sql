@@ -16,11 +16,17 @@ declare
     v_count constant int := cardinality(p_run_ids);
     v_step_count int;
     v_mandatory_count int;
+    v_has_content boolean;
     v_first record;
 begin
-    select count(*), count(*) filter (where not d.optional) into v_step_count, v_mandatory_count
+    select count(*) filter (where d.scope_no = 0), count(*) filter (where d.scope_no = 0 and not d.optional),
+        bool_or(d.config ? 'content')
+    into v_step_count, v_mandatory_count, v_has_content
     from stepwell.workflow_step_def as d
-    where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id and d.scope_no = 0;
+    where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id;
+    if v_has_content then
+        perform stepwell._content_pin(p_tenant_id, p_version.version_id, p_run_ids);
+    end if;
     insert into stepwell.run_progress (
         tenant_id, run_id, parent_run_id, open_count, mandatory_count, idle_count, last_rollup_at)
     select p_tenant_id, q.run_id, q.parent_id >> 20, v_step_count, v_mandatory_count, v_mandatory_count, v_now
