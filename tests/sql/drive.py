@@ -100,7 +100,7 @@ class Engine:
         return [job_id for (job_id,) in rows]
 
     def worker(
-        self, name: str = "worker", classes: Sequence[str] = ("default",), lease_seconds: int = 30
+        self, name: str = "worker", classes: Sequence[str] = ("default",), lease_seconds: int = 3600
     ) -> int:
         session_id: int = self.one(
             "select fn_worker_register(%s, %s, 100, %s)", (name, list(classes), lease_seconds)

@@ -16,7 +16,7 @@ SAVE = "select fn_checkpoint_save(%s, 1, %s, %s, %s, %s)"
 def held(engine: Engine):
     engine.publish("w", operation("a", retry={"max_attempts": 3, "initial_seconds": 0}))
     engine.start("w")
-    session = engine.worker()
+    session = engine.worker(lease_seconds=30)
     return session, engine.claim(session)[0]
 
 
