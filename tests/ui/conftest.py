@@ -16,7 +16,9 @@ from tests.api.serving import serving
 from tests.ui.browsing import browsing
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: while it is open, the driver keeps an event loop running in this thread, and
+# tests of other modules that start a loop of their own would find it.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     assert (UI_DIST / "index.html").is_file(), "the interface is not built: make ui"
     with browsing() as started:
