@@ -31,7 +31,7 @@ run: $(PROJECT) ## Start database, server, worker with the example, and UI in on
 
 test: $(PROJECT) ## Run every test, in parallel, with a real browser
 	@$(PY) scripts/ensure_browser.py
-	@$(PY) -m pytest -n $(JOBS) --dist worksteal --session-timeout=1140 $(ARGS)
+	@$(PY) -m pytest -n $(JOBS) --dist worksteal --session-timeout=3000 $(ARGS)
 
 check: $(PROJECT) ## Lint, types, import direction, tidy and documentation tests; under a minute
 	@$(PY) -m ruff check .
