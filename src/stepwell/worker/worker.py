@@ -228,6 +228,9 @@ class Worker:
                 report = _report(lease, "released")
             elif not context.cancelled:
                 report = _report(lease, "failed", _fault("CancelledError", "the handler cancelled itself"))
+        except LeaseLost as error:
+            # Heard from the database before the heartbeat told us; if it is not so, the failure counts.
+            report = _report(lease, "failed", _fault("LeaseLost", error.message))
         except Exception as error:
             self._log.error("handler could not be judged", unit=lease.unit_id, error=repr(error))
             report = _report(lease, "failed", _fault("WorkerFault", "the worker could not judge the handler"))

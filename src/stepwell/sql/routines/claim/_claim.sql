@@ -26,7 +26,10 @@ begin
     if v_is_idle <> p_is_idle then
         -- Idle: it could take more. A worker asks once more after this has changed, since what was made ready in between
         -- was made by somebody who did not yet see it.
-        update stepwell.worker_session as s set is_idle = v_is_idle where s.session_id = p_session_id;
+        -- Only a hint, so never waited for: whoever recovers this session holds its row and wants the runs we hold.
+        update stepwell.worker_session as s set is_idle = v_is_idle
+        where s.session_id = (select x.session_id from stepwell.worker_session as x
+            where x.session_id = p_session_id for no key update skip locked);
     end if;
     if v_fresh.unit_ids is null and v_fresh.retry_unit_ids is null then
         return;

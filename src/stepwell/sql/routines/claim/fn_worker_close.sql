@@ -21,6 +21,8 @@ begin
         return 0;
     end if;
     v_count := stepwell._session_release(p_session_id, false);
+    -- The time after the locks: a report that had its run before us came before the end.
+    update stepwell.worker_session as s set closed_at = stepwell.now() where s.session_id = p_session_id;
     if v_count > 0 then
         perform stepwell._workers_wake(null);
     end if;

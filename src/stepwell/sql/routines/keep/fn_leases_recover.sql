@@ -15,11 +15,13 @@ set join_collapse_limit = 1
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
+    v_ids bigint[];
+    v_held record;
     v_session record;
     v_count int := 0;
 begin
-    for v_session in
-        select s.session_id, s.worker_name, s.closed_at
+    with gone as (
+        select s.session_id
         from stepwell.worker_session as s
         -- Said of the row itself too, so that a heartbeat that came first is seen once the lock is had.
         where (s.closed_at is not null or s.expires_at < v_now) and s.session_id in (
@@ -33,8 +35,23 @@ begin
         order by s.session_id
         limit p_limit
         for update skip locked
+    )
+    select array_agg(g.session_id order by g.session_id) into v_ids from gone as g;
+    -- The runs of all of them at once: session by session they would not be in order.
+    select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id) as unit_ids
+    into v_held
+    from stepwell.worker_lease as l
+    cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
+    where l.session_id = any (v_ids);
+    perform stepwell._stream_lock(v_held.tenant_ids, v_held.unit_ids);
+    for v_session in
+        select s.session_id, s.worker_name, s.closed_at
+        from stepwell.worker_session as s
+        where s.session_id = any (v_ids)
+        order by s.session_id
     loop
-        update stepwell.worker_session as s set closed_at = coalesce(s.closed_at, v_now), is_idle = false
+        -- The time after the locks: a report that had its run before us came before the end.
+        update stepwell.worker_session as s set closed_at = coalesce(s.closed_at, stepwell.now()), is_idle = false
         where s.session_id = v_session.session_id;
         v_count := v_count + stepwell._session_release(v_session.session_id, true);
         continue when v_session.closed_at is not null;
