@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -112,6 +112,10 @@ def fates(draw: DrawFn, graphs: Sequence[Graph]) -> Fate:
 def examples(draw: DrawFn, shape: Shape, prefix: str = "drawn") -> Example:
     """A workflow, the workflows its sub-workflow steps name, and a fate for all of them."""
     graph = freeze(draw(workflows(shape)))
+    if any(node.kind == "subworkflow" and node.scope for node in graph.nodes):
+        # Items that fail while their siblings' runs are being started: how many have started by then is
+        # a matter of one transaction, which the other engine does not have.
+        graph = replace(graph, failure_policy="continue-running")
     inner = Shape(max_depth=2, max_nodes=6, leaves=("operation",), letter="t")
     named = sorted({str(node.workflow) for node in graph.nodes if node.kind == "subworkflow"})
     others: dict[str, Graph] = {}

@@ -185,7 +185,11 @@ class Projection:
             successor = frame.units[no]
             successor.pending -= 1
             successor.blockers += not is_satisfied
-            if not successor.is_settled:
+            if successor.is_settled:
+                continue
+            if not is_satisfied and not rules.catches(successor.node, unit.node):
+                self._abort_blocked(successor)
+            else:
                 self._consider(successor)
         if frame.open_count == 0:
             self._frame_ended(frame)
@@ -195,14 +199,15 @@ class Projection:
         if unit.node.kind == "decision":
             if unit.pending == 0:
                 self._decide(unit)
-        elif unit.blockers:
-            if unit.status in _UNSTARTED or self.failure_policy == "abort-dependents":
-                self._abort(unit)
-        elif unit.pending == 0 and unit.status in _UNSTARTED:
+        elif unit.pending == 0 and not unit.blockers and unit.status in _UNSTARTED:
             if unit.node.kind == "map":
                 self._expand(unit)
             else:
                 self._line_up(unit)
+
+    def _abort_blocked(self, unit: Unit) -> None:
+        if unit.status in _UNSTARTED or self.failure_policy == "abort-dependents":
+            self._abort(unit)
 
     def _line_up(self, unit: Unit) -> None:
         line = unit.frame.line(self.graph, unit)
@@ -300,16 +305,11 @@ class Projection:
                     self._settle(unit, NodeStatus.ABORTED)
 
     def _decide(self, unit: Unit) -> None:
-        before = [unit.frame.units[no] for no in self.graph.predecessors[unit.node.no]]
-        broken = [one for one in before if one.status not in SATISFYING]
-        if not rules.catches(unit.node, broken):
-            self._abort(unit)
-            return
         verdict = rules.evaluate_test(unit, self.input)
         if not isinstance(verdict, bool):
             self._settle(unit, NodeStatus.FAILED, error=verdict)
             return
-        for one in rules.caught_by(self.graph, unit) if broken else ():
+        for one in rules.caught_by(self.graph, unit) if unit.blockers else ():
             unit.frame.failed_count -= one.is_uncaught_failure
             one.is_caught = True
         for branch in self.graph.branches:

@@ -5,7 +5,7 @@ or a failure `{"type", "message"}`; never raises for what a workflow's author wr
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from stepwell.define.graph import Graph, Node
@@ -34,10 +34,9 @@ def failure(type: str, message: str) -> dict[str, str]:
     return {"type": type, "message": message}
 
 
-def catches(decision: Node, broken: Sequence[Unit]) -> bool:
-    """A test is an error boundary for the predecessors it reads, and for no other."""
-    reads = decision.reads or ()
-    return all(unit.node.no in reads for unit in broken)
+def catches(node: Node, broken: Node) -> bool:
+    """A decision is an error boundary for the predecessors its test reads, and for no other."""
+    return node.kind == "decision" and broken.no in (node.reads or ())
 
 
 def caught_by(graph: Graph, decision: Unit) -> Iterator[Unit]:
