@@ -21,7 +21,7 @@ from tests.strategies.outcomes import Example, examples
 from tests.strategies.templates import Shape
 from tests.support.databases import Databases
 
-EXAMPLES = int(os.environ.get("STEPWELL_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("STEPWELL_EXAMPLES", "200"))
 SHAPE = Shape(max_depth=5, max_nodes=60)
 SETTINGS = settings(
     max_examples=EXAMPLES,
