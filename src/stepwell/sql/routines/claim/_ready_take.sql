@@ -1,5 +1,5 @@
--- Purpose: takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight; what a
---   tenant leaves unused goes to the others in a second pass.
+-- Purpose: takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight, in random
+--   order so that a small n favours nobody; what a tenant leaves unused goes to the others in another pass.
 -- Locks: the rows taken, skipping those another claim holds; the runs of retries, which move their counters, without
 --   waiting: whoever holds a run may wait for a row taken here. A retry whose run is busy stays in the queue.
 -- Idempotency: none.
@@ -10,6 +10,8 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    v_got_count int;
 begin
     return query
     with recursive seen as (
@@ -24,6 +26,7 @@ begin
         from seen as s
         inner join stepwell.tenant as t on s.tenant_id = t.tenant_id
         where s.tenant_id is not null
+        order by random()
     ), picked as (
         select x.row_id, x.tenant_id, x.unit_id, x.in_run
         from turn as t
@@ -47,5 +50,10 @@ begin
     delete from stepwell.job_ready as r
     where r.ctid = any (array(select p.row_id from picked as p where not p.in_run union all select h.row_id from held as h))
     returning r.tenant_id, r.unit_id, r.is_retry;
+    get diagnostics v_got_count = row_count;
+    if v_got_count > 0 and v_got_count < p_limit and exists (select from stepwell.job_ready) then
+        return query select t.tenant_id, t.unit_id, t.is_retry
+        from stepwell._ready_take(p_class_ids, p_limit - v_got_count) as t;
+    end if;
 end
 $$;

@@ -29,7 +29,7 @@ begin
     if v_unit.state_code = 'cancelled' then
         return 'cancelled';
     end if;
-    if v_unit.completed_at is not null then
+    if v_unit.state_code in ('completed', 'skipped', 'cannot_complete') then
         raise exception using errcode = 'SW003', message = format('job %s has ended (%s)', p_unit_id, v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);

@@ -15,12 +15,14 @@ as $$
     select
         q.ord, q.tenant_id, q.unit_id, u.lease_no, c.failure_class, k.classification,
         coalesce(q.body -> 'error', '{}'), (u.attempt_count + 1)::smallint,
-        case when k.classification = 'transient' and u.attempt_count + 1 < u.max_attempts then p_now + make_interval(secs =>
+        case when k.classification = 'transient' and u.attempt_count + 1 < u.max_attempts then least(
+            -- Not later than the deadline: what comes after it helps nobody.
+            case when u.deadline_at > p_now then u.deadline_at end, p_now + make_interval(secs =>
             coalesce((q.body ->> 'delay_seconds')::float,
                 least(coalesce((d.config -> 'retry' ->> 'max_seconds')::float, o.retry_max_seconds),
                     coalesce((d.config -> 'retry' ->> 'initial_seconds')::float, o.retry_initial_seconds)
                     * power(coalesce((d.config -> 'retry' ->> 'multiplier')::float, o.retry_multiplier), u.attempt_count))
-                * (hashint8extended(q.unit_id, u.attempt_count + (u.lease_no::bigint << 16)) & 1048575) / 1048576.0))
+                * (hashint8extended(q.unit_id, u.attempt_count + (u.lease_no::bigint << 16)) & 1048575) / 1048576.0)))
         end
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) with ordinality as q (tenant_id, unit_id, body, ord)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id

@@ -36,7 +36,8 @@ begin
             where i.tenant_id = p_tenant_id and i.event_key = p_event_key;
         return;
     end if;
-    if v_root.completed_at is not null or v_root.state_code = 'failed' and v_root.scope = 'workflow_run' then
+    if v_root.state_code in ('completed', 'cancelled', 'cannot_complete')
+        or v_root.state_code = 'failed' and v_root.scope = 'workflow_run' then
         raise exception using errcode = 'SW003', message = format('run %s has ended (%s)', p_stream_id, v_root.state_code);
     end if;
     insert into stepwell.event_inbox (tenant_id, event_key, stream_id, event_type, payload, received_at)
