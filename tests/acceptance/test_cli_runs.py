@@ -292,3 +292,49 @@ def test_leaving_a_watch_leaves_the_run(run, dsn, shop_worker, db):
         assert watching.wait(60) == 130
         assert "The run goes on; 'stepwell runs watch 1' returns to it." in watching.stderr.read()
     assert db.execute("select state_code from workflow_run").fetchone() == ("in_progress",)
+
+
+SHAPES = """\
+import stepwell as sw
+
+app = sw.App()
+
+@app.operation
+async def load(n: int) -> dict:
+    return {"items": list(range(n)), "many": n > 2}
+
+@app.operation
+async def pack(item: int) -> int:
+    return item * 10
+
+@app.operation
+async def yes() -> str:
+    return "yes"
+
+@app.operation
+async def no() -> str:
+    return "no"
+
+app.publish(sw.Workflow("shapes", sw.Sequential(
+    sw.Operation("load"),
+    sw.Conditional("$.steps.load.output.many == true", then=sw.Operation("yes"), otherwise=sw.Operation("no")),
+    sw.Map("$.steps.load.output.items", sw.Operation("pack"), max_concurrency=2))))
+"""
+
+
+def test_branches_and_items_hang_on_what_made_them(run, shop, dsn, db):
+    (shop / "shapes.py").write_text(SHAPES)
+    run("publish", "--app", "shapes.py:app")
+    with worker(dsn, shop / "shapes.log", app=str(shop / "shapes.py")):
+        assert json.loads(run("start", "shapes", "-i", "n=3", "--wait")) == [0, 10, 20]
+    shown = run("runs", "show", "1")
+    assert "100 %" in shown
+    names = [
+        line.partition("─ ")[2].split()[0]
+        for line in shown.splitlines()
+        if "─ " in line and "─  " not in line
+    ]
+    assert names[:1] == ["load"]
+    for line in ("│  ├─ yes", "│  └─ no", "├─ pack[0]", "└─ pack[2]"):
+        assert line in shown
+    assert "↷ Skipped" in shown

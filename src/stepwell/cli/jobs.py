@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +19,7 @@ from stepwell.cli.connect import (
     each,
     print_json,
 )
-from stepwell.cli.render import Look, console, error_line, job_table, moment, span, table
+from stepwell.cli.render import Look, attempts, console, error_line, job_table, moment, span, table
 from stepwell.client import Client, JobHandle
 from stepwell.errors import NotFound
 from stepwell.store import calls, registry, views
@@ -93,9 +94,9 @@ def show(
     title = Text.assemble(
         (f"{look.word('job').capitalize()} {found.job_id}", "bold"), f"  {found.operation}   "
     )
-    screen.print(title.append_text(look.chip("job", found.state_code)))
+    screen.print(title.append_text(look.chip(found.job_kind, found.state_code)))
     screen.print(Text(why.sentence_vi if lang == "vi" else why.sentence_en))
-    facts = [f"{look.word('attempts')} {found.attempt}/{found.max_attempts}", f"{found.executor}"]
+    facts = [f"{look.word('attempts')} {attempts(found)}/{found.max_attempts}", f"{found.executor}"]
     if found.run_id is not None:
         facts.append(f"{look.word('run')} {found.run_id}, {look.word('step')} {found.step_id}")
     if found.idempotency_key is not None and found.run_id is None:
@@ -166,7 +167,7 @@ def _failure_table(failures: list[dict[str, Any]]) -> Any:
         at = failure["failed_at"]
         made.add_row(
             str(failure.get("attempt")),
-            at if isinstance(at, str) else moment(at),
+            moment(datetime.fromisoformat(at) if isinstance(at, str) else at),
             f"{failure['failure_class']} ({failure['classification']})",
             error_line(failure["error"]),
         )

@@ -111,8 +111,8 @@ class Look:
         return Text.assemble(("● ", style), (colour_code, style))
 
     def progress(self, run: Run) -> Text:
-        """Part of the mandatory steps that are completed."""
-        total = max(run.mandatory_count, 1)
+        """Part of the mandatory steps that are completed; those of a branch not taken do not count."""
+        total = max(run.mandatory_count - run.skipped_count, 1)
         done = min(run.completed_count, total)
         filled = round(BAR_CELLS * done / total)
         lamp = self.registry.colours.get("ui.traffic_light.green_deep")
@@ -146,7 +146,8 @@ def heading(look: Look, run: Run) -> RenderableType:
     if run.parent_run_id is not None:
         facts.append(f"{look.word('part of run')} {run.parent_run_id}")
     facts.append(span((run.finished_at or run.now_at) - run.created_at))
-    counts = [f"{run.completed_count} {look.word('of')} {run.mandatory_count} {look.word('steps')}"]
+    wanted = max(run.mandatory_count - run.skipped_count, run.completed_count)
+    counts = [f"{run.completed_count} {look.word('of')} {wanted} {look.word('steps')}"]
     if run.skipped_count:
         counts.append(f"{run.skipped_count} {look.word('skipped')}")
     if run.failed_count:
@@ -164,7 +165,7 @@ def run_table(look: Look, runs: list[Run]) -> Table:
             Text.assemble(run.workflow, (f" v{run.version_no}", "dim")),
             look.chip("workflow_run", run.state_code),
             look.rollup(run.rollup_state_code),
-            f"{run.completed_count}/{run.mandatory_count}",
+            f"{run.completed_count}/{max(run.mandatory_count - run.skipped_count, run.completed_count)}",
             moment(run.created_at),
             span((run.finished_at or run.now_at) - run.created_at),
             run.trigger_ref or "",
@@ -179,12 +180,17 @@ def job_table(look: Look, jobs: list[Job]) -> Table:
         made.add_row(
             str(job.job_id),
             job.operation if job.run_id is None else f"{job.operation} ({job.run_id}/{job.step_id})",
-            look.chip("job", job.state_code),
-            f"{job.attempt}/{job.max_attempts}",
+            look.chip(job.job_kind, job.state_code),
+            f"{attempts(job)}/{job.max_attempts}",
             span(job.now_at - job.created_at),
             Text(job_note(job), style="dim"),
         )
     return made
+
+
+def attempts(job: Job) -> int:
+    """Tries so far, the one that succeeded too."""
+    return job.attempt + (job.state_code == "completed")
 
 
 def job_note(job: Job) -> str:
