@@ -7,6 +7,7 @@ PY       := $(VENV)/bin/python
 SNAPSHOT := src/stepwell/sql/schema.snapshot.sql
 JOBS     ?= 2
 ARGS     ?=
+EXAMPLES ?= 2000
 
 # A stamp is the proof that a step was done with the present lock file, build hook and UI sources.
 DEPS     := $(VENV)/.dependencies-installed
@@ -43,8 +44,8 @@ check: $(PROJECT) ## Lint, types, import direction, tidy and documentation tests
 bench: $(PROJECT) ## Measure against the peers that are installed; prints ratios
 	@$(PY) -m bench $(ARGS)
 
-chaos: $(PROJECT) ## The long seeded storm: killed workers, cut connections, restarted database
-	@$(PY) -m pytest tests/chaos --timeout=3600 $(ARGS)
+chaos: $(PROJECT) ## Hours of random calls, random workflows and killed workers; the invariants are asked after each
+	@STEPWELL_EXAMPLES=$(EXAMPLES) $(PY) -m pytest tests/model tests/worker/test_storm.py tests/acceptance/test_worker_kill.py --timeout=14400 $(ARGS)
 
 docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) scripts/write_reference.py
