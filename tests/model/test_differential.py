@@ -5,21 +5,17 @@ log of every one of them rebuilds its live state.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
 from stepwell.reactive import memory_engine, rules
-from stepwell.reactive.event_log import call_events
-from stepwell.reactive.memory_engine import MemoryEngine, NotPossible, Simulation
 from stepwell.reactive.projection import Projection
-from tests.model.postgres_side import Driven, PostgresSide
+from tests.model.compare import differences
+from tests.model.postgres_side import PostgresSide
 from tests.strategies.outcomes import Example, examples
 from tests.strategies.templates import Shape
-from tests.support.databases import Databases
 
 EXAMPLES = int(os.environ.get("STEPWELL_EXAMPLES", "200"))
 SHAPE = Shape(max_depth=5, max_nodes=60)
@@ -31,111 +27,6 @@ SETTINGS = settings(
     phases=[phase for phase in Phase if phase is not Phase.shrink or "STEPWELL_EXAMPLES" in os.environ],
     print_blob=True,
 )
-
-# The words of both engines, reduced to what both can say: `open` has not begun.
-WORDS = {
-    "not_started": "open",
-    "ready": "open",
-    "in_progress": "running",
-    "waiting": "running",
-    "blocked": "running",
-    "overdue": "running",
-    "failed": "running",
-    "cannot_complete": "failed",
-    "completed": "completed",
-    "cancelled": "aborted",
-    "skipped": "skipped",
-}
-RUN_WORDS = {"in_progress": "running", "completed": "completed", "failed": "failed", "cancelled": "cancelled"}
-MEMORY_WORDS = {"idle": "open", "ready": "open", "waiting": "open"}
-
-
-@pytest.fixture(scope="module")
-def side(databases: Databases, template: str) -> Iterator[PostgresSide]:
-    with (
-        databases.fresh(template) as dsn,
-        psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
-    ):
-        db.execute("set synchronous_commit = off")
-        yield PostgresSide(db)
-
-
-def stored_statuses(driven: Driven) -> dict[str, str]:
-    found = {f"run:{prefix}": RUN_WORDS[run.state] for prefix, run in driven.runs.items()}
-    for prefix, run in driven.runs.items():
-        found |= {prefix + path: WORDS[state] for path, state in run.states.items()}
-    return found
-
-
-def word(status: str) -> str:
-    return MEMORY_WORDS.get(status, status)
-
-
-def simulated_statuses(simulation: Simulation) -> dict[str, str]:
-    found = {f"run:{path}/" if path else "run:": str(status) for path, status in simulation.runs.items()}
-    return found | {path: word(str(status)) for path, status in simulation.statuses.items()}
-
-
-def simulate(driven: Driven, **more: Any) -> dict[str, str]:
-    example = driven.example
-    engine = MemoryEngine(
-        example.graph,
-        input=example.fate.input,
-        outcomes=example.fate.outcomes,
-        signals=example.fate.signals,
-        workflows=example.workflows,
-        **more,
-    )
-    return simulated_statuses(engine.run())
-
-
-def rebuilt_statuses(side: PostgresSide, driven: Driven, given: dict[str, Any]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for prefix, run in driven.runs.items():
-        projection = Projection(run.graph, input=given[prefix])
-        for event in call_events(run.graph, run.paths, side.log(run.run_id)):
-            projection.append(event)
-        found[f"run:{prefix}"] = str(projection.run_status)
-        found |= {prefix + path: word(str(status)) for path, status in projection.statuses().items()}
-    return found
-
-
-def run_inputs(side: PostgresSide, driven: Driven) -> dict[str, Any]:
-    return {
-        prefix: side.engine.one(
-            "select input from run_detail where tenant_id = 1 and run_id = %s", (run.run_id,)
-        )
-        for prefix, run in driven.runs.items()
-    }
-
-
-def is_confluent(example: Example) -> bool:
-    """True when the order of events cannot change how the run ends."""
-    graphs = (example.graph, *example.workflows.values())
-    cut = example.fate.cancel_after is not None or example.fate.abort_after is not None
-    return not cut and not any(
-        graph.failure_policy == "abort-dependents" and any(node.kind == "map" for node in graph.nodes)
-        for graph in graphs
-    )
-
-
-def differences(side: PostgresSide, example: Example) -> dict[str, Any]:
-    """Path → (stored, in memory, rebuilt from the log), where these are not all the same."""
-    driven = side.drive(side.named(example))
-    stored = stored_statuses(driven)
-    try:
-        others = {"memory": simulate(driven, order=driven.actions)}
-    except NotPossible as error:
-        return {"order": str(error), "stored": stored}
-    if is_confluent(example):
-        others["memory, other order"] = simulate(driven, seed=example.fate.seed)
-    others["log"] = rebuilt_statuses(side, driven, run_inputs(side, driven))
-    return {
-        f"{path} ({name})": (stored.get(path), found.get(path))
-        for name, found in others.items()
-        for path in sorted(stored.keys() | found.keys())
-        if stored.get(path) != found.get(path)
-    }
 
 
 @pytest.mark.requirement("RX-13")

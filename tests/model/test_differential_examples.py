@@ -1,0 +1,110 @@
+"""Examples the comparison of the two engines stumbled over once, kept: each ends alike in both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stepwell.define import (
+    Conditional,
+    FailurePolicy,
+    Human,
+    Map,
+    Operation,
+    Parallel,
+    Sequential,
+    Step,
+    SubWorkflow,
+    Wait,
+    Workflow,
+    freeze,
+)
+from stepwell.outcome import Completed, Dead, Waiting
+from stepwell.reactive.script import NEVER, Raises
+from tests.model.compare import differences, stored_statuses
+from tests.model.postgres_side import PostgresSide
+from tests.strategies.outcomes import Example, Fate
+
+op = Operation
+
+
+def example(
+    root: Step,
+    *,
+    input: Any = None,
+    outcomes: dict[str, Any] | None = None,
+    signals: dict[str, Any] | None = None,
+    policy: FailurePolicy = "continue-running",
+    workflows: dict[str, Step] | None = None,
+    **more: Any,
+) -> Example:
+    others = {name: freeze(Workflow(name, step)) for name, step in (workflows or {}).items()}
+    graph = freeze(Workflow("kept", root, failure_policy=policy))
+    return Example(graph, Fate(input or {}, outcomes or {}, signals or {}, 7, **more), others)
+
+
+ITEMS = {"items": [1, 2, 3]}
+NEVER_ENDS = Sequential(op("t1"), op("t2"))
+KEPT = {
+    "a run with nothing to do but decide ends while it starts": example(
+        Conditional("$.input.flag == true", op("a")), input={"flag": False}
+    ),
+    "a run over an empty list ends while it starts": example(
+        Map("$.input.items", op("a"), id="all"), input={"items": []}
+    ),
+    "a run whose first decision cannot be made fails while it starts": example(
+        Sequential(Conditional("$.input.word", op("a")), op("b")), input={"word": "x"}
+    ),
+    "a sub-workflow that ends while it starts hands its result on": example(
+        Sequential(SubWorkflow("inner", id="sub"), op("z")),
+        workflows={"inner": Conditional("$.input.flag == true", op("t1"))},
+        input={"flag": False},
+    ),
+    "an aborted item takes the run of its sub-workflow along": example(
+        Map("$.input.items", Parallel(op("a"), SubWorkflow("inner", id="sub")), id="all"),
+        input=ITEMS,
+        outcomes={"a": Completed(), "all[1].a": Dead("no")},
+        workflows={"inner": NEVER_ENDS},
+        policy="abort-dependents",
+    ),
+    "a cancelled step takes the run of its sub-workflow along": example(
+        SubWorkflow("inner", id="sub"),
+        outcomes={"t1": [Waiting("never"), Completed()]},
+        signals={"never": None},
+        workflows={"inner": NEVER_ENDS},
+        abort_after=0,
+    ),
+    "a cancelled map takes its items along": example(
+        Map("$.input.items", Sequential(op("a"), op("b")), id="all"), input=ITEMS, abort_after=1
+    ),
+    "a decision falls at once with what it does not read": example(
+        Sequential(Parallel(Human("h", role="clerk"), op("a")), Conditional("$.input.flag == true", op("b"))),
+        outcomes={"h": NEVER, "a": Dead("no")},
+    ),
+    "a failure is caught through what was aborted for it": example(
+        Sequential(op("a"), op("b"), Conditional("b", op("c"), op("d"))), outcomes={"a": Dead("no")}
+    ),
+    "a failure caught inside an item does not fail the map": example(
+        Map("$.input.items", Sequential(op("a"), Conditional("a", op("b"), op("c"))), id="all"),
+        input=ITEMS,
+        outcomes={"a": Raises("TypeError")},
+        policy="abort-dependents",
+    ),
+    "items that wait do not hold the slots of their map": example(
+        Map("$.input.items", Sequential(Wait("e", id="w"), op("a")), id="all", max_concurrency=1), input=ITEMS
+    ),
+}
+
+
+@pytest.mark.requirement("RX-13")
+@pytest.mark.parametrize("name", KEPT)
+def test_both_engines_end_alike(side: PostgresSide, name: str):
+    assert differences(side, KEPT[name]) == {}
+    assert side.broken_invariants() == []
+
+
+@pytest.mark.requirement("JW-10")
+def test_no_run_of_a_sub_workflow_outlives_its_cancelled_step(side: PostgresSide):
+    driven = side.drive(side.named(KEPT["a cancelled step takes the run of its sub-workflow along"]))
+    assert stored_statuses(driven)["run:sub/"] == "cancelled"
