@@ -14,13 +14,13 @@ from fastapi.openapi.utils import get_openapi
 from starlette.types import Receive, Scope, Send
 
 from stepwell import __version__
-from stepwell.api import health, problems, reference
+from stepwell.api import health, problems, reference, runs
 from stepwell.api.envelope import BODY_BYTES_LIMIT, Envelope
 from stepwell.api.ui import UI_DIST, BuiltUi
 from stepwell.config import Settings
 
 PREFIX: Final = "/api/v1"
-ROUTERS: Final[tuple[APIRouter, ...]] = (health.router,)
+ROUTERS: Final[tuple[APIRouter, ...]] = (health.router, runs.router)
 
 
 def create_app(
@@ -41,6 +41,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
+    app.state.conninfo = conninfo
     app.state.health = health.HealthReader(settings, conninfo)
     problems.install(app)
     for router in ROUTERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -15,11 +16,12 @@ from stepwell.cli.connect import (
     each,
     print_json,
 )
-from stepwell.cli.render import Look, console, run_table
+from stepwell.cli.render import Look, console, moment, run_table, table
 from stepwell.cli.run_tree import Picture, draw, picture
 from stepwell.cli.watch import watch_run
 from stepwell.client import Client, RunHandle
-from stepwell.store import registry, views
+from stepwell.machines.model import Lang
+from stepwell.store import past, registry, views
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -67,9 +69,19 @@ def list_runs(
 
 @app.command()
 def show(
-    context: typer.Context, run: RunArgument, lang: LanguageOption = "en", as_json: JsonOption = False
+    context: typer.Context,
+    run: RunArgument,
+    at: Annotated[
+        str | None,
+        typer.Option(help="As it was then: the number of an event, or a moment like 2026-03-01T14:00+01:00."),
+    ] = None,
+    lang: LanguageOption = "en",
+    as_json: JsonOption = False,
 ) -> None:
     """Show a run: where it stands, each step, and why what has not ended is not being worked on."""
+    if at is not None:
+        _show_then(context, run, past.read_point(at), lang, as_json)
+        return
 
     async def read(client: Client) -> tuple[Picture, Look | None]:
         shown = await picture(client, run)
@@ -111,6 +123,22 @@ def resume(context: typer.Context, runs: RunsArgument) -> None:
 def retry(context: typer.Context, runs: RunsArgument, reason: ReasonOption = None) -> None:
     """Try the steps of failed runs again that could not be completed."""
     each(context, "run", runs, lambda client, run: RunHandle(client, run).retry(reason), "in progress again")
+
+
+def _show_then(context: typer.Context, run: int, point: int | datetime, lang: Lang, as_json: bool) -> None:
+    async def read(client: Client) -> tuple[list[past.PastState], Look | None]:
+        found = await client.perform(past.state_at(client.tenant_id, run, point))
+        return found, None if as_json else Look(registry.read(client.conninfo), lang)
+
+    found, look = ask(context, read)
+    if look is None:
+        print_json(found)
+        return
+    made = table(look.word("step"), look.word("state"), "since", "event")
+    for unit in found:
+        event = "" if unit.event_id is None else str(unit.event_id)
+        made.add_row(unit.name, look.chip(unit.scope, unit.state_code), moment(unit.since_at), event)
+    console().print(made)
 
 
 def _document(shown: Picture) -> dict[str, Any]:

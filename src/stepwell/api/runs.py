@@ -1,0 +1,93 @@
+"""View runs: receives a number, hands on why a unit stands still, or how a run was at a point of its log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import BaseModel, Field
+
+from stepwell.api import problems
+from stepwell.client import Client
+from stepwell.store import past, views
+
+router = APIRouter(tags=["runs"], responses=problems.RESPONSES)
+
+NUMBER_LIMIT = 2**63 - 1
+Number = Annotated[int, Path(ge=1, le=NUMBER_LIMIT)]
+
+
+class WhyNotRunning(BaseModel):
+    """One reason, in two languages, and who can do something about it."""
+
+    unit_id: str
+    code: str = Field(description="stable name of the reason", examples=["dependency"])
+    sentence_en: str
+    sentence_vi: str
+    who: str | None
+
+
+class UnitThen(BaseModel):
+    unit_id: str
+    scope: str
+    name: str = Field(description="the step's id, with its item inside a map", examples=["pack[3]"])
+    state_code: str
+    since_at: datetime
+    event_id: str | None = Field(description="the event that brought it there")
+
+
+class RunThen(BaseModel):
+    """A run as it was. Numbers are texts: they may be larger than a script can count."""
+
+    run_id: str
+    at: str
+    units: list[UnitThen]
+
+
+async def _client(request: Request) -> AsyncIterator[Client]:
+    client = await Client.connect(request.app.state.conninfo, actor="api", pool_max_size=1)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+Connected = Annotated[Client, Depends(_client)]
+
+
+@router.get("/units/{unit_id}/why-not-running", summary="Why a step or job is not being worked on")
+async def why_not_running(unit_id: Number, client: Connected) -> WhyNotRunning:
+    why = await client.perform(views.why(client.tenant_id, unit_id))
+    return WhyNotRunning(
+        unit_id=str(unit_id),
+        code=why.code,
+        sentence_en=why.sentence_en,
+        sentence_vi=why.sentence_vi,
+        who=why.who,
+    )
+
+
+@router.get("/runs/{run_id}/then", summary="A run as it was at a point of its log")
+async def run_then(
+    run_id: Number,
+    client: Connected,
+    at: Annotated[str, Query(min_length=1, max_length=40, description="number of an event, or a moment")],
+) -> RunThen:
+    units = await client.perform(past.state_at(client.tenant_id, run_id, past.read_point(at)))
+    return RunThen(
+        run_id=str(run_id),
+        at=at,
+        units=[
+            UnitThen(
+                unit_id=str(unit.unit_id),
+                scope=unit.scope,
+                name=unit.name,
+                state_code=unit.state_code,
+                since_at=unit.since_at,
+                event_id=None if unit.event_id is None else str(unit.event_id),
+            )
+            for unit in units
+        ],
+    )
