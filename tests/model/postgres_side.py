@@ -116,6 +116,8 @@ class PostgresSide:
         return [LogRow(*row) for row in self.db.execute(LOG, (run_id,)).fetchall()]
 
     def broken_invariants(self) -> list[tuple[Any, ...]]:
+        # Thousands of rows came within seconds: without statistics the plans for reading them all are bad.
+        self.db.execute("analyze")
         return self.db.execute("select * from fn_invariants_check() where not ok").fetchall()
 
 
