@@ -2502,6 +2502,12 @@ create function stepwell._person_find(p_tenant_id integer, p_person_name text) r
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._person_name(p_tenant_id integer, p_person_id bigint)
+create function stepwell._person_name(p_tenant_id integer, p_person_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text)
 create function stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 

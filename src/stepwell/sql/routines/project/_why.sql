@@ -25,8 +25,9 @@ begin
         from stepwell.worker_session as s where s.session_id = p_unit.lease_session_id;
         return query select case when found then 'leased' else 'in_hand' end,
             jsonb_build_object('name', v_name, 'worker', v_found.worker_name, 'until', v_found.expires_at,
-                'person', coalesce(p_unit.pic_id::text, 'engine')),
-            case when found then 'worker:' || v_found.worker_name else 'person:' || coalesce(p_unit.pic_id::text, '?') end;
+                'person', coalesce(stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'engine')),
+            case when found then 'worker:' || v_found.worker_name
+                else 'person:' || coalesce(stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), '?') end;
     elsif p_unit.state_code = 'paused' or exists (select from stepwell.run_progress as p
         where p.tenant_id = p_unit.tenant_id and p.run_id = p_unit.unit_id >> 20 and p.frozen_at is not null) then
         return query select 'paused', jsonb_build_object('name', v_name, 'run', p_unit.unit_id >> 20), 'reviewer';
@@ -43,7 +44,7 @@ begin
             and e.unit_id = p_unit.unit_id and e.to_state = 'blocked'
         order by e.event_id desc limit 1;
         return query select 'blocked', jsonb_build_object('name', v_name, 'reason', coalesce(v_found.reason, 'other')),
-            coalesce('person:' || p_unit.pic_id, 'operator');
+            coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'operator');
     else
         return query select case p_unit.scope when 'approval' then 'approval' when 'proposal' then 'approval'
             else 'unexplained' end, jsonb_build_object('name', v_name, 'state', p_unit.state_code), 'reviewer';

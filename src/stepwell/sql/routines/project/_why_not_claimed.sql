@@ -28,7 +28,7 @@ begin
             and d.step_kind = 'human';
         return query select case when found or p_unit.scope = 'task' then 'human' else 'unexplained' end,
             jsonb_build_object('name', p_name, 'role', coalesce(v_found.role, '—'), 'state', p_unit.state_code),
-            coalesce('person:' || p_unit.pic_id, 'role:' || v_found.role, 'anyone');
+            coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'role:' || v_found.role, 'anyone');
         return;
     end if;
     select c.class_name into v_class from stepwell.executor_class as c where c.class_id = p_unit.class_id;

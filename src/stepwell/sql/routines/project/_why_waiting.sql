@@ -65,6 +65,6 @@ begin
     end if;
     return query select case when p_unit.waiting_facet = 'waiting_human' or p_unit.pic_id is not null then 'human'
         else 'unexplained' end, jsonb_build_object('name', p_name, 'role', '—', 'state', p_unit.state_code),
-        coalesce('person:' || p_unit.pic_id, 'anyone');
+        coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'anyone');
 end
 $$;
