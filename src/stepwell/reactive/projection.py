@@ -51,6 +51,9 @@ class Projection:
         self._seen: set[tuple[str, str, bool]] = set()
         self._node_of_request: dict[str, str] = {}
         self._settled: deque[Unit] = deque()
+        # Decisions and maps whose turn has come; what one of them releases goes before the others.
+        self._due: deque[Unit] = deque()
+        self._released: list[Unit] = []
         self._open_maps: dict[str, Unit] = {}
         self.frame = Frame(graph, None)
         self._add(self.frame)
@@ -170,11 +173,23 @@ class Projection:
 
     def _drain(self) -> None:
         while True:
-            while self._settled:
+            self._due.extendleft(sorted(self._released, key=_turn, reverse=True))
+            self._released.clear()
+            if self._settled:
                 self._propagate(self._settled.popleft())
+            elif self._due:
+                self._carry_out(self._due.popleft())
             # Only now: a decision that catches a failure at once has done so.
-            if self.failure_policy != "abort-dependents" or not self._abort_failed_maps():
+            elif self.failure_policy != "abort-dependents" or not self._abort_failed_maps():
                 return
+
+    def _carry_out(self, unit: Unit) -> None:
+        if unit.is_settled:
+            return
+        if unit.node.kind == "decision":
+            self._decide(unit)
+        else:
+            self._expand(unit)
 
     def _propagate(self, unit: Unit) -> None:
         frame = unit.frame
@@ -195,15 +210,13 @@ class Projection:
             self._frame_ended(frame)
 
     def _consider(self, unit: Unit) -> None:
-        """Something this unit waits for has changed: may it go, must it end, or does it wait on?"""
-        if unit.node.kind == "decision":
-            if unit.pending == 0:
-                self._decide(unit)
-        elif unit.pending == 0 and not unit.blockers and unit.status in _UNSTARTED:
-            if unit.node.kind == "map":
-                self._expand(unit)
-            else:
-                self._line_up(unit)
+        """Something this unit waits for has ended well, or is caught: may it go, or does it wait on?"""
+        if unit.pending:
+            return
+        if unit.node.kind == "decision" or (unit.node.kind == "map" and not unit.blockers):
+            self._released.append(unit)
+        elif not unit.blockers and unit.status in _UNSTARTED:
+            self._line_up(unit)
 
     def _abort_blocked(self, unit: Unit) -> None:
         if unit.status in _UNSTARTED or self.failure_policy == "abort-dependents":
@@ -371,3 +384,8 @@ class Projection:
                 NodeStatus.COMPLETED,
                 output=[rules.item_result_of(self.graph, item) for item in owner.items],
             )
+
+
+def _turn(unit: Unit) -> tuple[bool, int]:
+    """Decisions before maps, each in the order of the graph."""
+    return (unit.node.kind != "decision", unit.node.no)
