@@ -275,6 +275,11 @@ def test_watch_draws_a_tree_at_a_terminal(run, dsn, shop_worker):
     assert re.search(r"└─ ship +✓ Completed", text)
 
 
+def _as_in_a_terminal() -> None:
+    """What a shell starts in its background ignores Ctrl-C, and so would everything the tests start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_leaving_a_watch_leaves_the_run(run, dsn, shop_worker, db):
     run("publish", "order.yaml")
     run("start", "order.process", "-i", "order_id=T")
@@ -282,7 +287,7 @@ def test_leaving_a_watch_leaves_the_run(run, dsn, shop_worker, db):
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "stepwell", "runs", "watch", "1"],
         env=environment({"STEPWELL_DATABASE_URL": dsn}),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_as_in_a_terminal,
     ) as watching:  # fmt: skip
         assert watching.stdout is not None
         assert watching.stderr is not None
