@@ -242,7 +242,7 @@ class Conditional:
 
 @dataclass(frozen=True)
 class Map:
-    """Run `body` for each item of the list that `over` gives, at most `max_concurrency` steps of them at once."""
+    """Run `body` for each item of the list that `over` gives; at most `max_concurrency` steps run at once."""
 
     over: str | Callable[..., Any] | Operation
     body: Step
