@@ -98,7 +98,7 @@ class Connector(Protocol):
     def operations(self) -> Mapping[str, OperationSpec]: ...
 
     async def perform(self, action: Action) -> Effect:
-        """Do it once. Raises EffectRefused, EffectUnavailable or EffectUnknown, and nothing else on purpose."""
+        """Do it once. Raises EffectRefused, EffectUnavailable or EffectUnknown."""
         ...
 
     async def confirm(self, action: Action) -> Effect | None:
