@@ -1,10 +1,6 @@
-"""What every connector takes and gives: an `Action` in, an `Effect` out, or one of three errors that say
-whether anything happened in the other system. No input or output here.
-
-StepwellError
-├── EffectRefused        permanent: the other system said no, and surely did nothing
-├── EffectUnavailable    transient: surely nothing was done; the same action may be tried again
-└── EffectUnknown        the request was sent and its answer was lost: only `confirm` can tell
+"""What every connector takes and gives: an `Action` in, an `Effect` out, or one of three errors that say whether
+anything happened there: `EffectRefused` (no, and never), `EffectUnavailable` (no, try again), `EffectUnknown`
+(sent, and the answer was lost: only `confirm` can tell). No input or output here.
 """
 
 from __future__ import annotations
