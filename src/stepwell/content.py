@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from stepwell.client import Client
@@ -13,11 +14,12 @@ from stepwell.store.content import ContentVersion, PinnedContent, Written
 __all__ = ["Content", "ContentCalls", "ContentVersion", "PinnedContent", "Written", "difference"]
 
 
-class ContentCalls:
+class ContentCalls(ABC):
     """Everything that can be done with content, for whatever can hand on a client."""
 
+    @abstractmethod
     async def _connected(self) -> Client:
-        raise NotImplementedError
+        """The client that carries out the calls."""
 
     async def content_write(
         self,

@@ -6,6 +6,7 @@ carry a `key`: the same key again gets the first answer. Forms are checked here 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -23,11 +24,12 @@ StepName = int | tuple[int | RunHandle, str]
 Answer = dict[str, Any]
 
 
-class PeopleCalls:
+class PeopleCalls(ABC):
     """Everything a person can do, for whatever can hand on a client."""
 
+    @abstractmethod
     async def _connected(self) -> Client:
-        raise NotImplementedError
+        """The client that carries out the calls."""
 
     async def _perform(self, make: Callable[[int], Call[T]]) -> T:
         client = await self._connected()

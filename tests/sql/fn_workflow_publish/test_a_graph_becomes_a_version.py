@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.sql.drive import Engine, operation
+from tests.sql.drive import Engine, human, operation
 
 
 def test_the_same_graph_is_the_same_version(engine: Engine):
@@ -41,6 +41,8 @@ def test_a_run_stays_with_its_version_and_needs_nobodys_memory(engine: Engine, d
         ([], "at least one step"),
         ([operation("a", executor="gpu")], "gpu is not a registered executor class"),
         ([operation("a", inputs={"x": "$.("})], "a"),
+        ([human("a", postcondition="$.output.(")], "step a, postcondition: $.output.( is not"),
+        ([human("a", tasks=[{"id": "t", "when": "=="}])], "step a, tasks.t.when: == is not"),
     ],
 )
 def test_a_graph_that_does_not_hold_is_refused_by_name(engine: Engine, nodes, word: str):

@@ -31,7 +31,7 @@ begin
     end if;
     for v_node in
         select n.node from jsonb_array_elements(p_graph -> 'nodes') as n (node)
-        where n.node ? 'inputs' or n.node ? 'over' or jsonb_typeof(n.node -> 'test') = 'string'
+        where n.node ?| array['inputs', 'over', 'postcondition', 'tasks'] or jsonb_typeof(n.node -> 'test') = 'string'
     loop
         v_problem := stepwell._path_problem(v_node);
         if v_problem is not null then

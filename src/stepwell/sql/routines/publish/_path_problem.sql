@@ -17,6 +17,13 @@ begin
         select 'over', p_node ->> 'over' where p_node ? 'over'
         union all
         select 'test', p_node ->> 'test' where jsonb_typeof(p_node -> 'test') = 'string'
+        union all
+        select 'postcondition', p_node ->> 'postcondition' where p_node ? 'postcondition'
+        union all
+        select format('tasks.%s.when', coalesce(t.task ->> 'id', (t.place - 1)::text)), t.task ->> 'when'
+        from jsonb_array_elements(case jsonb_typeof(p_node -> 'tasks') when 'array' then p_node -> 'tasks' else '[]' end)
+            with ordinality as t (task, place)
+        where t.task ? 'when'
     loop
         begin
             v_checked := v_path::jsonpath;
