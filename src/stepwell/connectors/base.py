@@ -1,4 +1,4 @@
-"""What every connector takes and gives: an `Action` in, an `Effect` out, or one of three errors that say whether
+"""What every connector takes and gives: an `Action` in, an `Effect` out, or one of three errors that say if
 anything happened there: `EffectRefused` (no, and never), `EffectUnavailable` (no, try again), `EffectUnknown`
 (sent, and the answer was lost: only `confirm` can tell). No input or output here.
 """

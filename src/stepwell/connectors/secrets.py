@@ -1,0 +1,213 @@
+"""Resolve secrets at the moment of a call: receives `env:NAME` or `file:PATH`, hands on what never prints.
+
+While a call is under way its secrets are taken out of every error, effect and log line. References come from
+settings only: a reference in an action's data would let whoever writes the data read any secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import re
+import threading
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn, TypeVar
+from urllib.parse import quote, quote_plus
+
+from stepwell.connectors.base import EffectRefused, EffectUnknown
+from stepwell.errors import StepwellError, UsageError
+
+__all__ = ["MASK", "OpenedSecrets", "Secret", "SecretMissing", "SecretRef", "opened_secrets"]
+
+MASK = "***"
+VALUE_BYTES_LIMIT = 64 * 1024
+# Shorter ones would be found in ordinary words, and guessed.
+VALUE_LENGTH_MIN = 4
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+
+T = TypeVar("T")
+
+
+class SecretMissing(EffectRefused):
+    """The reference leads to nothing; surely no effect."""
+
+    code = "secret_missing"
+
+
+class Secret:
+    """A value that shows itself only to `reveal`: it prints, formats and logs as ***."""
+
+    __slots__ = ("__value",)
+
+    def __init__(self, value: str) -> None:
+        self.__value = value
+
+    def reveal(self) -> str:
+        """The value itself; to be handed straight to what sends it."""
+        return self.__value
+
+    def __repr__(self) -> str:
+        return MASK
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return MASK
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret cannot be pickled or copied")
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRef:
+    """Where a secret is: `env:NAME` or `file:PATH`. Checked when made, read when used."""
+
+    reference: str
+    ACCEPTED: ClassVar[str] = "write env:NAME or file:PATH"
+
+    def __post_init__(self) -> None:
+        kind, _, place = self.reference.partition(":")
+        is_right = bool(_ENV_NAME.fullmatch(place)) if kind == "env" else kind == "file" and bool(place)
+        if not is_right:
+            # Not repeated: somebody may have written the secret itself here.
+            raise UsageError("a secret is given by reference", hint=self.ACCEPTED, field="secret")
+
+    def resolve(self) -> Secret:
+        """Read it now. Raises SecretMissing, which names the reference and never a value."""
+        kind, _, place = self.reference.partition(":")
+        value = os.environ.get(place) if kind == "env" else self._read(Path(place))
+        if not value:
+            raise SecretMissing(
+                f"secret {self.reference} is not set", hint="set it where this process runs", field="secret"
+            )
+        if len(value) < VALUE_LENGTH_MIN:
+            raise SecretMissing(
+                f"secret {self.reference} is shorter than {VALUE_LENGTH_MIN} characters",
+                hint="use a longer one: a short one cannot be kept out of texts",
+                field="secret",
+            )
+        return Secret(value)
+
+    def _read(self, path: Path) -> str:
+        try:
+            with path.open("rb") as stream:
+                found = stream.read(VALUE_BYTES_LIMIT + 1)
+            if len(found) > VALUE_BYTES_LIMIT:
+                raise SecretMissing(f"secret {self.reference} is larger than {VALUE_BYTES_LIMIT} bytes")
+            return found.decode().rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise SecretMissing(f"secret {self.reference} cannot be read: {reason}", field="secret") from None
+
+
+class OpenedSecrets:
+    """The secrets of one call, and the way to take them out of whatever leaves it."""
+
+    def __init__(self) -> None:
+        self._forms: tuple[str, ...] = ()
+
+    def open(self, ref: SecretRef, *, user: str | None = None) -> Secret:
+        """`user` is the name that goes with it in basic authentication: that form is hidden too."""
+        secret = ref.resolve()
+        found = {*self._forms, *_forms(secret.reveal(), user)}
+        # The longest first, so that no part of one is left over.
+        self._forms = tuple(sorted(found, key=len, reverse=True))
+        return secret
+
+    def clean(self, value: T) -> T:
+        """The same without the secrets: texts, containers and dataclasses, keys included, at any depth."""
+        return self._clean(value) if self._forms else value
+
+    def _clean(self, value: Any) -> Any:
+        if isinstance(value, str):
+            for form in self._forms:
+                value = value.replace(form, MASK)
+            return value
+        if isinstance(value, Mapping):
+            return {self._clean(name): self._clean(item) for name, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._clean(item) for item in value]
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{f.name: self._clean(getattr(value, f.name)) for f in fields(value)})
+        return value
+
+    def clean_error(self, error: StepwellError) -> StepwellError:
+        error.message = self.clean(error.message)
+        error.detail = self.clean(error.detail)
+        error.hint = self.clean(error.hint)
+        error.args = (error.message,)
+        error.__cause__ = error.__context__ = None
+        return error
+
+
+@contextmanager
+def opened_secrets() -> Iterator[OpenedSecrets]:
+    """Around one call. What is raised inside leaves without secrets and without a chain that may hold one."""
+    opened = OpenedSecrets()
+    _LogGuard.watch(opened)
+    try:
+        yield opened
+    except StepwellError as error:
+        raise opened.clean_error(error) from None
+    except Exception as error:
+        # Nobody foresaw it, so nobody knows how far the call had come.
+        text = opened.clean(f"{type(error).__name__}: {error}")
+        raise EffectUnknown(f"the connector failed: {text}") from None
+    finally:
+        _LogGuard.leave(opened)
+
+
+class _LogGuard:
+    """Cleans every log record of this process while calls are under way: libraries log what they receive."""
+
+    _lock = threading.Lock()
+    _active: ClassVar[tuple[OpenedSecrets, ...]] = ()
+    _is_installed = False
+
+    @classmethod
+    def watch(cls, opened: OpenedSecrets) -> None:
+        with cls._lock:
+            cls._active = (*cls._active, opened)
+            if not cls._is_installed:
+                cls._is_installed = True
+                make = logging.getLogRecordFactory()
+                logging.setLogRecordFactory(lambda *args, **named: cls._cleaned(make(*args, **named)))
+
+    @classmethod
+    def leave(cls, opened: OpenedSecrets) -> None:
+        with cls._lock:
+            cls._active = tuple(one for one in cls._active if one is not opened)
+
+    @classmethod
+    def _cleaned(cls, record: logging.LogRecord) -> logging.LogRecord:
+        for opened in cls._active:
+            try:
+                text = record.getMessage()
+            except (TypeError, ValueError):
+                continue
+            if (cleaned := opened.clean(text)) != text:
+                record.msg, record.args = cleaned, ()
+            if record.exc_info and record.exc_info[0] is not None:
+                shown = record.exc_text or "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+                record.exc_text = opened.clean(shown)
+        return record
+
+
+def _forms(value: str, user: str | None) -> Iterator[str]:
+    """The value, and how it looks in a URL, in JSON, in a Python text and in a basic authorization header."""
+    yield value
+    yield quote(value, safe="")
+    yield quote_plus(value)
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield repr(value)[1:-1]
+    yield base64.b64encode(value.encode()).decode()
+    if user is not None:
+        yield base64.b64encode(f"{user}:{value}".encode()).decode()
+        yield base64.b64encode(f"\0{user}\0{value}".encode()).decode()

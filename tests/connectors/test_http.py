@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import pytest
+
+from stepwell.connectors.base import (
+    Connector,
+    EffectRefused,
+    EffectUnavailable,
+    EffectUnknown,
+    OperationSpec,
+    Reversal,
+)
+from stepwell.connectors.http import (
+    HttpConfirm,
+    HttpConnector,
+    HttpHeader,
+    HttpInverse,
+    HttpLimits,
+    HttpOperation,
+)
+from stepwell.connectors.secrets import SecretRef
+from stepwell.errors import UsageError
+from tests.api.serving import closed_port
+from tests.connectors.http_server import CUT, HANG, Reply
+
+pytestmark = pytest.mark.requirement("RT-12")
+
+SHORT = HttpLimits(connect_seconds=5, read_seconds=0.2, total_seconds=30)
+TICKETS = {
+    "open_ticket": HttpOperation(
+        "POST",
+        honours_key=True,
+        confirm=HttpConfirm("/tickets?key={key}", found="items.0"),
+        inverse=HttpInverse("close_ticket", "/tickets/{result.id}", {"reason": "undo {key}"}),
+    ),
+    "close_ticket": HttpOperation("DELETE"),
+    "set": HttpOperation("PATCH", keeps_prior=True),
+}
+
+
+@pytest.fixture
+def tickets(server):
+    return HttpConnector("tickets", server.url + "/v2", operations=TICKETS, limits=SHORT)
+
+
+def test_it_is_a_connector(tickets):
+    assert isinstance(tickets, Connector)
+    assert tickets.operations["open_ticket"] == OperationSpec(True, True, True, True)
+    assert tickets.operations["get"] == OperationSpec(False, True, False, False)
+    assert tickets.operations["post"] == OperationSpec(True, False, False, False)
+
+
+def test_a_write_carries_its_key_and_knows_its_way_back(server, tickets, perform):
+    server.answer = lambda _: Reply(201, {"id": "a/7", "state": "open"})
+    effect = perform(tickets, "open_ticket", "/tickets", {"title": "Bể"})
+    (seen,) = server.seen
+    assert (seen.method, seen.path, seen.json) == ("POST", "/v2/tickets", {"title": "Bể"})
+    assert seen.headers["idempotency-key"] == "run-7:notify:1"
+    assert effect.result == {"status": 201, "body": {"id": "a/7", "state": "open"}}
+    assert effect.external_id == "a/7"
+    assert effect.reversal == Reversal("close_ticket", "/tickets/a%2F7", {"reason": "undo run-7:notify:1"})
+    perform(tickets, effect.reversal.operation, effect.reversal.target)
+    assert (server.seen[-1].method, server.seen[-1].path) == ("DELETE", "/v2/tickets/a%2F7")
+
+
+def test_prior_values_are_the_way_back(server, tickets, perform):
+    kept = {"name": "old", "size": 3, "other": True}
+
+    def answer(seen):
+        if seen.method == "PATCH":
+            kept.update(seen.json)
+        return Reply(body=dict(kept))
+
+    server.answer = answer
+    effect = perform(tickets, "set", "/tickets/7", {"name": "new", "size": 4})
+    assert effect.prior == {"name": "old", "size": 3}
+    back = effect.reversal
+    assert perform(tickets, back.operation, back.target, back.fields).result["body"]["name"] == "old"
+    assert kept == {"name": "old", "size": 3, "other": True}
+
+
+def test_a_repeat_does_not_take_its_own_values_for_prior_ones(server, tickets, perform):
+    server.answer = lambda _: Reply(body={"name": "new"})
+    assert perform(tickets, "set", "/tickets/7", {"name": "new"}).reversal is None
+
+
+def test_an_effect_without_the_value_its_inverse_needs_is_still_an_effect(server, tickets, perform):
+    server.answer = lambda _: Reply(201, {"state": "open"})
+    effect = perform(tickets, "open_ticket", "/tickets", {"title": "x"})
+    assert effect.reversal is None
+    assert effect.result["irreversible"] == "{result.id} has no value"
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (Reply(400, {"error": "bad"}), EffectRefused),
+        (Reply(401), EffectRefused),
+        (Reply(404), EffectRefused),
+        (Reply(409), EffectRefused),
+        (Reply(422, {"error": "title"}), EffectRefused),
+        (Reply(501), EffectRefused),
+        (Reply(408), EffectUnavailable),
+        (Reply(429), EffectUnavailable),
+        (Reply(503, headers={"Retry-After": "7"}), EffectUnavailable),
+        (Reply(500), EffectUnknown),
+        (Reply(502), EffectUnknown),
+        (Reply(503), EffectUnknown),
+        (Reply(504), EffectUnknown),
+        (HANG, EffectUnknown),
+        (CUT, EffectUnknown),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(getattr(value, "status", value))),
+)
+def test_an_answer_says_whether_anything_happened(server, tickets, perform, reply, error):
+    server.answer = lambda _: reply
+    with pytest.raises(error):
+        perform(tickets, "post", "/tickets", {"title": "x"})
+    assert len(server.seen) == 1, "nothing is sent twice"
+
+
+@pytest.mark.parametrize("reply", [Reply(500), Reply(503), HANG, CUT], ids=["500", "503", "hang", "cut"])
+def test_a_lost_read_may_be_asked_again(server, tickets, perform, reply):
+    server.answer = lambda _: reply
+    with pytest.raises(EffectUnavailable):
+        perform(tickets, "get", "/tickets/7")
+
+
+def test_how_long_to_wait_is_handed_on(server, tickets, perform):
+    server.answer = lambda _: Reply(429, headers={"Retry-After": "7"})
+    with pytest.raises(EffectUnavailable) as caught:
+        perform(tickets, "post", "/tickets")
+    assert caught.value.retry_after_seconds == 7
+    dates = {"Date": "Wed, 21 Oct 2026 07:28:00 GMT", "Retry-After": "Wed, 21 Oct 2026 07:30:00 GMT"}
+    server.answer = lambda _: Reply(503, headers=dates)
+    with pytest.raises(EffectUnavailable) as caught:
+        perform(tickets, "post", "/tickets")
+    assert caught.value.retry_after_seconds == 120
+    server.answer = lambda _: Reply(503, headers={"Retry-After": "soon"})
+    with pytest.raises(EffectUnavailable) as caught:
+        perform(tickets, "post", "/tickets")
+    assert caught.value.retry_after_seconds is None
+
+
+def test_nobody_there_is_unavailable(perform):
+    connector = HttpConnector("gone", f"http://127.0.0.1:{closed_port()}")
+    with pytest.raises(EffectUnavailable, match="no connection"):
+        perform(connector, "post", "/x")
+
+
+def test_a_redirect_is_not_followed(server, tickets, perform):
+    server.answer = lambda _: Reply(307, headers={"Location": server.url + "/elsewhere"})
+    with pytest.raises(EffectRefused, match="redirects are not followed"):
+        perform(tickets, "post", "/tickets")
+    assert [seen.path for seen in server.seen] == ["/v2/tickets"]
+
+
+def test_an_answer_too_large_does_not_undo_the_write(server, perform):
+    server.answer = lambda _: Reply(200, "x" * 5000)
+    connector = HttpConnector("big", server.url, limits=HttpLimits(answer_bytes=1000))
+    assert perform(connector, "post", "/x").result == {"status": 200, "body": None, "is_truncated": True}
+    with pytest.raises(EffectRefused, match="larger than 1000 bytes"):
+        perform(connector, "get", "/x")
+
+
+def test_confirm_tells_done_from_not_done(server, tickets, confirm):
+    server.answer = lambda _: Reply(200, {"items": [{"id": 9}]})
+    found = confirm(tickets, "open_ticket", "/tickets")
+    assert server.seen[0].query == {"key": ["run-7:notify:1"]}
+    assert found is not None
+    assert found.reversal is not None
+    assert found.reversal.target == "/tickets/9"
+    server.answer = lambda _: Reply(200, {"items": []})
+    assert confirm(tickets, "open_ticket", "/tickets") is None
+    server.answer = lambda _: Reply(404)
+    assert confirm(tickets, "open_ticket", "/tickets") is None
+    server.answer = lambda _: Reply(500)
+    with pytest.raises(EffectUnavailable):
+        confirm(tickets, "open_ticket", "/tickets")
+    with pytest.raises(EffectUnknown, match="cannot be confirmed"):
+        confirm(tickets, "post", "/tickets")
+
+
+@pytest.mark.parametrize(
+    "target", ["//other.example/x", "/../x", "/a/%2e%2e/x", "/a#b", "/a b", "/a\\b", "/ü", "/" + "a" * 2001]
+)
+def test_a_target_stays_below_the_address(server, tickets, perform, target):
+    with pytest.raises(EffectRefused, match="target"):
+        perform(tickets, "get", target)
+    assert not server.seen
+
+
+def test_an_absolute_target_is_only_a_path(server, tickets, perform):
+    perform(tickets, "get", "http://other.example/x")
+    assert server.seen[0].path == "/v2/http://other.example/x"
+
+
+def test_secret_headers_are_sent_and_never_come_back(server, perform, secret):
+    server.answer = lambda seen: Reply(200, {"echo": seen.headers["authorization"], secret: [secret]})
+    connector = HttpConnector(
+        "crm",
+        server.url,
+        headers={"Authorization": HttpHeader(SecretRef("env:PLANTED_TOKEN"), prefix="Bearer ")},
+    )
+    effect = perform(connector, "post", "/x", {"a": 1})
+    assert server.seen[0].headers["authorization"] == f"Bearer {secret}"
+    assert effect.result["body"] == {"echo": "Bearer ***", "***": ["***"]}
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://host", "https://", "https://user:pw@host", "https://host?x=1", "host"]
+)
+def test_an_address_that_is_none_is_refused(url):
+    with pytest.raises(UsageError):
+        HttpConnector("x", url)
+
+
+def test_an_operation_it_does_not_have_is_refused(tickets, perform):
+    with pytest.raises(EffectRefused, match="no operation 'fly'"):
+        perform(tickets, "fly", "/x")
