@@ -50,10 +50,14 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
         lambda node, broken: node.kind == "decision",
     ),
     "nothing is ever caught": (rules, "caught_by", lambda graph, decision: iter(())),
+    "a decision does not wait for all before it": (rules, "must_wait", lambda graph, decision: False),
     "one attempt more than allowed": (memory_engine, "_max_attempts", lambda unit: 6),
     "a branch not taken is aborted": (Projection, "_skip", lambda self, unit: self._abort(unit)),
     "a bare step id is always true": (rules, "evaluate_test", lambda unit, run_input: True),
 }
+
+
+SEARCH = settings(SETTINGS, max_examples=400, phases=(Phase.generate,), database=None, derandomize=True)
 
 
 @pytest.mark.requirement("RX-13")
@@ -61,7 +65,29 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(side: PostgresSide, monkeypatch: pytest.MonkeyPatch, fault: str):
     monkeypatch.setattr(*FAULTS[fault])
-    search = settings(SETTINGS, max_examples=400, phases=(Phase.generate,), database=None, derandomize=True)
-    found = find(examples(SHAPE), lambda example: differences(side, example) != {}, settings=search)
+    found = find(examples(SHAPE), lambda example: differences(side, example) != {}, settings=SEARCH)
     monkeypatch.undo()
     assert differences(side, found) == {}, "without the fault the engines agree on the same example"
+
+
+HOLDS_NONE = """
+create or replace function stepwell._decisions_hold(p_tenant_ids int[], p_unit_ids bigint[]) returns bigint[]
+language sql volatile as $$ select '{}'::bigint[] $$
+"""
+
+
+@pytest.mark.requirement("RX-06")
+@pytest.mark.requirement("RX-13")
+@pytest.mark.timeout(600)
+def test_a_rule_that_depends_on_the_order_is_found_though_both_engines_follow_it(
+    side: PostgresSide, monkeypatch: pytest.MonkeyPatch
+):
+    kept = side.engine.one("select pg_get_functiondef('stepwell._decisions_hold'::regproc)")
+    monkeypatch.setattr(rules, "must_wait", lambda graph, decision: False)
+    side.db.execute(HOLDS_NONE)
+    try:
+        found = find(examples(SHAPE), lambda example: differences(side, example) != {}, settings=SEARCH)
+    finally:
+        side.db.execute(kept)
+    monkeypatch.undo()
+    assert differences(side, found) == {}, "the rule that waits gives one end in every order"

@@ -91,6 +91,23 @@ KEPT = {
         outcomes={"a": Raises("TypeError")},
         policy="abort-dependents",
     ),
+    "several failures behind one aborted step are caught in whatever order they come": example(
+        Sequential(
+            Parallel(Sequential(Parallel(op("a"), op("b"), op("c")), op("x")), op("y")),
+            Conditional("x", op("d"), op("e")),
+        ),
+        outcomes={"a": Dead("no"), "c": Dead("no")},
+    ),
+    "a decision does not read a step that still runs": example(
+        Sequential(
+            Parallel(op("a"), op("c")),
+            op("x"),
+            Conditional(
+                '$.steps.a.status == "completed" && !($.steps.x.status == "completed")', op("d"), op("e")
+            ),
+        ),
+        outcomes={"c": Dead("no")},
+    ),
     "items that wait do not hold the slots of their map": example(
         Map("$.input.items", Sequential(Wait("e", id="w"), op("a")), id="all", max_concurrency=1), input=ITEMS
     ),

@@ -36,7 +36,7 @@ class Shape:
     max_depth: int = 5
     max_nodes: int = 60
     leaves: tuple[str, ...] = ("operation", "human", "wait", "subworkflow")
-    containers: tuple[str, ...] = ("sequential", "parallel", "conditional", "map")
+    containers: tuple[str, ...] = ("sequential", "parallel", "conditional", "map", "boundary")
     details: bool = True
     letter: str = "s"
 
@@ -105,6 +105,8 @@ def _step(drawing: _Drawing, place: _Place) -> Drawn:
             return _conditional(drawing, place.inner)
         case "map":
             return _map(drawing, place.inner)
+        case "boundary":
+            return _boundary(drawing, place.inner)
         case _:
             return _leaf(drawing, place, kind)
 
@@ -121,11 +123,11 @@ def _sequential(drawing: _Drawing, place: _Place, longest: int = 4) -> Drawn:
     return Sequential(*steps), ids
 
 
-def _parallel(drawing: _Drawing, place: _Place) -> Drawn:
+def _parallel(drawing: _Drawing, place: _Place, fewest: int = 1) -> Drawn:
     steps: list[Step] = []
     ids: tuple[str, ...] = ()
-    for _ in range(drawing.draw(st.integers(1, 4))):
-        if steps and not drawing.has_room:
+    for _ in range(drawing.draw(st.integers(fewest, 4))):
+        if len(steps) >= fewest and not drawing.has_room:
             break
         step, made = _step(drawing, place)
         steps.append(step)
@@ -146,6 +148,20 @@ def _conditional(drawing: _Drawing, place: _Place) -> Drawn:
         otherwise, made = _step(drawing, place)
         ids += made
     return Conditional(test, then=then, otherwise=otherwise), ids
+
+
+def _boundary(drawing: _Drawing, place: _Place) -> Drawn:
+    """A Conditional that may catch several failures at once: what it reads has parallel predecessors, and
+    something else may stand beside it, so that each of them can be the last to end.
+    """
+    before, ids = _parallel(drawing, place, fewest=2)
+    joined, made = _leaf(drawing, place.after(ids), "operation")
+    step, ids = Sequential(before, joined), ids + made
+    if drawing.has_room and drawing.draw(st.booleans()):
+        beside, others = _leaf(drawing, place, "operation")
+        step, ids = Sequential(Parallel(step, beside)), others + ids
+    then, inner = _conditional(drawing, place.after(ids))
+    return Sequential(step, then), ids + inner
 
 
 def _map(drawing: _Drawing, place: _Place) -> Drawn:
@@ -203,6 +219,9 @@ def _tests(place: _Place) -> SearchStrategy[str]:
             st.builds('!($.steps.{}.status == "{}")'.format, ids, statuses),
             st.builds("$.steps.{}.output.flag == true".format, ids),
             ids,  # a bare id means: that step completed
+            st.builds(
+                '$.steps.{}.status == "{}" || $.steps.{}.status == "{}"'.format, ids, statuses, ids, statuses
+            ),
         ]
     if place.in_map:
         choices.append(st.sampled_from(["$.index < 2", "$.item.flag == true"]))

@@ -54,6 +54,8 @@ class Projection:
         # Decisions and maps whose turn has come; what one of them releases goes before the others.
         self._due: deque[Unit] = deque()
         self._released: list[Unit] = []
+        # Decisions that wait for something open behind an aborted predecessor.
+        self._held: list[Unit] = []
         self._open_maps: dict[str, Unit] = {}
         self.frame = Frame(graph, None)
         self._add(self.frame)
@@ -179,17 +181,24 @@ class Projection:
                 self._propagate(self._settled.popleft())
             elif self._due:
                 self._carry_out(self._due.popleft())
-            # Only now: a decision that catches a failure at once has done so.
-            elif self.failure_policy != "abort-dependents" or not self._abort_failed_maps():
+            # Maps last: a decision that catches a failure at once has done so.
+            elif not self._free_held() and not self._abort_failed_maps():
                 return
 
     def _carry_out(self, unit: Unit) -> None:
-        if unit.is_settled:
+        if unit.is_settled or unit.pending:
             return
-        if unit.node.kind == "decision":
-            self._decide(unit)
-        else:
+        if unit.node.kind != "decision":
             self._expand(unit)
+        elif rules.must_wait(self.graph, unit):
+            self._held.append(unit)
+        else:
+            self._decide(unit)
+
+    def _free_held(self) -> bool:
+        self._released = [one for one in self._held if not rules.must_wait(self.graph, one)]
+        self._held = [one for one in self._held if one not in self._released]
+        return bool(self._released)
 
     def _propagate(self, unit: Unit) -> None:
         frame = unit.frame
@@ -367,6 +376,8 @@ class Projection:
 
     def _abort_failed_maps(self) -> bool:
         """Under abort-dependents the first failed item ends the others of its map, running ones too."""
+        if self.failure_policy != "abort-dependents":
+            return False
         failed = [unit for unit in self._open_maps.values() if any(item.failed_count for item in unit.items)]
         for owner in failed:
             del self._open_maps[owner.path]
@@ -379,11 +390,8 @@ class Projection:
         if owner.failed_item_count:
             self._settle(owner, NodeStatus.FAILED, error=rules.map_error(owner))
         else:
-            self._settle(
-                owner,
-                NodeStatus.COMPLETED,
-                output=[rules.item_result_of(self.graph, item) for item in owner.items],
-            )
+            results = [rules.item_result_of(self.graph, item) for item in owner.items]
+            self._settle(owner, NodeStatus.COMPLETED, output=results)
 
 
 def _turn(unit: Unit) -> tuple[bool, int]:

@@ -15,6 +15,7 @@ from stepwell.reactive.protocol import NodeStatus
 
 __all__ = [
     "MAX_MAP_ITEMS",
+    "behind",
     "bind_inputs",
     "catches",
     "caught_by",
@@ -24,6 +25,7 @@ __all__ = [
     "item_result_of",
     "items_of",
     "map_error",
+    "must_wait",
     "result_of",
 ]
 
@@ -39,20 +41,30 @@ def catches(node: Node, broken: Node) -> bool:
     return node.kind == "decision" and broken.no in (node.reads or ())
 
 
-def caught_by(graph: Graph, decision: Unit) -> Iterator[Unit]:
-    """The failures behind a decision: of its predecessors, and of what those were aborted for."""
+def behind(graph: Graph, decision: Unit) -> Iterator[Unit]:
+    """The steps before a decision, and before those of them that were aborted. A step that ran has nothing
+    open or broken before it, save what was caught.
+    """
     units = decision.frame.units
     seen: set[int] = set()
     pending = list(graph.predecessors[decision.node.no])
     while pending:
         no = pending.pop()
-        if no in seen:
-            continue
-        seen.add(no)
-        if units[no].status is NodeStatus.FAILED:
+        if no not in seen:
+            seen.add(no)
             yield units[no]
-        elif units[no].status is NodeStatus.ABORTED:
-            pending.extend(graph.predecessors[no])
+            if units[no].status is NodeStatus.ABORTED:
+                pending.extend(graph.predecessors[no])
+
+
+def must_wait(graph: Graph, decision: Unit) -> bool:
+    """A decision waits until all before it has ended: what it reads and catches depends on no order."""
+    return decision.blockers > 0 and any(not unit.is_settled for unit in behind(graph, decision))
+
+
+def caught_by(graph: Graph, decision: Unit) -> Iterator[Unit]:
+    """The failures behind a decision: of its predecessors, and of what those were aborted for."""
+    return (unit for unit in behind(graph, decision) if unit.status is NodeStatus.FAILED)
 
 
 def document_of(unit: Unit, run_input: Any) -> dict[str, Any]:

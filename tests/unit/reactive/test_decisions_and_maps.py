@@ -96,6 +96,32 @@ def test_a_boundary_waits_for_all_it_stands_behind():
     assert run.run_status is RunStatus.FAILED
 
 
+@pytest.mark.requirement("RX-06")
+@pytest.mark.parametrize("order", ["acy", "cay", "ayc", "yca"])
+def test_a_boundary_catches_all_failures_behind_it_in_every_order(order: str):
+    before = Parallel(Sequential(Parallel(op("a"), op("c")), op("x")), op("y"))
+    run = run_of(Sequential(before, Conditional("x", op("d"), op("e"))))
+    for step in order:
+        assert run.get_status("if.d") in (S.IDLE, S.WAITING)
+        if step == "y":
+            complete(run, step)
+        else:
+            fail(run, step)
+    complete(run, "e")
+    assert run.run_status is RunStatus.COMPLETED
+
+
+@pytest.mark.requirement("RX-06")
+def test_a_held_boundary_waits_again_when_what_failed_is_tried_again():
+    run = run_of(Sequential(Parallel(op("a"), op("c")), op("x"), Conditional("x", op("d"), op("e"))))
+    fail(run, "a")
+    run.append(requested("a", 2))
+    complete(run, "c")
+    run.append(responded("a", attempt=2))
+    complete(run, "x")
+    assert (run.get_status("d"), run.get_status("e")) == (S.READY, S.SKIPPED)
+
+
 @pytest.mark.requirement("RX-10")
 @pytest.mark.parametrize(
     ("test", "message"),

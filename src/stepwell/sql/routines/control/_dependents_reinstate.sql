@@ -56,15 +56,15 @@ begin
     select array_agg(d.unit_id order by d.unit_id) into v_unit_ids
     from down as d
     where not d.unit_id = any (p_unit_ids) and not exists (select from lost as l where l.unit_id = d.unit_id);
-    if v_unit_ids is null then
-        return 0;
+    if v_unit_ids is not null then
+        perform stepwell._must_apply(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids, 'not_started',
+            'reviewer', 'event', case when p_evidence ? 'replay_request_id' then 'replay_approved' else 'reopen_approved' end,
+            p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
+            array_fill(p_evidence, array[cardinality(v_unit_ids)]));
+        perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
+        perform stepwell._maps_forget(p_tenant_id, v_unit_ids);
     end if;
-    perform stepwell._must_apply(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids, 'not_started',
-        'reviewer', 'event', case when p_evidence ? 'replay_request_id' then 'replay_approved' else 'reopen_approved' end,
-        p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
-        array_fill(p_evidence, array[cardinality(v_unit_ids)]));
-    perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
-    perform stepwell._maps_forget(p_tenant_id, v_unit_ids);
-    return cardinality(v_unit_ids);
+    perform stepwell._decisions_recount(p_tenant_id, p_unit_ids || v_unit_ids);
+    return coalesce(cardinality(v_unit_ids), 0);
 end
 $$;

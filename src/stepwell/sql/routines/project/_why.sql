@@ -31,7 +31,10 @@ begin
     elsif p_unit.state_code = 'paused' or exists (select from stepwell.run_progress as p
         where p.tenant_id = p_unit.tenant_id and p.run_id = p_unit.unit_id >> 20 and p.frozen_at is not null) then
         return query select 'paused', jsonb_build_object('name', v_name, 'run', p_unit.unit_id >> 20), 'reviewer';
-    elsif p_unit.state_code = 'not_started' then
+    elsif p_unit.state_code = 'not_started' or (p_unit.state_code = 'ready' and exists (
+        select from stepwell.workflow_step_def as d
+        where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
+            and d.step_kind = 'decision')) then
         return query select w.* from stepwell._why_not_started(p_unit, v_name) as w;
     elsif p_unit.state_code in ('ready', 'failed') then
         return query select w.* from stepwell._why_not_claimed(p_unit, v_name) as w;

@@ -1,4 +1,5 @@
--- Purpose: why a unit has not become ready: a branch not chosen yet, or the predecessors that have not ended, by name.
+-- Purpose: why a unit has not become ready, or a decision has not been made: a branch not chosen yet, or the steps before it
+--   that have not ended, by name.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
@@ -35,18 +36,15 @@ begin
     end if;
     select
         count(*) as open_count,
-        string_agg(format('%s (%s)', d.step_id, u.state_code), ', ' order by d.step_no) filter (where d.place <= 5) as names
+        string_agg(format('%s (%s)', o.step_id, o.state_code), ', ' order by o.unit_id) filter (where o.place <= 5) as names
     into v_found
     from (
-        select s.*, row_number() over (order by s.step_no) as place
-        from stepwell.workflow_step_relations as r
-        inner join stepwell.workflow_step_def as s
-            on r.tenant_id = s.tenant_id and r.version_id = s.version_id and r.from_no = s.step_no
-        where r.tenant_id = p_unit.tenant_id and r.version_id = p_unit.version_id and r.to_no = p_unit.def_no
-    ) as d
-    inner join stepwell.work_unit as u
-        on u.tenant_id = p_unit.tenant_id and u.unit_id = p_unit.unit_id + d.step_no - p_unit.def_no
-    where u.state_code not in ('completed', 'skipped');
+        select b.unit_id, d.step_id, u.state_code, row_number() over (order by b.unit_id) as place
+        from stepwell._steps_behind(array[p_unit.tenant_id], array[p_unit.unit_id]) as b
+        inner join stepwell.work_unit as u on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    ) as o;
     return query select case when v_found.open_count > 0 then 'dependency' else 'unexplained' end,
         jsonb_build_object('name', p_name, 'steps', v_found.names, 'count', v_found.open_count,
             'state', p_unit.state_code), 'engine';
