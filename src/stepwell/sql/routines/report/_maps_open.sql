@@ -21,6 +21,9 @@ begin
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
         order by u.unit_id
     loop
+        -- What an earlier map let go may have failed, and called this one off.
+        continue when not exists (select from stepwell.work_unit as u
+            where u.tenant_id = v_map.tenant_id and u.unit_id = v_map.unit_id and u.state_code = 'in_progress');
         v_problem := null;
         begin
             v_items := jsonb_path_query_first(stepwell._unit_document(v_map.tenant_id, v_map.unit_id,

@@ -1,4 +1,5 @@
--- Purpose: sub-workflow steps start their runs, one each, with their time-out.
+-- Purpose: sub-workflow steps start their runs, one each, with their time-out. A run that fails while it starts may call
+--   off the steps after it: those start none.
 -- Locks: the caller holds the parent runs.
 -- Idempotency: called once per step attempt.
 -- Raises: nothing of its own.
@@ -17,6 +18,8 @@ begin
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
         order by u.unit_id
     loop
+        continue when not exists (select from stepwell.work_unit as u
+            where u.tenant_id = v_step.tenant_id and u.unit_id = v_step.unit_id and u.state_code = 'in_progress');
         perform stepwell._subrun_start(v_step.tenant_id, v_step.unit_id, v_step.workflow_name, v_step.inputs);
     end loop;
 end

@@ -1,0 +1,155 @@
+"""A Conditional is made when everything before it has ended, also behind what was cancelled. What it reads
+and catches is then the same in whatever order things end.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from stepwell.define import (
+    Conditional,
+    Map,
+    Operation,
+    Parallel,
+    Sequential,
+    Step,
+    SubWorkflow,
+    Workflow,
+    freeze,
+)
+from tests.sql.drive import Engine, Lease
+
+op = Operation
+TWO_INTO_ONE = Sequential(Parallel(op("a"), op("c")), op("x"))
+
+
+def start(engine: Engine, root: Step, given: Any = None, name: str = "w", **more: Any) -> int:
+    publish(engine, root, name, **more)
+    return engine.start(name, given)
+
+
+def publish(engine: Engine, root: Step, name: str, **more: Any) -> None:
+    graph = freeze(Workflow(name, root, **more))
+    engine.db.execute("select fn_workflow_publish(1, %s, %s, 'test')", (graph.canonical.decode(), graph.hash))
+
+
+def leases(engine: Engine, session: int) -> dict[str, Lease]:
+    return {str(lease.step_id): lease for lease in engine.claim(session)}
+
+
+@pytest.mark.requirement("RX-06")
+@pytest.mark.parametrize("order", list(permutations(["a", "c", "y"])), ids="".join)
+def test_both_failures_are_caught_in_every_order(engine: Engine, order: tuple[str, ...]):
+    root = Sequential(Parallel(TWO_INTO_ONE, op("y")), Conditional("x", op("d"), op("e")))
+    run_id = start(engine, root)
+    session = engine.worker()
+    held = leases(engine, session)
+    for step in order:
+        if step == "y":
+            engine.complete(session, held[step])
+        else:
+            engine.kill(session, held[step])
+        assert engine.faults() == {}
+    assert engine.states(run_id) == {
+        "a": "cannot_complete", "c": "cannot_complete", "x": "cancelled", "y": "completed",
+        "if.d": "completed", "d": "skipped", "e": "ready",
+    }  # fmt: skip
+    engine.drain(session)
+    assert engine.run_state(run_id) == "completed"
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RX-06")
+def test_it_says_what_it_waits_for(engine: Engine):
+    run_id = start(engine, Sequential(TWO_INTO_ONE, Conditional("x", op("d"), op("e"))))
+    session = engine.worker()
+    held = leases(engine, session)
+    engine.kill(session, held["a"])
+    unit_id = engine.unit(run_id, "if.d")
+    assert engine.state(unit_id) == "ready"
+    assert engine.why(unit_id)[:2] == ("dependency", "if.d waits for 1 steps before it: c (in_progress).")
+    assert engine.faults() == {}
+    engine.complete(session, held["c"])
+    assert engine.state(unit_id) == "completed"
+    assert engine.one("select bool_or(needs_attention) from run_progress") is False
+
+
+@pytest.mark.requirement("RX-06")
+@pytest.mark.parametrize("last", ["completed", "dead"])
+def test_it_never_reads_a_step_that_still_runs(engine: Engine, last: str):
+    test = '$.steps.a.status == "completed" || $.steps.x.status == "completed"'
+    run_id = start(engine, Sequential(TWO_INTO_ONE, Conditional(test, op("d"), op("e"))))
+    session = engine.worker()
+    held = leases(engine, session)
+    engine.kill(session, held["c"])
+    engine.report(session, (held["a"], last, {"error": {"type": "Dead", "message": "no"}}))
+    states = engine.states(run_id)
+    assert (states["d"], states["e"]) == (
+        ("ready", "skipped") if last == "completed" else ("skipped", "ready")
+    )
+
+
+@pytest.mark.requirement("RX-06")
+def test_it_waits_again_when_the_failed_step_is_replayed(engine: Engine):
+    run_id = start(engine, Sequential(TWO_INTO_ONE, Conditional("x", op("d"), op("e"))))
+    session = engine.worker()
+    held = leases(engine, session)
+    engine.kill(session, held["a"])
+    engine.one("select fn_job_retry(1, %s, 'ada', 'mended')", (engine.unit(run_id, "a"),))
+    assert engine.states(run_id)["x"] == "not_started"
+    engine.complete(session, held["c"])
+    assert engine.states(run_id)["if.d"] == "ready"
+    assert engine.faults() == {}
+    engine.drain(session)
+    assert engine.states(run_id) == {
+        "a": "completed", "c": "completed", "x": "completed", "if.d": "completed", "d": "completed",
+        "e": "skipped",
+    }  # fmt: skip
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RX-06")
+@pytest.mark.parametrize("failing", ["a", "x"])
+def test_a_replayed_step_is_counted_again_by_a_decision_that_waits(engine: Engine, failing: str):
+    root = Sequential(
+        Parallel(Sequential(op("a"), op("x")), op("y")),
+        Conditional('$.steps.a.status == "completed" && $.steps.x.status == "completed"', op("d"), op("e")),
+    )
+    run_id = start(engine, root)
+    session = engine.worker()
+    held = leases(engine, session)
+    if failing == "x":
+        engine.complete(session, held["a"])
+        held |= leases(engine, session)
+    engine.kill(session, held[failing])
+    engine.one("select fn_job_retry(1, %s, 'ada', 'mended')", (engine.unit(run_id, failing),))
+    assert engine.faults() == {}
+    engine.drain(session)
+    assert engine.states(run_id)["if.d"] == "not_started", "y is still at work"
+    engine.complete(session, held["y"])
+    assert engine.states(run_id)["d"] == "ready"
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("JW-10")
+def test_no_run_starts_for_a_step_that_an_earlier_start_called_off(engine: Engine):
+    publish(engine, Sequential(Conditional("$.input.word", op("t")), op("u")), "inner")
+    body = SubWorkflow("inner", id="sub", inputs={"word": "$.item"})
+    run_id = start(
+        engine,
+        Map("$.input.items", body, id="all"),
+        {"items": ["no boolean", True, True]},
+        failure_policy="abort-dependents",
+    )
+    assert engine.run_state(run_id) == "failed"
+    rows = engine.db.execute(
+        "select u.item_no, u.state_code, r.run_id is not null from work_unit as u "
+        "left join run_detail as r on r.tenant_id = 1 and r.parent_unit_id = u.unit_id "
+        "where u.tenant_id = 1 and u.unit_id >> 20 = %s and u.item_no is not null order by u.item_no",
+        (run_id,),
+    ).fetchall()
+    assert rows == [(0, "cannot_complete", True), (1, "cancelled", False), (2, "cancelled", False)]
+    assert engine.faults() == {}
