@@ -5,39 +5,15 @@ and catches is then the same in whatever order things end.
 from __future__ import annotations
 
 from itertools import permutations
-from typing import Any
 
 import pytest
 
-from stepwell.define import (
-    Conditional,
-    Map,
-    Operation,
-    Parallel,
-    Sequential,
-    Step,
-    SubWorkflow,
-    Workflow,
-    freeze,
-)
-from tests.sql.drive import Engine, Lease
+from stepwell.define import Conditional, Map, Operation, Parallel, Sequential, SubWorkflow
+from tests.sql.drive import Engine
+from tests.sql.graphs.publishing import leases, publish, start
 
 op = Operation
 TWO_INTO_ONE = Sequential(Parallel(op("a"), op("c")), op("x"))
-
-
-def start(engine: Engine, root: Step, given: Any = None, name: str = "w", **more: Any) -> int:
-    publish(engine, root, name, **more)
-    return engine.start(name, given)
-
-
-def publish(engine: Engine, root: Step, name: str, **more: Any) -> None:
-    graph = freeze(Workflow(name, root, **more))
-    engine.db.execute("select fn_workflow_publish(1, %s, %s, 'test')", (graph.canonical.decode(), graph.hash))
-
-
-def leases(engine: Engine, session: int) -> dict[str, Lease]:
-    return {str(lease.step_id): lease for lease in engine.claim(session)}
 
 
 @pytest.mark.requirement("RX-06")

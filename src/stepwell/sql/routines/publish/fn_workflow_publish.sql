@@ -18,7 +18,7 @@ declare
     v_problem text;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    v_problem := stepwell._graph_problem(p_graph);
+    v_problem := coalesce(stepwell._graph_problem(p_graph), stepwell._graph_recursion(p_tenant_id, p_graph));
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = format('workflow %s: %s', v_name, v_problem);
     end if;
