@@ -124,3 +124,13 @@ def examples(draw: DrawFn, shape: Shape, prefix: str = "drawn") -> Example:
             root = draw(workflows(inner))
             others[name] = freeze(Workflow(name, root.root, failure_policy=root.failure_policy))
     return Example(graph, draw(fates([graph, *others.values()])), others)
+
+
+@st.composite
+def uncut_examples(draw: DrawFn, shape: Shape) -> Example:
+    """Every call completes or dies at once and nobody cancels: only the order can make a difference."""
+    example = draw(examples(shape))
+    endings = st.sampled_from([Completed({"flag": True}), Dead("it is dead")])
+    outcomes = {name: [draw(endings)] for name in example.fate.outcomes}
+    fate = replace(example.fate, outcomes=outcomes, cancel_after=None, abort_after=None)
+    return replace(example, fate=fate)
