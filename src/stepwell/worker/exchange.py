@@ -20,6 +20,7 @@ from stepwell.store import leases
 from stepwell.store.leases import Connection, Lease, Report
 
 BATCH_LIMIT = 500
+STREAM_BITS = 20
 RETRY_FIRST_SECONDS = 0.1
 RETRY_LIMIT_SECONDS = 10.0
 
@@ -42,7 +43,8 @@ class Exchange:
         self._on_lost_session = on_lost_session
         self._slot_count = slot_count
         self._free_count = slot_count
-        self._finished: deque[Report] = deque()
+        # One line per loop, and a run always joins the same: two loops never wait for one run's lock.
+        self._finished: list[deque[Report]] = [deque() for _ in range(loop_count)]
         # Reports that failed as a batch: each goes alone, so that one bad report hurts nobody else.
         self._suspects: deque[Report] = deque()
         self._stir = asyncio.Event()
@@ -87,8 +89,11 @@ class Exchange:
             self._free_count += 1
             self._forget(lease.unit_id, lease.lease_no)
         else:
-            self._finished.append(report)
+            self._line_up(report)
         self._stir.set()
+
+    def _line_up(self, report: Report) -> None:
+        self._finished[(report.unit_id >> STREAM_BITS) % len(self._finished)].append(report)
 
     def hold(self) -> None:
         """The call behind a slot cannot be stopped: when its report frees the slot, the slot stays taken."""
@@ -105,14 +110,15 @@ class Exchange:
         self._is_dry = False
         self._stir.set()
 
-    async def run(self) -> None:
+    async def run(self, loop_no: int = 0) -> None:
         """One loop on one connection; several may run side by side. Trouble is waited out."""
+        line = self._finished[loop_no]
         pause = RETRY_FIRST_SECONDS
         while not self._is_through():
             try:
                 connection = await self._connect()
                 try:
-                    while await self._turn(connection):
+                    while await self._turn(connection, line):
                         pause = RETRY_FIRST_SECONDS
                 finally:
                     await connection.close()
@@ -122,9 +128,9 @@ class Exchange:
                 pause = min(pause * 2, RETRY_LIMIT_SECONDS)
 
     def _is_through(self) -> bool:
-        return self.is_stopping and not self._finished and not self._suspects
+        return self.is_stopping and not any(self._finished) and not self._suspects
 
-    async def _turn(self, connection: Connection) -> bool:
+    async def _turn(self, connection: Connection, line: deque[Report]) -> bool:
         """One trade when there is something to do; false when all is done."""
         while not self._is_through():
             if self._doubt is not None:
@@ -132,8 +138,8 @@ class Exchange:
             if self._suspects:
                 await self._trade_alone(connection, self._suspects.popleft())
                 return True
-            if self._finished or self._wants_more():
-                await self._trade(connection)
+            if line or self._wants_more():
+                await self._trade(connection, line)
                 return True
             self._stir.clear()
             await self._stir.wait()
@@ -142,15 +148,15 @@ class Exchange:
     def _wants_more(self) -> bool:
         return self.is_claiming and not self.is_stopping and self._free_count > 0 and not self._is_dry
 
-    async def _trade(self, connection: Connection) -> None:
-        batch = [self._finished.popleft() for _ in range(min(len(self._finished), self._batch_limit))]
+    async def _trade(self, connection: Connection, line: deque[Report]) -> None:
+        batch = [line.popleft() for _ in range(min(len(line), self._batch_limit))]
         # Every path takes row locks in ascending order.
         batch.sort(key=attrgetter("unit_id"))
         asked = min(max(self._free_count + len(batch), 0), self._batch_limit) if self.is_claiming else 0
         # Slots of the batch stay taken until its report is through; those asked for beyond are taken now.
         extra = max(asked - len(batch), 0)
         self._free_count -= extra
-        if self._finished or self._wants_more():
+        if line or self._wants_more():
             self._stir.set()
         hint_count = self._hint_count
         try:
@@ -160,7 +166,7 @@ class Exchange:
             if len(batch) > 0 and isinstance(error, StepwellError) and not _is_passing(error):
                 self._suspects.extend(batch)
                 return
-            self._finished.extendleft(reversed(batch))
+            line.extendleft(reversed(batch))
             raise
         self._settle(rows, batch, asked)
         # A hint that came while the call was under way may speak of what the call did not see.
@@ -236,7 +242,7 @@ class Exchange:
                 if self._held.get(held[1]) != held:
                     self._held[held[1]] = held
                     self._free_count -= 1
-                    self._finished.append(Report(*held, "released", None))
+                    self._line_up(Report(*held, "released", None))
             self._doubt = None
 
     def _settle(self, rows: list[Lease], batch: list[Report], asked: int) -> None:
@@ -258,7 +264,7 @@ class Exchange:
         # that sent no hint, so ask once more.
         self._was_full = got >= asked > 0
         # The other loop may sleep while there is work for it.
-        if self._finished or self._suspects:
+        if any(self._finished) or self._suspects:
             self._stir.set()
 
     def _forget(self, unit_id: int, lease_no: int) -> None:
@@ -271,7 +277,7 @@ class Exchange:
             self._start(lease)
         else:
             # Asked for before the worker was told to stop.
-            self._finished.append(Report(lease.tenant_id, lease.unit_id, lease.lease_no, "released", None))
+            self._line_up(Report(lease.tenant_id, lease.unit_id, lease.lease_no, "released", None))
 
 
 def _is_passing(error: StepwellError) -> bool:

@@ -103,7 +103,7 @@ class Worker:
         self._executor = Executor(self.app.handlers, self._apart)
         self._control = await self._connect()
         await self._open_session()
-        helpers = [asyncio.create_task(self._exchange.run()) for _ in range(self._exchange_count)]
+        helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
         helpers.append(asyncio.create_task(self._keep_alive()))
         helpers.append(asyncio.create_task(self._watch()))
         self._log.info("worker started", slots=self._slots, classes=self._classes)

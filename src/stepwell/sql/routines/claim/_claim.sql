@@ -1,17 +1,22 @@
--- Purpose: the claim itself. Tenants take turns by weight; inside a tenant priority decides, then age.
+-- Purpose: the claim itself. Tenants take turns by weight; inside a tenant priority decides, then age. Units that the
+--   report of the same call handed on count first; when that report saw an empty queue (p_is_dry), it is not asked again.
 -- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), for retries their runs
 --   (without waiting), then the units.
 -- Idempotency: none.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._claim(
-    p_session_id bigint, p_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz
+    p_session_id bigint, p_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz,
+    p_tenant_id int default null, p_handed_ids bigint[] default null, p_is_dry boolean default false
 )
 returns setof stepwell.job_lease
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_handed_count constant int := coalesce(cardinality(p_handed_ids), 0);
     v_fresh record;
+    v_tenant_ids int[];
+    v_unit_ids bigint[];
     v_batch_id bigint;
     v_is_idle boolean;
 begin
@@ -21,8 +26,10 @@ begin
         array_agg(t.tenant_id order by t.unit_id) filter (where t.is_retry) as retry_tenant_ids,
         array_agg(t.unit_id order by t.unit_id) filter (where t.is_retry) as retry_unit_ids
     into v_fresh
-    from stepwell._ready_take(p_class_ids, least(p_limit, 1000)) as t;
-    v_is_idle := coalesce(cardinality(v_fresh.unit_ids), 0) + coalesce(cardinality(v_fresh.retry_unit_ids), 0) < p_limit;
+    from stepwell._ready_take(p_class_ids, least(p_limit, 1000) - v_handed_count) as t
+    where not p_is_dry and p_limit > v_handed_count;
+    v_unit_ids := p_handed_ids || v_fresh.unit_ids || v_fresh.retry_unit_ids;
+    v_is_idle := coalesce(cardinality(v_unit_ids), 0) < p_limit;
     if v_is_idle <> p_is_idle then
         -- Idle: it could take more. A worker asks once more after this has changed, since what was made ready in between
         -- was made by somebody who did not yet see it.
@@ -31,7 +38,7 @@ begin
         where s.session_id = (select x.session_id from stepwell.worker_session as x
             where x.session_id = p_session_id for no key update skip locked);
     end if;
-    if v_fresh.unit_ids is null and v_fresh.retry_unit_ids is null then
+    if v_unit_ids is null or v_unit_ids = '{}' then
         return;
     end if;
     perform stepwell._must_apply(v_fresh.tenant_ids, v_fresh.unit_ids, 'in_progress', 'executor_worker',
@@ -40,11 +47,10 @@ begin
         perform stepwell._must_apply(v_fresh.retry_tenant_ids, v_fresh.retry_unit_ids, 'in_progress', 'executor_worker',
             'event', 'retry_attempt', p_session_id => p_session_id, p_now => p_now);
     end if;
+    v_tenant_ids := array_fill(p_tenant_id, array[v_handed_count]) || v_fresh.tenant_ids || v_fresh.retry_tenant_ids;
     insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
-    values (p_session_id, v_fresh.tenant_ids || v_fresh.retry_tenant_ids, v_fresh.unit_ids || v_fresh.retry_unit_ids)
+    values (p_session_id, v_tenant_ids, v_unit_ids)
     returning batch_id into v_batch_id;
-    return query
-    select l.* from stepwell._leases_read(v_batch_id, v_fresh.tenant_ids || v_fresh.retry_tenant_ids,
-        v_fresh.unit_ids || v_fresh.retry_unit_ids) as l;
+    return query select l.* from stepwell._leases_read(v_batch_id, v_tenant_ids, v_unit_ids) as l;
 end
 $$;

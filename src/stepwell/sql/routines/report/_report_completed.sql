@@ -1,12 +1,16 @@
--- Purpose: units that completed: state changed under their lease, successors released in the same breath, outputs kept,
---   slots handed on. A unit whose output breaks its contract fails permanently instead. Returns the units whose
---   report was taken.
+-- Purpose: units that completed: state changed under their lease, successors released in the same breath and the first of
+--   them handed on to the same session, outputs kept, slots passed on. A unit whose output breaks its contract fails
+--   permanently instead. Returns the units whose report was taken, those handed on, the runs to settle, whether the
+--   queue holds nothing for this session, and whether others may have been left something to do.
 -- Locks: the caller holds the runs.
 -- Idempotency: a report whose lease is gone is refused by the core and leaves nothing.
 -- Raises: SW004 when the registry refuses for another reason.
 create or replace function stepwell._report_completed(
-    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_bodies text[], p_now timestamptz
-) returns bigint[]
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_bodies text[], p_now timestamptz,
+    p_class_ids int[], p_hand_on_limit int
+) returns table (
+    taken_ids bigint[], handed_ids bigint[], due_tenant_ids int[], due_ids bigint[], is_dry boolean, leaves_more boolean
+)
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -14,24 +18,31 @@ declare
     v_count constant int := cardinality(p_unit_ids);
     v_next record;
     v_done record;
-    v_evidence jsonb[];
 begin
-    select n.* into v_next from stepwell._successors_find(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos) as n;
+    select n.* into v_next
+    from stepwell._successors_find(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_class_ids, p_hand_on_limit) as n;
     if v_next.has_contract then
-        return stepwell._report_contracts(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, p_now);
+        return query select stepwell._report_contracts(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, p_now),
+            null::bigint[], p_tenant_ids, p_unit_ids, false, true;
+        return;
     end if;
     select
         array_agg(a.tenant_id) filter (where a.slot_key is not null) as slot_tenant_ids,
         array_agg(a.unit_id) filter (where a.slot_key is not null) as slot_ids,
+        array_agg(a.unit_id) filter (where a.handed_on) as handed_ids,
+        array_agg(a.tenant_id) filter (where a.ok is null) as due_tenant_ids,
+        array_agg(a.unit_id) filter (where a.ok is null) as due_ids,
         count(*) filter (where a.ok) as ok_count
     into v_done
     from stepwell._transition_apply(
         p_tenant_ids || v_next.tenant_ids, p_unit_ids || v_next.unit_ids,
-        array_fill('completed'::text, array[v_count]) || v_next.to_states, 'executor_worker', 'rpc', 'step_complete',
+        array_fill('completed'::text, array[v_count])
+        || array_fill('ready'::text, array[coalesce(cardinality(v_next.unit_ids), 0)]),
+        'executor_worker', 'rpc', 'step_complete',
         p_released_counts => array_fill(0, array[v_count]) || v_next.released_counts,
-        p_session_id => p_session_id, p_lease_nos => p_lease_nos, p_engine_from => v_count + 1, p_now => p_now) as a
-    ;
-    if v_done.ok_count <> cardinality(v_next.held_ids) + coalesce(cardinality(v_next.unit_ids), 0) then
+        p_session_id => p_session_id, p_lease_nos => p_lease_nos, p_engine_from => v_count + 1, p_now => p_now,
+        p_hand_on_count => v_next.hand_on_count) as a;
+    if v_done.ok_count <> coalesce(cardinality(v_next.held_ids), 0) + coalesce(cardinality(v_next.unit_ids), 0) then
         raise exception using errcode = '40001', message = 'a unit was changed by another transaction while it was reported';
     end if;
     if array_remove(p_bodies, null) <> '{}' then
@@ -46,6 +57,14 @@ begin
     if v_next.has_engine_steps then
         perform stepwell._engine_steps(v_next.tenant_ids, v_next.unit_ids);
     end if;
-    return v_next.held_ids;
+    if v_done.slot_ids is not null or v_next.has_engine_steps then
+        -- What the engine carried out itself may have ended any of the runs, or queued more.
+        return query select v_next.held_ids, v_done.handed_ids, p_tenant_ids, p_unit_ids, false, true;
+        return;
+    end if;
+    return query select v_next.held_ids, v_done.handed_ids, v_done.due_tenant_ids, v_done.due_ids,
+        coalesce(v_next.queue_is_empty, false) and v_done.due_ids is null
+        and coalesce(cardinality(v_done.handed_ids), 0) = v_next.hand_on_count,
+        v_done.due_ids is not null or coalesce(v_next.has_foreign_steps, false);
 end
 $$;

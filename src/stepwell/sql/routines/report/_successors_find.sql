@@ -1,13 +1,15 @@
 -- Purpose: which of these reports hold their lease, and which steps they release: joins that still wait are counted down,
---   those with nothing left to wait for are handed back.
+--   those with nothing left to wait for are handed back. The first of them may be handed on to the session that reports,
+--   without the way through the queue: those of its classes that come before everything in the queue, as long as no other
+--   tenant has something there, up to p_hand_on_limit.
 -- Locks: the caller holds the runs; join steps are updated.
 -- Idempotency: none; called once per accepted batch.
 -- Raises: nothing.
 create or replace function stepwell._successors_find(
-    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[]
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_class_ids int[], p_hand_on_limit int
 ) returns table (
-    held_ids bigint[], has_contract boolean, tenant_ids int[], unit_ids bigint[], released_counts int[], to_states text[],
-    has_engine_steps boolean
+    held_ids bigint[], has_contract boolean, tenant_ids int[], unit_ids bigint[], released_counts int[],
+    hand_on_count int, has_engine_steps boolean, has_foreign_steps boolean, queue_is_empty boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -26,7 +28,8 @@ begin
             on h.tenant_id = r.tenant_id and h.version_id = r.version_id and h.def_no = r.from_no
         group by 1, 2
     ), waiting as materialized (
-        select d.tenant_id, d.unit_id, d.released_count, s.ctid as row_id, s.pending_count, s.class_id
+        select d.tenant_id, d.unit_id, d.released_count, s.ctid as row_id, s.pending_count, s.class_id, s.slot_key,
+            -s.priority as rank
         from released as d
         inner join stepwell.work_unit as s on d.tenant_id = s.tenant_id and d.unit_id = s.unit_id
         where s.state_code = 'not_started'
@@ -35,16 +38,43 @@ begin
         from waiting as w
         where w.pending_count > w.released_count and s.ctid = w.row_id
             and not exists (select from held as h where h.has_contract)
-    ), free as (
+    ), queue as materialized (
         select
-            array_agg(w.tenant_id order by w.unit_id) as tenant_ids, array_agg(w.unit_id order by w.unit_id) as unit_ids,
-            array_agg(w.released_count order by w.unit_id) as released_counts, array_agg('ready'::text) as to_states,
-            bool_or(w.class_id is null) as has_engine_steps
-        from waiting as w
-        where w.pending_count = w.released_count
+            exists (select from stepwell.job_ready as r where r.tenant_id < p_tenant_ids[1])
+            or exists (select from stepwell.job_ready as r where r.tenant_id > p_tenant_ids[1]) as has_others,
+            f.rank, f.unit_id
+        from (select 1) as one
+        left join lateral (
+            select r.rank, r.unit_id
+            from unnest(p_class_ids) as c (class_id)
+            cross join lateral (
+                select r.rank, r.unit_id from stepwell.job_ready as r
+                where r.tenant_id = p_tenant_ids[1] and r.class_id = c.class_id
+                order by r.rank, r.unit_id limit 1) as r
+            order by r.rank, r.unit_id limit 1
+        ) as f on true
+        where p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids)
+    ), free as materialized (
+        select w.tenant_id, w.unit_id, w.released_count, w.class_id,
+            row_number() over (order by w.can_go_on desc, w.rank, w.unit_id) as place,
+            w.can_go_on
+        from (
+            select w.*, coalesce(w.slot_key is null and w.class_id = any (p_class_ids) and not q.has_others
+                and (q.unit_id is null or (w.rank, w.unit_id) < (q.rank, q.unit_id)), false) as can_go_on
+            from waiting as w
+            left join queue as q on true
+            where w.pending_count = w.released_count
+        ) as w
     )
     select (select array_agg(h.unit_id) from held as h), (select bool_or(h.has_contract) from held as h),
-        f.tenant_ids, f.unit_ids, f.released_counts, f.to_states, f.has_engine_steps
-    from free as f;
+        f.*, (select q.unit_id is null and not q.has_others from queue as q)
+    from (
+        select array_agg(f.tenant_id order by f.place) as tenant_ids, array_agg(f.unit_id order by f.place) as unit_ids,
+            array_agg(f.released_count order by f.place) as released_counts,
+            (count(*) filter (where f.can_go_on and f.place <= p_hand_on_limit))::int as hand_on_count,
+            bool_or(f.class_id is null) as has_engine_steps,
+            bool_or(not f.class_id = any (p_class_ids)) as has_foreign_steps
+        from free as f
+    ) as f;
 end
 $$;

@@ -18,41 +18,50 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set random_page_cost = 0.01
 set join_collapse_limit = 1
+set jit = off
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_class_ids int[];
     v_is_idle boolean;
-    v_taken_ids bigint[];
+    v_report record;
+    v_is_frozen boolean;
     v_got_count int := 0;
 begin
     -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
     select s.class_ids, s.is_idle into v_class_ids, v_is_idle
     from stepwell.worker_session as s
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
-    if v_class_ids is not null then
-        perform stepwell._runs_lock(p_tenant_ids, p_unit_ids);
-        if p_outcomes <@ array['completed'] then
-            v_taken_ids := stepwell._report_completed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now);
-        else
-            v_taken_ids := stepwell._report_mixed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies, v_now);
-        end if;
+    if v_class_ids is null then
+        -- The session has ended: nothing of it is taken.
+        return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, null) as r;
+        return;
     end if;
-    if coalesce(cardinality(v_taken_ids), 0) < cardinality(p_unit_ids) then
+    v_is_frozen := stepwell._runs_lock(p_tenant_ids, p_unit_ids);
+    if p_outcomes <@ array['completed'] then
+        select r.* into v_report
+        from stepwell._report_completed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now, v_class_ids,
+            case when v_is_frozen then 0 else p_claim_limit end) as r;
+    else
+        select r.* into v_report
+        from stepwell._report_mixed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies, v_now,
+            v_class_ids) as r;
+    end if;
+    if coalesce(cardinality(v_report.taken_ids), 0) < cardinality(p_unit_ids) then
+        return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, v_report.taken_ids) as r;
+    end if;
+    if v_report.due_ids is not null then
+        perform stepwell._runs_settle(v_report.due_tenant_ids, v_report.due_ids);
+    end if;
+    if p_claim_limit > 0 then
         return query
-        select 'refused'::text, q.tenant_id, q.unit_id, q.lease_no, null::bigint, null, null::int, null::int, null::real,
-            null, null::jsonb, null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
-        from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
-        where not q.unit_id = any (coalesce(v_taken_ids, '{}'));
-    end if;
-    if v_taken_ids is not null then
-        perform stepwell._runs_settle(p_tenant_ids, p_unit_ids);
-    end if;
-    if v_class_ids is not null and p_claim_limit > 0 then
-        return query select c.* from stepwell._claim(p_session_id, v_class_ids, v_is_idle, p_claim_limit, v_now) as c;
+        select c.* from stepwell._claim(p_session_id, v_class_ids, v_is_idle, p_claim_limit, v_now, p_tenant_ids[1],
+            v_report.handed_ids, v_report.is_dry) as c;
         get diagnostics v_got_count = row_count;
     end if;
-    if v_got_count >= p_claim_limit then
+    if v_report.leaves_more then
+        perform stepwell._workers_wake(null);
+    elsif v_got_count >= p_claim_limit then
         -- This worker may have left something over that an idle one could take.
         perform stepwell._workers_wake(v_class_ids);
     end if;

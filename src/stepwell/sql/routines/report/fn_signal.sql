@@ -14,6 +14,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set random_page_cost = 0.01
 set join_collapse_limit = 1
+set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -2,7 +2,9 @@
 --   appends one event per change, queues what became ready, keeps the run's counters, returns the verdicts. Every state change of every
 --   unit passes here; single calls and batches alike. A unit that another transaction changed between judging and
 --   applying has no verdict row: callers count. Requests from number p_engine_from on are the engine's own, made in
---   the same breath: completed steps and the successors they release travel in one call.
+--   the same breath: completed steps and the successors they release travel in one call. The first p_hand_on_count of
+--   those go two edges at once where the registry has the ordinary rule of the claim: released by the engine, claimed by
+--   the session that reports; both edges are judged and both leave their event. With p_engine_from the runs that may have to be settled come back too, as rows without a verdict.
 -- Locks: the unit rows it changes, in the order given (callers hand ids in ascending order and already hold
 --   the run); then run_progress of the runs whose counters move.
 -- Idempotency: none here; fn_state_transition_validate keeps keys, workers are fenced by their lease.
@@ -23,10 +25,11 @@ create or replace function stepwell._transition_apply(
     p_lease_nos int[] default null,
     p_preview boolean default false,
     p_engine_from int default null,
-    p_now timestamptz default null
+    p_now timestamptz default null,
+    p_hand_on_count int default 0
 ) returns table (
     tenant_id int, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[],
-    version_id int, def_no int, slot_key text
+    version_id int, def_no int, slot_key text, handed_on boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -36,6 +39,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set random_page_cost = 0.01
 set join_collapse_limit = 1
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -46,9 +50,12 @@ begin
     return query
     with judged as materialized (
         select
-            q.ord, q.tenant_id, q.unit_id, q.to_state, q.payload,
-            u.ctid as row_id, u.state_code, u.lease_no, u.failure_caught, w.actor_class, w.by_engine,
-            t.transition_id, t.event_type, t.to_class, t.from_settled, t.to_settled,
+            q.ord, q.tenant_id, q.unit_id, q.payload, q.to_state as first_state,
+            case when g.handed_on then h.to_state else q.to_state end as to_state,
+            u.ctid as row_id, u.state_code, u.lease_no, u.failure_caught, w.actor_class, w.by_engine, g.handed_on,
+            t.transition_id, t.event_type, h.event_type as hand_on_event_type,
+            t.from_settled, case when g.handed_on then h.to_settled else t.to_settled end as to_settled,
+            case when g.handed_on then h.to_class else t.to_class end as to_class,
             -- A block that counts as red leaves the red ones.
             case when u.blocked_escalated then 'red' else t.from_class end as from_class,
             coalesce(q.evidence ->> 'audit_ref', v_session) as audit_ref,
@@ -88,11 +95,18 @@ begin
             as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, lease_no, ord)
         cross join lateral (select
             coalesce(q.ord >= p_engine_from, false) as by_engine,
+            coalesce(q.ord >= p_engine_from and q.ord < p_engine_from + p_hand_on_count, false) as may_go_on,
             case when q.ord >= p_engine_from then 'mow_orchestrator' else p_actor_class end as actor_class) as w
         left join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         left join stepwell.transition_rule as t
             on u.state_machine_id = t.state_machine_id and u.state_code = t.from_state
             and q.to_state = t.to_state and t.actor_class = w.actor_class
+        left join stepwell.transition_rule as h
+            on u.state_machine_id = h.state_machine_id and h.from_state = case when w.may_go_on then q.to_state end
+            and h.to_state = 'in_progress' and h.actor_class = p_actor_class
+        cross join lateral (select coalesce(h.guard_ref = 'executor_lease_granted' and p_session_id is not null
+            and u.operation_id is not null and h.trigger_ref = 'step_claim' and h.event_is_registered
+            and not h.proposed and not h.event_requires_payload, false) as handed_on) as g
         cross join lateral (select case
             when t.event_has_contract and (q.payload is not null or t.event_requires_payload)
                 then stepwell._event_payload_problem(t.event_type, q.payload) end) as e (payload_problem)
@@ -130,23 +144,33 @@ begin
         from judged as j
         where j.problems = '{}' and not p_preview
             and u.ctid = j.row_id and u.state_code = j.state_code and u.lease_no = j.lease_no
-        returning j.ord, j.failure_caught, j.actor_class, j.by_engine, j.transition_id, u.version_id, u.def_no, u.slot_key, u.class_id, u.priority, u.parent_id, u.tenant_id, u.unit_id, u.lease_no, u.completed_after_deadline, u.overdue_first_at,
-            u.sla_breach_duration, u.mandatory, u.scope, j.state_code as from_state, j.to_state, j.event_type,
-            j.audit_ref, j.trace_id, j.correlation_id, j.payload, j.from_class, j.to_class, j.from_settled, j.to_settled
+        returning
+            j.ord, j.failure_caught, j.actor_class, j.by_engine, j.handed_on, j.transition_id, j.first_state, j.to_state,
+            j.state_code as from_state, j.event_type, j.hand_on_event_type, j.audit_ref, j.trace_id, j.correlation_id,
+            j.payload, j.from_class, j.to_class, j.from_settled, j.to_settled,
+            u.version_id, u.def_no, u.slot_key, u.class_id, u.priority, u.parent_id, u.tenant_id, u.unit_id, u.lease_no,
+            u.completed_after_deadline, u.overdue_first_at, u.sla_breach_duration, u.mandatory, u.scope
     ), appended as (
         insert into stepwell.event_log (
             tenant_id, at, stream_id, unit_id, request_id, event_type, from_state, to_state,
             actor_class, actor, audit_ref, trace_id, correlation_id, payload)
         select
-            c.tenant_id, v_now, c.unit_id >> 20, c.unit_id, c.lease_no, c.event_type, c.from_state, c.to_state,
-            c.actor_class, case when c.by_engine then 'engine' else v_actor end,
-            case when not c.by_engine then c.audit_ref end, c.trace_id, c.correlation_id,
+            c.tenant_id, v_now, c.unit_id >> 20, c.unit_id, e.request_id, e.event_type, e.from_state, e.to_state,
+            e.actor_class, e.actor, e.audit_ref, c.trace_id, c.correlation_id,
             case when c.to_state = 'completed' and c.completed_after_deadline
                 then coalesce(c.payload, '{}') || jsonb_build_object('completed_after_deadline', true,
                     'overdue_first_at', c.overdue_first_at, 'sla_breach_duration', c.sla_breach_duration)
                 else c.payload end
         from changed as c
-        order by c.ord
+        cross join lateral (
+            select 1 as leg, c.lease_no - c.handed_on::int as request_id, c.event_type, c.from_state, c.first_state as to_state,
+                c.actor_class, case when c.by_engine then 'engine' else v_actor end as actor,
+                case when not c.by_engine then c.audit_ref end as audit_ref
+            union all
+            select 2, c.lease_no, c.hand_on_event_type, c.first_state, c.to_state, p_actor_class, v_actor, c.audit_ref
+            where c.handed_on
+        ) as e
+        order by c.ord, e.leg
     ), queued as (
         -- What becomes ready becomes claimable with it, unless its run is paused or its key has a line.
         insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
@@ -210,12 +234,17 @@ begin
             end
         from delta as d
         where p.tenant_id = d.tenant_id and p.run_id = d.run_id
+        returning p.tenant_id, p.run_id, p.open_count = 0 or p.map_count > 0 or p.needs_attention as is_due
     )
-    select c.tenant_id, c.unit_id, true, c.transition_id, c.event_type, '{}'::text[], c.version_id, c.def_no, c.slot_key
+    select c.tenant_id, c.unit_id, true, c.transition_id, c.event_type, '{}'::text[], c.version_id, c.def_no, c.slot_key, c.handed_on
     from changed as c
     union all
-    select j.tenant_id, j.unit_id, j.problems = '{}', j.transition_id, j.event_type, j.problems, null, null, null
+    select j.tenant_id, j.unit_id, j.problems = '{}', j.transition_id, j.event_type, j.problems, null, null, null, false
     from judged as j
-    where p_preview or j.problems <> '{}';
+    where p_preview or j.problems <> '{}'
+    union all
+    select r.tenant_id, r.run_id << 20, null, null, null, null, null, null, null, null
+    from counted as r
+    where r.is_due and p_engine_from is not null;
 end
 $$;
