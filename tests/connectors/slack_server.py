@@ -36,7 +36,7 @@ class Workspace:
         if seen.headers.get("authorization") != f"Bearer {self.token}":
             return self.no("invalid_auth", "the token is wrong or missing")
         is_json = seen.headers.get("content-type", "").startswith("application/json")
-        given = seen.json if is_json else seen.form
+        given = seen.json if is_json and seen.body else seen.form
         self.calls.append((method, given))
         if method in self.answers:
             return self.answers[method]

@@ -91,7 +91,7 @@ class SlackConnector:
             )
         thread_ts = action.fields.get("thread_ts")
         answer = await self._call(
-            "chat.postMessage", opened, channel=action.target, metadata=_metadata(action),
+            "chat.postMessage", opened, channel=action.target, metadata=message_metadata(action),
             thread_ts=thread_ts, unfurl_links=False, **_content(action),
         )  # fmt: skip
         return _posted(str(answer.get("channel") or action.target), str(answer.get("ts")), thread_ts)
@@ -106,7 +106,7 @@ class SlackConnector:
         given = _content(action)
         # An update without blocks would leave the old ones beside the new text.
         await self._call(
-            "chat.update", opened, channel=channel, ts=ts, metadata=_metadata(action),
+            "chat.update", opened, channel=channel, ts=ts, metadata=message_metadata(action),
             **{"blocks": [], **given},
         )  # fmt: skip
         prior = {name: before[name] for name in CONTENT_FIELDS if before.get(name)}
@@ -185,7 +185,8 @@ def _key(action: Action) -> str:
     return hashlib.sha256(f"{action.tenant_id}\0{action.idempotency_key}".encode()).hexdigest()
 
 
-def _metadata(action: Action) -> dict[str, Any]:
+def message_metadata(action: Action) -> dict[str, Any]:
+    """By which `confirm` finds the message of an action."""
     return {"event_type": EVENT_TYPE, "event_payload": {"key": _key(action)}}
 
 
