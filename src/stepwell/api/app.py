@@ -14,13 +14,14 @@ from fastapi.openapi.utils import get_openapi
 from starlette.types import Receive, Scope, Send
 
 from stepwell import __version__
-from stepwell.api import health, problems, reference, runs
+from stepwell.api import health, problems, reference, runs, slack
 from stepwell.api.envelope import BODY_BYTES_LIMIT, Envelope
 from stepwell.api.ui import UI_DIST, BuiltUi
 from stepwell.config import Settings
+from stepwell.govern.slack.settings import SlackSettings
 
 PREFIX: Final = "/api/v1"
-ROUTERS: Final[tuple[APIRouter, ...]] = (health.router, runs.router)
+ROUTERS: Final[tuple[APIRouter, ...]] = (health.router, runs.router, slack.router)
 
 
 def create_app(
@@ -30,6 +31,7 @@ def create_app(
     allowed_hosts: Collection[str] | None = None,
     body_bytes_limit: int = BODY_BYTES_LIMIT,
     ui_folder: Path = UI_DIST,
+    slack_settings: SlackSettings | None = None,
 ) -> FastAPI:
     """`allowed_hosts` None answers for any name; a server on loopback passes `LOOPBACK_NAMES`."""
     app = FastAPI(
@@ -42,6 +44,7 @@ def create_app(
         redoc_url=None,
     )
     app.state.conninfo = conninfo
+    app.state.slack = slack_settings
     app.state.health = health.HealthReader(settings, conninfo)
     problems.install(app)
     for router in ROUTERS:

@@ -11,6 +11,7 @@ import uvicorn
 from stepwell.api.app import create_app
 from stepwell.api.envelope import LOOPBACK_NAMES
 from stepwell.config import Settings
+from stepwell.govern.slack import settings as slack_settings
 
 # How long open requests may take after a signal; streams are cut then.
 STOP_LIMIT_SECONDS: Final = 5
@@ -20,7 +21,12 @@ CONCURRENT_REQUESTS_LIMIT: Final = 1_000
 
 def serve(listener: socket.socket, settings: Settings, conninfo: str) -> None:
     """Until SIGINT or SIGTERM. Who listens on loopback answers only for the names of loopback."""
-    app = create_app(settings, conninfo, allowed_hosts=LOOPBACK_NAMES if _is_loopback(listener) else None)
+    app = create_app(
+        settings,
+        conninfo,
+        allowed_hosts=LOOPBACK_NAMES if _is_loopback(listener) else None,
+        slack_settings=slack_settings.load(),
+    )
     config = uvicorn.Config(
         app,
         log_level="warning",

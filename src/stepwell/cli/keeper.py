@@ -24,6 +24,7 @@ def keeper(
     once: Annotated[bool, typer.Option("--once", help="Look once and exit.")] = False,
 ) -> None:
     """Keep the database until Ctrl-C; of many keepers one acts, the others stand by."""
+    from stepwell.govern.slack.notifier import notify_once, notifying
     from stepwell.keeper import Keeper
     from stepwell.store.target import database
 
@@ -31,8 +32,10 @@ def keeper(
     with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
         keeping = Keeper(conninfo, poll_seconds=poll_seconds)
         if not once:
-            keeping.run()
+            with notifying(conninfo):
+                keeping.run()
             return
+        shown_count = notify_once(conninfo)
         tick = keeping.run_once()
         if not tick.acted:
             typer.echo("another keeper is at work")
@@ -40,4 +43,5 @@ def keeper(
         typer.echo(
             f"{tick.recovered_count} leases recovered, {tick.fired_count} timers fired, "
             f"{tick.started_count} runs started"
+            + ("" if shown_count is None else f", {shown_count} approvals shown in Slack")
         )

@@ -38,6 +38,7 @@ COMMANDS = {
     "step": "stepwell.cli.step",
     "approvals": "stepwell.cli.approvals",
     "people": "stepwell.cli.people",
+    "slack": "stepwell.cli.slack",
     "content": "stepwell.cli.content",
     "worker": "stepwell.cli.worker",
     "keeper": "stepwell.cli.keeper",

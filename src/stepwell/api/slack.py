@@ -1,0 +1,71 @@
+"""Receive what people press in Slack: hands a signed callback on to `govern`, answers as Slack expects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, BackgroundTasks, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from stepwell.api import problems
+from stepwell.client import Client
+from stepwell.errors import PermissionDenied
+from stepwell.govern.slack.callback import SlackCallback
+from stepwell.govern.slack.settings import SlackSettings
+
+router = APIRouter(tags=["slack"], responses=problems.RESPONSES)
+
+_FORM: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-www-form-urlencoded": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"payload": {"type": "string", "description": "JSON, as Slack sends it"}},
+                    "required": ["payload"],
+                }
+            }
+        },
+    },
+    "parameters": [
+        {"name": name, "in": "header", "required": True, "schema": {"type": "string"}, "description": what}
+        for name, what in (
+            ("X-Slack-Request-Timestamp", "when it was signed; accepted for five minutes, once"),
+            ("X-Slack-Signature", "v0= and an HMAC with the signing secret"),
+        )
+    ],
+}
+
+
+@router.post(
+    "/slack/callback",
+    summary="What somebody pressed in Slack",
+    description="The Interactivity Request URL of the Slack app. Carries its own proof and needs no token.",
+    openapi_extra=_FORM,
+)
+async def slack_callback(request: Request, later: BackgroundTasks) -> Response:
+    settings: SlackSettings | None = request.app.state.slack
+    if settings is None:
+        raise HTTPException(404, "Slack is not set up here")
+    callback = SlackCallback(settings)
+    body = await request.body()
+    signature = request.headers.get("X-Slack-Signature", "")
+    try:
+        sent_epoch = callback.check_signature(
+            body, request.headers.get("X-Slack-Request-Timestamp", ""), signature
+        )
+    except PermissionDenied as error:
+        raise HTTPException(401, error.sentence()) from None
+    client = await Client.connect(
+        request.app.state.conninfo, tenant=settings.tenant, actor="slack", pool_max_size=1
+    )
+    try:
+        answered = await callback.take(client, body, signature, sent_epoch)
+    finally:
+        await client.close()
+    if answered.later is not None:
+        later.add_task(answered.later)
+    # An empty answer is what Slack takes for "received".
+    return Response(status_code=200) if answered.body is None else JSONResponse(answered.body)

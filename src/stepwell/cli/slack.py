@@ -1,0 +1,116 @@
+"""Set up approvals in Slack from a terminal: receives names and accounts, hands on who is who."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from stepwell.cli.connect import JsonOption, LimitOption, ask, print_json
+from stepwell.cli.render import console
+from stepwell.client import Client
+from stepwell.errors import NotFound, UsageError
+from stepwell.store import slack as calls
+from stepwell.store.slack import LateCard, SlackUser
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Approvals in Slack: whose account is whose, and whether it works.",
+)
+
+UserArgument = Annotated[
+    str, typer.Argument(help="Id of the Slack member, such as U0123456789.", metavar="USER")
+]
+
+
+@app.command("map")
+def map_user(
+    context: typer.Context,
+    person: Annotated[str, typer.Argument(help="Name by which the person acts here.", metavar="PERSON")],
+    user: UserArgument,
+) -> None:
+    """Say whose Slack account it is, such as: stepwell slack map ada U0123456789"""
+
+    async def write(client: Client) -> bool:
+        return await client.perform(calls.map_user(client.tenant_id, user, person, client.actor))
+
+    typer.echo(f"{user} {'is' if ask(context, write) else 'was already'} {person}")
+
+
+@app.command()
+def unmap(context: typer.Context, user: UserArgument) -> None:
+    """Take an account away from its person, such as: stepwell slack unmap U0123456789"""
+
+    async def write(client: Client) -> bool:
+        return await client.perform(calls.unmap_user(client.tenant_id, user))
+
+    if not ask(context, write):
+        raise NotFound(f"{user} is nobody's", hint="stepwell slack list shows who is who", field="user")
+    typer.echo(f"{user} is nobody's now")
+
+
+@app.command("list")
+def list_users(context: typer.Context, limit: LimitOption = 100, as_json: JsonOption = False) -> None:
+    """List Slack accounts and their people."""
+
+    async def read(client: Client) -> list[SlackUser]:
+        return await client.perform(calls.users(client.tenant_id, limit))
+
+    found = ask(context, read)
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        typer.echo("no Slack accounts are mapped; stepwell slack map PERSON USER adds one")
+        return
+    table = Table(box=None, pad_edge=False)
+    for title in ("PERSON", "SLACK USER", "SINCE", "BY"):
+        table.add_column(title, overflow="fold")
+    for user in found:
+        name = user.person_name if user.is_active else f"{user.person_name} (inactive)"
+        since = user.mapped_at.astimezone().strftime("%Y-%m-%d %H:%M")
+        table.add_row(name, user.slack_user_id, since, user.mapped_by)
+    console().print(table)
+
+
+@app.command()
+def check(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Ask Slack whether the token works, and show which approvals it does not show yet."""
+    from stepwell.govern.slack import settings
+
+    given = settings.load()
+    if given is None:
+        raise UsageError(
+            "Slack is not set up",
+            hint="set STEPWELL_SLACK_TOKEN and STEPWELL_SLACK_CHANNEL; docs/connectors.md tells more",
+        )
+    who = asyncio.run(_who(given))
+
+    async def read(client: Client) -> list[LateCard]:
+        return await client.perform(calls.late_cards(client.tenant_id, 100))
+
+    late = ask(context, read)
+    if as_json:
+        print_json({"team": who.get("team"), "user": who.get("user"), "channel": given.channel, "late": late})
+        return
+    typer.echo(f"{who.get('user')} writes to {given.channel} of {who.get('team')}")
+    if given.signing_secret is None:
+        typer.echo("cards have no buttons: STEPWELL_SLACK_SIGNING_SECRET is not set")
+    for card in late:
+        typer.echo(
+            f"approval {card.approval_id} is not shown after {card.try_count} attempts: {card.last_error}"
+        )
+    if not late:
+        typer.echo("no approval waits to be shown")
+
+
+async def _who(given: Any) -> dict[str, Any]:
+    from stepwell.connectors.secrets import opened_secrets
+    from stepwell.connectors.slack_api import SlackApi
+
+    with opened_secrets() as opened:
+        api = SlackApi(api_url=given.api_url, limit_seconds=given.limit_seconds)
+        return opened.clean(await api.call(opened.open(given.token), "auth.test", writes=False))

@@ -1,0 +1,205 @@
+"""Draw an approval as a Slack message: receives it as the database tells it, hands on Block Kit. Pure.
+
+Everything people wrote is escaped: a reason that says <!channel> must not call the whole channel.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+APPROVE: Final = "stepwell_approve"
+REJECT: Final = "stepwell_reject"
+REASON: Final = "reason"
+REASON_LENGTH_LIMIT: Final = 1_000
+TIERS: Final = {1: "low", 2: "medium", 3: "high"}
+HEADS: Final = {
+    "requested": "⏳ Approval needed",
+    "approved": "✅ Approved",
+    "rejected": "❌ Rejected",
+    "expired": "⌛ Expired",
+    "cancelled": "⊘ No longer asked",
+}
+SECTION_LIMIT: Final = 2_900
+SHORT_LIMIT: Final = 600
+
+Approval = Mapping[str, Any]
+Block = dict[str, Any]
+
+
+def draw(tenant_id: int, approval: Approval, *, has_buttons: bool = True) -> tuple[str, list[Block]]:
+    """The text for notifications, and the blocks."""
+    state = str(approval["state_code"])
+    head = HEADS.get(state, state)
+    summary = _summary(approval)
+    blocks = [
+        {"type": "header", "text": {"type": "plain_text", "text": head, "emoji": True}},
+        _section(summary),
+        {"type": "section", "fields": [_mrkdwn(text) for text in _facts(approval, state)]},
+    ]
+    about = approval.get("about") or {}
+    if about.get("fields"):
+        blocks.append(_section(f"*Proposed writes*\n```{_json(about['fields'], SECTION_LIMIT - 40)}```"))
+    if about.get("diff"):
+        blocks.append(_section(f"*Change of the rules*\n```{_json(about['diff'], SECTION_LIMIT - 40)}```"))
+    if approval.get("reason"):
+        blocks.append(_section(_why(approval, about)))
+    if votes := _votes(approval):
+        blocks.append({"type": "context", "elements": [_mrkdwn(vote) for vote in votes]})
+    if state == "requested" and has_buttons:
+        blocks.append(_buttons(f"{tenant_id}:{approval['approval_id']}"))
+    return f"{head}: {summary}", blocks
+
+
+def reason_dialog(tenant_id: int, approval_id: int, channel: str) -> Block:
+    """Asks why, before a refusal counts."""
+    place = {"tenant_id": tenant_id, "approval_id": approval_id, "channel": channel}
+    return {
+        "type": "modal",
+        "callback_id": REJECT,
+        "private_metadata": json.dumps(place),
+        "title": _plain("Reject"),
+        "submit": _plain("Reject"),
+        "close": _plain("Cancel"),
+        "blocks": [
+            _section(f"Approval {approval_id} is refused for good. Everybody concerned sees the reason."),
+            {
+                "type": "input",
+                "block_id": REASON,
+                "label": _plain("Reason"),
+                "element": {
+                    "type": "plain_text_input",
+                    "action_id": REASON,
+                    "multiline": True,
+                    "max_length": REASON_LENGTH_LIMIT,
+                },
+            },
+        ],
+    }
+
+
+def _summary(approval: Approval) -> str:
+    about = approval.get("about") or {}
+    asker = f"*{_short(approval['requested_by'])}* asks"
+    where = _where(approval)
+    if about.get("connector"):
+        what = f"to *{_short(about['connector'])}.{_short(about.get('operation'))}*"
+        undo = ", can be undone" if about.get("reversible") else ", cannot be undone"
+        return f"{asker} {what} `{_code(about.get('target'))}`{where}{undo}."
+    if about.get("kind") == "policy":
+        return f"{asker} to put another policy in force."
+    return f"{asker} to *{_short(approval['action'])}*{where}."
+
+
+def _where(approval: Approval) -> str:
+    parts = []
+    subject = approval.get("subject")
+    if subject and not str(subject).startswith("run "):
+        parts.append(f" in *{_short(subject)}*")
+    if approval.get("workflow"):
+        parts.append(f" of {_short(approval['workflow'])}, run {approval['run_id']}")
+    return "".join(parts)
+
+
+def _facts(approval: Approval, state: str) -> Iterator[str]:
+    yield f"*Tier*\n{TIERS.get(approval.get('tier', 1), 'low')}"
+    yield f"*Agreed*\n{approval.get('approve_count', 0)} of {approval.get('quorum', 1)}"
+    acting = approval.get("acting")
+    if acting and acting != approval.get("requested_by"):
+        yield f"*Acting*\n{_short(acting)}"
+    if state != "requested":
+        by = approval.get("decided_by")
+        if by:
+            yield f"*Ended by*\n{_short(by)}"
+        if approval.get("decided_epoch"):
+            yield f"*Ended*\n{_date(approval['decided_epoch'])}"
+    elif approval.get("expires_epoch"):
+        yield f"*Until*\n{_date(approval['expires_epoch'])}"
+    deciders = [*(approval.get("approvers") or ()), *_role(approval)]
+    if deciders and state == "requested":
+        yield f"*Decided by*\n{_cut(_escaped(', '.join(map(str, deciders))), SHORT_LIMIT)}"
+
+
+def _role(approval: Approval) -> list[str]:
+    return [f"role {approval['approver_role']}"] if approval.get("approver_role") else []
+
+
+def _why(approval: Approval, about: Mapping[str, Any]) -> str:
+    reason = _cut(_escaped(str(approval["reason"])), SECTION_LIMIT - 300)
+    if not about.get("connector"):
+        return f"*Reason*\n{reason}"
+    rule = f" (rule {_short(about['rule'])})" if about.get("rule") else ""
+    return f"*Policy*{rule}\n{reason}"
+
+
+def _votes(approval: Approval) -> list[str]:
+    """At most ten lines: more is for the list of approvals."""
+    lines = []
+    for vote in (approval.get("votes") or [])[:10]:
+        word = "agreed" if vote.get("decision") == "approve" else "refused"
+        reason = f": {_short(vote['reason'])}" if vote.get("reason") else ""
+        lines.append(f"*{_short(vote.get('voter'))}* {word}{reason}")
+    return lines
+
+
+def _buttons(value: str) -> Block:
+    return {
+        "type": "actions",
+        "block_id": "stepwell_decision",
+        "elements": [
+            _button(APPROVE, "Approve", "primary", value),
+            _button(REJECT, "Reject…", "danger", value),
+        ],
+    }
+
+
+def _button(action_id: str, label: str, style: str, value: str) -> Block:
+    return {"type": "button", "action_id": action_id, "text": _plain(label), "style": style, "value": value}
+
+
+def _section(text: str) -> Block:
+    return {"type": "section", "text": _mrkdwn(text)}
+
+
+def _mrkdwn(text: str) -> Block:
+    return {"type": "mrkdwn", "text": text}
+
+
+def _plain(text: str) -> Block:
+    return {"type": "plain_text", "text": text}
+
+
+def _date(epoch: int) -> str:
+    """In the reader's own time zone."""
+    otherwise = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"<!date^{epoch}^{{date_short_pretty}} {{time}}|{otherwise}>"
+
+
+def _json(value: Any, limit: int) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
+    return _cut(_escaped(text).replace("`", "ʼ"), limit)
+
+
+def _short(value: Any) -> str:
+    return _cut(_escaped(" ".join(str(value).split())), SHORT_LIMIT)
+
+
+def _code(value: Any) -> str:
+    return _short(value).replace("`", "ʼ")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    entity = head.rfind("&", -6)
+    # Half an entity would be shown as it stands.
+    if entity >= 0 and ";" not in head[entity:]:
+        head = head[:entity]
+    return f"{head}…"

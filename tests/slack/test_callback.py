@@ -1,0 +1,210 @@
+"""What people press in Slack counts once, as the person they are, and only when Slack signed it."""
+
+from __future__ import annotations
+
+import time
+
+import httpx
+import pytest
+
+from stepwell.api.app import create_app
+from stepwell.config import Settings
+from tests.api.serving import serving
+from tests.connectors.http_server import Reply
+from tests.slack.conftest import USERS, asked, words
+from tests.support.wait import until
+
+
+@pytest.fixture
+def card(engine, workspace, notifier):
+    """An approval that ada asked for, and its message."""
+    approval = asked(engine)
+    notifier.run_once()
+    return approval, workspace.messages()[0]
+
+
+def test_approving_in_slack_approves(engine, slack, workspace, notifier, card):
+    approval, message = card
+    answer = slack.press("ben", message, "Approve")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert engine.state(approval) == "approved"
+    assert engine.events(approval) == ["approval.requested", "approval.vote_recorded", "approval.approved"]
+    assert workspace.ephemerals == []
+    notifier.run_once()
+    assert "Approved" in words(workspace.messages()[0])
+    assert "*ben* agreed" in words(workspace.messages()[0])
+    assert engine.faults() == {}
+
+
+def test_rejecting_asks_why_and_then_counts(engine, slack, workspace, notifier, card):
+    approval, message = card
+    assert slack.press("ben", message, "Reject").status_code == 200
+    (view,) = until(lambda: workspace.views)
+    assert engine.state(approval) == "requested", "nothing is decided before the reason is given"
+    answer = slack.submit("ben", view, " the amount is wrong ")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert engine.state(approval) == "rejected"
+    assert engine.one("select reason from approval_vote") == "the amount is wrong"
+    notifier.run_once()
+    assert "*ben* refused: the amount is wrong" in words(workspace.messages()[0])
+
+
+def told(workspace) -> dict:
+    (said,) = until(lambda: workspace.ephemerals)
+    return said
+
+
+def test_nobody_decides_the_own_request(engine, slack, workspace, card):
+    approval, message = card
+    assert slack.press("ada", message, "Approve").status_code == 200
+    said = told(workspace)
+    assert (said["user"], said["channel"]) == (USERS["ada"], "C0AAAA")
+    assert said["text"] == "Who asks for an approval cannot decide it."
+    assert engine.state(approval) == "requested"
+
+
+def test_an_unknown_account_is_told_what_helps(engine, slack, workspace, card):
+    approval, message = card
+    slack.press("U0STRANGER", message, "Approve")
+    assert "stepwell slack map PERSON U0STRANGER" in told(workspace)["text"]
+    assert engine.state(approval) == "requested"
+
+
+def test_somebody_who_left_decides_nothing(engine, slack, workspace, card):
+    approval, message = card
+    engine.one("select fn_person_set(1, 'ben', p_is_active => false)")
+    slack.press("ben", message, "Approve")
+    assert told(workspace)["text"] == "Ben does not take part any longer."
+    assert engine.state(approval) == "requested"
+
+
+def test_what_is_decided_stays_decided(engine, slack, workspace, card):
+    approval, message = card
+    engine.one("select fn_approval_decide(1, %s, 'reject', 'ben', 'no')", (approval,))
+    slack.press("cleo", message, "Approve")
+    assert "is decided or has expired" in told(workspace)["text"]
+    assert engine.state(approval) == "rejected"
+
+
+def test_a_refusal_in_the_dialog_is_shown_in_the_dialog(engine, slack, workspace, card):
+    approval, message = card
+    slack.press("ben", message, "Reject")
+    (view,) = until(lambda: workspace.views)
+    engine.one("select fn_approval_decide(1, %s, 'approve', 'cleo')", (approval,))
+    answer = slack.submit("ben", view, "too late")
+    assert answer.json()["response_action"] == "errors"
+    assert "is decided or has expired" in answer.json()["errors"]["reason"]
+
+
+def test_two_persons_are_two_persons(engine, slack, workspace, notifier):
+    approval = asked(engine, quorum=2)
+    notifier.run_once()
+    (message,) = workspace.messages()
+    now = int(time.time())
+    for second in (0, 1):
+        slack.press("ben", message, "Approve", at=now - second)
+    assert engine.state(approval) == "requested"
+    slack.press("cleo", message, "Approve")
+    assert engine.state(approval) == "approved"
+
+
+def test_pressing_twice_is_deciding_once(engine, slack, workspace, card):
+    approval, message = card
+    now = int(time.time())
+    assert slack.press("ben", message, "Approve", at=now).status_code == 200
+    assert slack.press("ben", message, "Approve", at=now - 1).status_code == 200
+    assert engine.events(approval).count("approval.vote_recorded") == 1
+    assert workspace.ephemerals == []
+
+
+def test_a_replayed_callback_is_refused(engine, slack, workspace, notifier, card):
+    _, message = card
+    now = int(time.time())
+    assert slack.press("ben", message, "Approve", at=now).status_code == 200
+    again = slack.press("ben", message, "Approve", at=now)
+    assert again.status_code == 409
+    assert again.json()["detail"] == "the callback was seen before"
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ({"secret": "another-secret"}, 401),
+        ({"X_Slack_Signature": ""}, 401),
+        ({"X_Slack_Signature": "v0=" + "0" * 64}, 401),
+        ({"X_Slack_Signature": "é" * 10}, 401),
+        ({"X_Slack_Request_Timestamp": "soon"}, 401),
+        ({"X_Slack_Request_Timestamp": ""}, 401),
+        ({"X_Slack_Request_Timestamp": "1700000000"}, 401),
+        ({"at": int(time.time()) - 3600}, 403),
+        ({"at": int(time.time()) + 3600}, 403),
+    ],
+    ids=["other secret", "none", "wrong", "not ascii", "no time", "empty time", "other time", "old", "early"],
+)
+def test_what_slack_did_not_sign_just_now_changes_nothing(engine, slack, workspace, card, how, status):
+    approval, message = card
+    how = {name: value.encode() if isinstance(value, str) and not value.isascii() else value
+           for name, value in how.items()}  # fmt: skip
+    answer = slack.press("ben", message, "Approve", **how)
+    assert answer.status_code == status
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert engine.state(approval) == "requested"
+    assert workspace.ephemerals == []
+
+
+@pytest.mark.parametrize(
+    ("payload", "status"),
+    [
+        ("not json", 422),
+        ("[]", 422),
+        ("[" * 100_000, 422),
+        ({"type": "shortcut"}, 200),
+        ({"type": "block_actions"}, 200),
+        ({"type": "block_actions", "actions": [{"action_id": "of_another_app"}]}, 200),
+        ({"type": "block_actions", "actions": [{"action_id": "stepwell_approve", "value": "x:y"}]}, 422),
+        (
+            {
+                "type": "block_actions",
+                "actions": [{"action_id": "stepwell_approve", "value": "1:9"}],
+                "user": 7,
+            },
+            422,
+        ),
+        ({"type": "view_submission", "view": {"callback_id": "other"}}, 200),
+        ({"type": "view_submission", "view": {"callback_id": "stepwell_reject"}}, 422),
+    ],
+)
+def test_what_is_no_press_of_ours_is_left_alone(engine, slack, payload, status):
+    assert slack.send(payload).status_code == status
+
+
+def test_a_body_that_is_no_form_is_refused(engine, slack):
+    assert slack.send_raw(b"\xff\xfe").status_code == 401
+    assert slack.send_raw(b"{}").status_code == 422
+
+
+def test_an_approval_of_another_tenant_is_not_touched(engine, slack, workspace, card):
+    _, message = card
+    for block in message["blocks"]:
+        for button in block.get("elements", []):
+            if "value" in button:
+                button["value"] = button["value"].replace("1:", "2:", 1)
+    slack.press("ben", message, "Approve")
+    assert told(workspace)["text"] == "This approval belongs to somebody else."
+
+
+def test_a_decision_counts_when_slack_does_not_show_the_answer(engine, slack, workspace, card, caplog):
+    approval, message = card
+    workspace.answers["chat.postEphemeral"] = Reply(500, "")
+    assert slack.press("ada", message, "Approve").status_code == 200
+    until(lambda: "did not reach Slack" in caplog.text)
+    assert engine.state(approval) == "requested"
+    assert slack.press("ben", message, "Approve").status_code == 200
+    assert engine.state(approval) == "approved"
+
+
+def test_where_slack_is_not_set_up_there_is_nothing(dsn, tmp_path):
+    with serving(create_app(Settings(database_url=dsn, data_dir=tmp_path), dsn)) as client:
+        answer: httpx.Response = client.post("/api/v1/slack/callback", content=b"payload={}")
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == "Slack is not set up here"

@@ -1,0 +1,90 @@
+"""Slack at a terminal: who is who, and whether it works; the keeper sends what is due."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tests.acceptance.running import clean_environment
+from tests.connectors.http_server import Reply
+from tests.slack.conftest import TOKEN, asked
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(dsn, settings) -> Run:
+    def call(*arguments: str, code: int = 0, **environment: str) -> str:
+        given = {
+            "PLANTED_SLACK_TOKEN": TOKEN, "STEPWELL_SLACK_TOKEN": settings.token.reference,
+            "STEPWELL_SLACK_CHANNEL": settings.channel, "STEPWELL_SLACK_API_URL": settings.api_url,
+            **environment,
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "stepwell", "--database-url", dsn, *arguments],
+            capture_output=True, text=True, timeout=60, env=clean_environment(given), check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        assert TOKEN not in done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return call
+
+
+def test_who_is_who(engine, run):
+    assert "U0BEN is nobody's now" in run("slack", "unmap", "U0BEN")
+    assert "U0BEN is nobody's" in run("slack", "unmap", "U0BEN", code=1)
+    assert "U0NEW is ben" in run("slack", "map", "ben", "U0NEW")
+    assert "U0NEW was already ben" in run("slack", "map", "ben", "U0NEW")
+    assert "U0ADA is already ada: take that away first." in run("slack", "map", "ben", "U0ADA", code=1)
+    assert "person nobody does not exist" in run("slack", "map", "nobody", "U0X", code=1)
+    assert "not the name" in run("slack", "map", "ben", "@ben", code=1)
+    assert [line.split()[:2] for line in run("slack", "list").splitlines()[1:]] == [
+        ["ada", "U0ADA"], ["ben", "U0NEW"], ["cleo", "U0CLEO"],
+    ]  # fmt: skip
+    assert json.loads(run("slack", "list", "--json"))[1]["slack_user_id"] == "U0NEW"
+
+
+def test_whether_it_works(engine, run, workspace):
+    workspace.answers["auth.test"] = Reply(200, {"ok": True, "user": "stepwell", "team": "Kho"})
+    shown = run("slack", "check")
+    assert "stepwell writes to C0AAAA of Kho" in shown
+    assert "cards have no buttons" in shown
+    assert "no approval waits to be shown" in shown
+    asked(engine)
+    workspace.answers["chat.postMessage"] = Reply(200, {"ok": False, "error": "not_in_channel"})
+    assert "0 approvals shown in Slack" in run("keeper", "--once")
+    assert "not_in_channel: invite the app to the channel" in run("slack", "check")
+    assert json.loads(run("slack", "check", "--json"))["late"][0]["try_count"] == 1
+
+
+def test_the_keeper_shows_what_is_due(engine, run, workspace):
+    asked(engine)
+    assert "1 approvals shown in Slack" in run("keeper", "--once")
+    assert len(workspace.messages()) == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ({"STEPWELL_SLACK_TOKEN": "", "STEPWELL_SLACK_CHANNEL": ""}, "Slack is not set up"),
+        ({"STEPWELL_SLACK_CHANNEL": ""}, "STEPWELL_SLACK_TOKEN and STEPWELL_SLACK_CHANNEL go together"),
+        ({"STEPWELL_SLACK_TOKEN": TOKEN}, "STEPWELL_SLACK_TOKEN is not a reference: write env:NAME"),
+        ({"STEPWELL_SLACK_CHANNEL": "#general"}, "STEPWELL_SLACK_CHANNEL is '#general'"),
+        ({"STEPWELL_SLACK_API_URL": "http://slack.example.com"}, "STEPWELL_SLACK_API_URL is not accepted"),
+    ],
+)
+def test_a_wrong_setting_is_named(dsn, run, environment, sentence):
+    assert sentence in run("slack", "check", code=2, **environment)
+
+
+def test_a_missing_secret_and_a_wrong_token_are_named(dsn, run, workspace):
+    assert "secret env:NO_SUCH is not set" in run(
+        "slack", "check", code=1, STEPWELL_SLACK_TOKEN="env:NO_SUCH"
+    )
+    workspace.token = "another"
+    assert "invalid_auth: check the token" in run("slack", "check", code=1)
