@@ -121,6 +121,28 @@ def test_a_workflow_from_yaml_runs_to_its_end(run, shop_worker, db):
     assert {step["step_id"]: step["output"] for step in document["steps"]}["ship"] == "shipped"
 
 
+@pytest.mark.requirement("RX-11")
+def test_a_run_is_shown_as_it_was_then(run, db):
+    run("publish", "order.yaml")
+    run("start", "order.process", "-i", "order_id=A-1")
+    position, moment = db.execute(
+        "select max(event_id), max(at) from event_log where stream_id = 1"
+    ).fetchone()
+    run("runs", "cancel", "1")
+
+    def states(at: str) -> set[str]:
+        return {unit["state_code"] for unit in json.loads(run("runs", "show", "1", "--at", at, "--json"))}
+
+    then = {"in_progress", "ready", "not_started"}
+    assert states(str(position)) == then
+    assert states(moment.isoformat()) == then
+    assert states("2020-01-01T00:00:00Z") == {"not_started"}
+    assert states(str(position + 99)) == {"cancelled"}
+    shown = run("runs", "show", "1", "--at", str(position), "--lang", "vi")
+    assert "Sẵn sàng" in shown
+    assert "Đã hủy" not in shown
+
+
 def test_lists_are_pages_with_filters_and_json(run, db):
     run("publish", "order.yaml")
     for number in range(5):
@@ -227,6 +249,13 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
         (("start", "x", "--input", "@missing"), 2, "--input: missing cannot be read"),
         (("runs", "show", "1"), 1, "run 1 does not exist: 'stepwell runs list' shows what does."),
         (("runs", "watch", "1"), 1, "run 1 does not exist"),
+        (("runs", "show", "1", "--at", "3"), 1, "run 1 does not exist"),
+        (
+            ("runs", "show", "1", "--at", "noon"),
+            1,
+            "at: 'noon' is neither the number of an event nor a moment",
+        ),
+        (("runs", "show", "1", "--at", "9" * 20), 1, "is neither the number of an event nor a moment"),
         (("signal", "abc", "x"), 2, "'abc' names no run"),
         (("signal", "a/b", "x"), 1, "no run of a was started with key b."),
         (("runs", "list", "--limit", "0"), 2, "limit"),

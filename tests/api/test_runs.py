@@ -23,14 +23,25 @@ def test_a_step_says_what_it_waits_for(api: httpx.Client, run_id: int):
     assert found["sentence_vi"]
 
 
+def states_then(api: httpx.Client, run_id: int, at: object) -> dict[str, str]:
+    found = api.get(f"/api/v1/runs/{run_id}/then", params={"at": str(at)}).json()
+    return {unit["name"]: unit["state_code"] for unit in found["units"]}
+
+
 @pytest.mark.requirement("RX-11")
-def test_a_run_is_shown_as_it_was(api: httpx.Client, run_id: int):
-    before = api.get(f"/api/v1/runs/{run_id}/then", params={"at": "2020-01-01T00:00:00+00:00"}).json()
-    assert {unit["name"]: unit["state_code"] for unit in before["units"]} == {
-        "run": "not_started", "a": "not_started", "b": "not_started",
-    }  # fmt: skip
-    now = api.get(f"/api/v1/runs/{run_id}/then", params={"at": "9999999"}).json()
-    assert {unit["name"]: unit["state_code"] for unit in now["units"]}["a"] == "ready"
+def test_a_run_is_shown_as_it_was(api: httpx.Client, db: psycopg.Connection, run_id: int):
+    engine = Engine(db)
+    engine.drain(engine.worker())
+    nothing = {"run": "not_started", "a": "not_started", "b": "not_started"}
+    assert states_then(api, run_id, "2020-01-01T00:00:00+00:00") == nothing
+    position, moment = engine.db.execute(
+        "select event_id, at from event_log where unit_id = %s and to_state = 'completed'",
+        (engine.unit(run_id, "a"),),
+    ).fetchone()  # type: ignore[misc]
+    assert states_then(api, run_id, position)["a"] == "completed"
+    assert states_then(api, run_id, position - 1)["a"] == "in_progress"
+    assert states_then(api, run_id, moment.isoformat())["a"] == "completed"
+    assert set(states_then(api, run_id, 9999999).values()) == {"completed"}
 
 
 @pytest.mark.parametrize(
@@ -38,6 +49,8 @@ def test_a_run_is_shown_as_it_was(api: httpx.Client, run_id: int):
     [
         ("/runs/1/then", 422),
         ("/runs/1/then?at=yesterday", 422),
+        ("/runs/1/then?at=2026-03-01T14:00:00", 422),
+        ("/runs/1/then?at=99999999999999999999", 422),
         ("/runs/999/then?at=1", 404),
         ("/units/999/why-not-running", 404),
         ("/units/0/why-not-running", 422),

@@ -8,6 +8,8 @@ from datetime import datetime
 from stepwell.errors import InvalidInput
 from stepwell.store.calls import Call
 
+POSITION_LIMIT = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class PastState:
@@ -39,7 +41,7 @@ def state_at(tenant: int, run_id: int, point: int | datetime) -> Call[list[PastS
 
 def read_point(text: str) -> int | datetime:
     """A position (the number of an event) or a moment (ISO 8601 with a zone)."""
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and int(text) <= POSITION_LIMIT:
         return int(text)
     try:
         moment = datetime.fromisoformat(text)
