@@ -42,5 +42,13 @@ def test_a_pool_grows_to_its_limit_and_no_further(empty_dsn):
 
 def test_an_unreachable_database_is_named(monkeypatch):
     monkeypatch.setattr(pools, "OPEN_LIMIT_SECONDS", 0.2)
-    with pytest.raises(DatabaseUnavailable), pools.sync_pool("host=127.0.0.1 port=1 dbname=x"):
+    with (
+        pytest.raises(DatabaseUnavailable, match="port 1 failed"),
+        pools.sync_pool("host=127.0.0.1 port=1 dbname=x"),
+    ):
         pass
+
+
+def test_a_probe_says_at_once_why_it_cannot_be():
+    with pytest.raises(DatabaseUnavailable, match="port 1 failed"):
+        pools.probe("host=127.0.0.1 port=1 dbname=x")

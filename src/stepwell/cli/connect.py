@@ -17,6 +17,7 @@ from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
 from stepwell.machines.model import Lang
+from stepwell.store.pool import probe
 from stepwell.store.target import database
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T
             await client.close()
 
     with database(settings) as conninfo:
+        probe(conninfo)
         return asyncio.run(connected(conninfo))
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
-from stepwell.errors import from_database
+from stepwell.errors import StepwellError, from_database
 
 APPLICATION_NAME = "stepwell"
 OPEN_LIMIT_SECONDS = 30.0
+PROBE_LIMIT_SECONDS = 10
 CHECKOUT_LIMIT_SECONDS = 30.0
 IDLE_LIMIT_SECONDS = 300.0
 
@@ -50,7 +51,7 @@ def sync_pool(
             pool.wait(OPEN_LIMIT_SECONDS)
             yield pool
     except psycopg.OperationalError as error:
-        raise from_database(error) from error
+        raise _reason(conninfo, error) from error
 
 
 @asynccontextmanager
@@ -70,7 +71,25 @@ async def async_pool(
             await pool.wait(OPEN_LIMIT_SECONDS)
             yield pool
     except psycopg.OperationalError as error:
+        raise _reason(conninfo, error) from error
+
+
+def probe(conninfo: str) -> None:
+    """Connect once, so that whoever types is told at once why it cannot be; a pool goes on trying."""
+    try:
+        psycopg.connect(named(conninfo), connect_timeout=PROBE_LIMIT_SECONDS).close()
+    except psycopg.OperationalError as error:
         raise from_database(error) from error
+
+
+def _reason(conninfo: str, error: psycopg.OperationalError) -> StepwellError:
+    """A pool that waited in vain does not say for what; one more attempt does."""
+    if isinstance(error, PoolTimeout):
+        try:
+            probe(conninfo)
+        except StepwellError as reason:
+            return reason
+    return from_database(error)
 
 
 def _connection_settings(*, prepares: bool) -> dict[str, Any]:
