@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -13,6 +14,7 @@ import psutil
 import psycopg
 import pytest
 
+from stepwell.errors import DatabaseUnavailable
 from stepwell.store.embedded import SOCKET_DIR_BYTES_LIMIT, EmbeddedServer
 from tests.support import wait
 from tests.support.data_folder import data_folder
@@ -163,6 +165,43 @@ def test_a_stale_pid_file_does_not_stop_the_start(data_dir, pid):
     with EmbeddedServer(data_dir) as again:
         assert query(again, "select 1") == 1
         assert again.postmaster_pid != pid
+
+
+def test_a_copy_of_a_running_folder_is_not_taken_for_the_original(data_dir):
+    copy = data_dir.with_name("copy")
+    with EmbeddedServer(data_dir) as original:
+        query(original, "checkpoint")
+        shutil.copytree(data_dir, copy, copy_function=_with_owner, ignore=shutil.ignore_patterns("run"))
+        _own_as(copy, data_dir)
+        # The server of the copy cannot start; the socket its left-over pid file names answers all the same.
+        (copy / "pg18" / "global" / "pg_control").write_bytes(b"x" * 8192)
+        with pytest.raises(DatabaseUnavailable, match="did not start"), EmbeddedServer(copy):
+            pass
+        assert query(original, "select 1") == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can own a folder that PostgreSQL may not")
+def test_a_folder_that_root_copied_is_refused_with_the_remedy(data_dir):
+    with EmbeddedServer(data_dir):
+        pass
+    copy = data_dir.with_name("copy")
+    shutil.copytree(data_dir, copy, ignore=shutil.ignore_patterns("run"))
+    with pytest.raises(DatabaseUnavailable, match="belongs to root") as caught, EmbeddedServer(copy):
+        pass
+    assert "chown -R" in str(caught.value.hint)
+
+
+def _with_owner(source: str, target: str) -> None:
+    shutil.copy2(source, target)
+    status = Path(source).stat()
+    os.chown(target, status.st_uid, status.st_gid)
+
+
+def _own_as(copy: Path, original: Path) -> None:
+    for folder in (copy, *(path for path in copy.rglob("*") if path.is_dir())):
+        status = (original / folder.relative_to(copy)).stat()
+        os.chown(folder, status.st_uid, status.st_gid)
+        folder.chmod(status.st_mode)
 
 
 def test_an_empty_pid_file_does_not_stop_the_start(data_dir):

@@ -123,8 +123,10 @@ class EmbeddedServer:
             self.data_dir.mkdir(parents=True, exist_ok=True)
             os.close(_open_lock(self.data_dir / "start.lock"))
         except OSError as error:
+            is_other = self.data_dir.exists() and not self.data_dir.is_dir()
+            reason = "it is not a folder" if is_other else error.strerror
             raise DatabaseUnavailable(
-                f"the data folder {self.data_dir} cannot be written: {error.strerror}",
+                f"the data folder {self.data_dir} cannot be written: {reason}",
                 hint="give yourself write permission, or choose another with --data-dir or STEPWELL_DATA_DIR",
             ) from error
 
@@ -302,12 +304,14 @@ def _socket_dir_of(cluster_dir: Path) -> Path | None:
 def _disarm_stale_pid(cluster_dir: Path) -> None:
     """Make a left-over pid file harmless when its process id now belongs to somebody else.
 
-    The file stays: its shared memory id is how PostgreSQL notices orphans that still write.
+    The file stays: its shared memory id is how PostgreSQL notices orphans that still write. It must not say
+    `ready`: copied with its folder, it leads to the socket of the server it was copied from.
     """
     path = cluster_dir / "postmaster.pid"
     lines = _read_pid_file(cluster_dir)
     if lines:
         lines[0] = str(IMPOSSIBLE_PID)
+        lines[7:] = ["starting"] * (len(lines) > 7)
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     elif path.exists():
         path.unlink()
@@ -366,8 +370,11 @@ def _spawn(cluster_dir: Path, log_path: Path, account: Account) -> psutil.Proces
     account.own(log_path, 0o600)
     script = '"$1" -D "$2" </dev/null >>"$3" 2>&1 & echo $!'
     said = account.run(["/bin/sh", "-c", script, "sh", tool("postgres"), cluster_dir, log_path])
+    pid, *complaint = said.split(maxsplit=1)
+    if complaint:
+        raise DatabaseUnavailable(f"PostgreSQL in {cluster_dir} did not start: {complaint[0].strip()}")
     try:
-        return psutil.Process(int(said.strip()))
+        return psutil.Process(int(pid))
     except psutil.NoSuchProcess:
         return None
 

@@ -76,6 +76,12 @@ def choose(cluster_dir: Path) -> Account:
         if owner.st_uid != 0:
             return Account(owner.st_uid, owner.st_gid, is_switched=True)
     entry = _unprivileged_entry()
+    if (cluster_dir / "PG_VERSION").exists():
+        # A copy that root made: the server could not even read it.
+        raise DatabaseUnavailable(
+            f"the data folder {cluster_dir} belongs to root, and PostgreSQL does not run as root",
+            hint=f"give it to the account it runs as: chown -R {entry.pw_name}: {cluster_dir}",
+        )
     return Account(entry.pw_uid, entry.pw_gid, is_switched=True)
 
 
