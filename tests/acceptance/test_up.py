@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -11,7 +13,7 @@ import pytest
 
 from stepwell.store.embedded import EmbeddedServer
 from stepwell.up.address import DEFAULT_PORT
-from tests.acceptance.running import Running, postmaster, up
+from tests.acceptance.running import LIMIT_SECONDS, Running, clean_environment, postmaster, up
 from tests.support.wait import until
 
 
@@ -61,6 +63,21 @@ def test_a_signal_ends_the_whole_tree_and_the_database(used_dir: Path, number: s
         assert running.lines[-1] == "Stopped."
         assert all_gone([*tree, database])
         assert "Traceback" not in running.output
+
+
+def test_it_stops_though_nobody_reads_what_it_says(used_dir: Path):
+    arguments = [sys.executable, "-m", "stepwell", "up", *args(used_dir)]
+    with subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=clean_environment()
+    ) as process:
+        assert process.stdout is not None
+        assert any("Ctrl-C stops everything" in line for line in process.stdout)
+        tree = psutil.Process(process.pid).children(recursive=True)
+        process.stdout.close()
+        process.send_signal(signal.SIGTERM)
+        process.wait(LIMIT_SECONDS)
+    assert all_gone(tree)
+    assert postmaster(used_dir) is None
 
 
 def test_a_second_start_finds_its_data(used_dir: Path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -60,7 +60,8 @@ def up(
         migrate.migrate(conninfo)
         specs = _specs(settings, address, None if no_worker else app_name, with_keeper=not no_worker)
         asyncio.run(_supervise(settings, address, specs, embedded))
-    typer.echo("Stopped.")
+    with suppress(OSError):
+        typer.echo("Stopped.")
 
 
 async def _supervise(

@@ -99,7 +99,7 @@ class Supervisor:
             crash_count = 1 if child.lived_seconds >= STABLE_SECONDS else crash_count + 1
             delay_seconds = CRASH_DELAYS_SECONDS[min(crash_count, len(CRASH_DELAYS_SECONDS)) - 1]
             when = f"in {delay_seconds:g} s" if delay_seconds else "now"
-            self._say(f"The {spec.name} ended ({describe_exit(code)}) and is started again {when}.")
+            self._tell(f"The {spec.name} ended ({describe_exit(code)}) and is started again {when}.")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), delay_seconds)
             if self._stop.is_set():
@@ -109,12 +109,17 @@ class Supervisor:
     def _on_signal(self, number: int) -> None:
         self._signal_count += 1
         if self._signal_count == 1:
-            self._say("Stopping. Ctrl-C again stops at once." if number == signal.SIGINT else "Stopping.")
             self._stop.set()
+            self._tell("Stopping. Ctrl-C again stops at once." if number == signal.SIGINT else "Stopping.")
             return
-        self._say("Stopping at once.")
         for child in self._children.values():
             child.kill()
+        self._tell("Stopping at once.")
+
+    def _tell(self, sentence: str) -> None:
+        # Whoever listened may be gone (a closed terminal or pipe); that must keep nothing from stopping.
+        with suppress(OSError):
+            self._say(sentence)
 
     async def _end(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         self._stop.set()
