@@ -23,7 +23,7 @@ HEADS: Final = {
     "cancelled": "⊘ No longer asked",
 }
 SECTION_LIMIT: Final = 2_900
-SHORT_LIMIT: Final = 600
+SHORT_LIMIT: Final = 300
 
 Approval = Mapping[str, Any]
 Block = dict[str, Any]

@@ -1,0 +1,144 @@
+"""A card says what is asked, and stays one that Slack accepts whatever people wrote."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwell.govern.slack.card import HEADS, draw, reason_dialog
+from tests.connectors.blocks import block_problems
+
+ACT = {
+    "approval_id": 7 << 20,
+    "state_code": "requested",
+    "action": "act",
+    "requested_by": "ada",
+    "acting": "worker-1",
+    "reason": "writes to production need a second pair of eyes",
+    "tier": 3,
+    "quorum": 2,
+    "approve_count": 0,
+    "votes": None,
+    "run_id": 12,
+    "workflow": "ticket.triage",
+    "subject": "assign",
+    "expires_epoch": 1_800_000_000,
+    "approvers": ["ben"],
+    "approver_role": "lead",
+    "about": {
+        "connector": "servicenow",
+        "operation": "update",
+        "target": "incident/0a",
+        "reversible": True,
+        "rule": "prod-writes",
+        "fields": {"values": {"assignment_group": "network"}},
+    },
+}
+
+
+def words(blocks: list) -> str:
+    return json.dumps(blocks, ensure_ascii=False)
+
+
+def test_an_action_shows_what_it_would_write_and_why_somebody_is_asked():
+    text, blocks = draw(1, ACT)
+    shown = words(blocks)
+    for part in (
+        "*ada* asks to *servicenow.update* `incident/0a` in *assign* of ticket.triage, run 12",
+        "*Tier*\\nhigh",
+        "*Agreed*\\n0 of 2",
+        "*Acting*\\nworker-1",
+        "*Decided by*\\nben, role lead",
+        "*Proposed writes*",
+        "assignment_group",
+        "*Policy* (rule prod-writes)\\nwrites to production",
+    ):
+        assert part in shown
+    assert text.startswith("⏳ Approval needed: *ada* asks to *servicenow.update*")
+    assert [button["value"] for button in blocks[-1]["elements"]] == ["1:7340032"] * 2
+
+
+def test_a_change_of_policy_shows_its_difference():
+    about = {"kind": "policy", "diff": {"added": [{"name": "deny-all"}]}}
+    shown = words(draw(1, {**ACT, "action": "policy", "about": about})[1])
+    assert "asks to put another policy in force" in shown
+    assert "deny-all" in shown
+
+
+@pytest.mark.parametrize("state", sorted(set(HEADS) - {"requested"}))
+def test_an_ended_approval_has_no_buttons_and_says_how_it_ended(state):
+    votes = [{"voter": "ben", "decision": "reject", "reason": "no"}]
+    ended = {**ACT, "state_code": state, "decided_by": "ben", "decided_epoch": 1_700_000_000, "votes": votes}
+    text, blocks = draw(1, ended)
+    assert "actions" not in [block["type"] for block in blocks]
+    assert HEADS[state] in text
+    assert "*Ended by*\\nben" in words(blocks)
+    assert "*ben* refused: no" in words(blocks)
+
+
+texts = st.text(max_size=5_000) | st.sampled_from(["<!channel>", "&" * 3_000, "```" * 999, "<@U1>" * 700, ""])
+values = st.recursive(
+    texts | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    approval=st.fixed_dictionaries(
+        {
+            "approval_id": st.integers(1, 2**62),
+            "state_code": st.sampled_from(sorted(HEADS)),
+            "action": texts,
+            "requested_by": texts,
+            "acting": texts | st.none(),
+            "reason": texts | st.none(),
+            "tier": st.integers(0, 9),
+            "quorum": st.integers(1, 2),
+            "approve_count": st.integers(0, 2),
+            "run_id": st.integers(1, 2**40),
+            "workflow": texts | st.none(),
+            "subject": texts | st.none(),
+            "decided_by": texts | st.none(),
+            "expires_epoch": st.integers(0, 4_000_000_000) | st.none(),
+            "decided_epoch": st.none(),
+            "approvers": st.lists(texts, max_size=50) | st.none(),
+            "approver_role": texts | st.none(),
+            "votes": st.lists(
+                st.fixed_dictionaries({"voter": texts, "decision": texts, "reason": texts}), max_size=20
+            ),
+            "about": st.none()
+            | st.fixed_dictionaries(
+                {"connector": texts, "operation": texts, "target": texts, "fields": values, "rule": texts}
+            ),
+        }
+    ),
+    has_buttons=st.booleans(),
+)
+def test_slack_accepts_every_card_and_nobody_is_called_by_it(approval, has_buttons):
+    text, blocks = draw(1, approval, has_buttons=has_buttons)
+    assert block_problems(blocks) == []
+    assert text
+    shown = words(blocks) + text
+    assert "<!channel" not in shown
+    assert "<@" not in shown
+
+
+def test_the_longest_words_together_still_fit():
+    long = "&" * 5_000
+    about = {name: long for name in ("connector", "operation", "target", "rule")}
+    people = {
+        name: long for name in ("requested_by", "acting", "reason", "workflow", "subject", "approver_role")
+    }
+    _, blocks = draw(1, {**ACT, **people, "about": {**about, "fields": {long: long}, "diff": {long: long}}})
+    assert block_problems(blocks) == []
+
+
+def test_the_dialog_asks_for_a_reason_and_knows_its_approval():
+    view = reason_dialog(1, 7, "C0AAAA")
+    assert block_problems(view["blocks"]) == []
+    assert json.loads(view["private_metadata"]) == {"tenant_id": 1, "approval_id": 7, "channel": "C0AAAA"}
+    assert view["blocks"][1].get("optional") is None, "without a reason it cannot be sent"
