@@ -129,10 +129,8 @@ def test_slack_accepts_every_card_and_nobody_is_called_by_it(approval, has_butto
 
 def test_the_longest_words_together_still_fit():
     long = "&" * 5_000
-    about = {name: long for name in ("connector", "operation", "target", "rule")}
-    people = {
-        name: long for name in ("requested_by", "acting", "reason", "workflow", "subject", "approver_role")
-    }
+    about = dict.fromkeys(("connector", "operation", "target", "rule"), long)
+    people = dict.fromkeys(("requested_by", "acting", "reason", "workflow", "subject", "approver_role"), long)
     _, blocks = draw(1, {**ACT, **people, "about": {**about, "fields": {long: long}, "diff": {long: long}}})
     assert block_problems(blocks) == []
 
