@@ -17,7 +17,7 @@ def test_an_approval_becomes_a_card_with_what_is_needed_to_decide(engine, worksp
     assert notifier.run_once() == 1
     (message,) = workspace.messages()
     shown = words(message)
-    for text in ("Approval needed", "*ada* asks to *reopen*", "*sign-off* of order.check", "low", "0 of 2"):
+    for text in ("Approval needed", "*ada* asks to *reopen* *sign-off* of order.check, run", "low", "0 of 2"):
         assert text in shown
     assert "&lt;!channel&gt; the amount is *wrong* &amp; late" in shown
     assert [one["text"]["text"] for one in message["blocks"][-1]["elements"]] == ["Approve", "Reject…"]

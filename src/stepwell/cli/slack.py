@@ -104,7 +104,7 @@ def check(context: typer.Context, as_json: JsonOption = False) -> None:
             f"approval {card.approval_id} is not shown after {card.try_count} attempts: {card.last_error}"
         )
     if not late:
-        typer.echo("no approval waits to be shown")
+        typer.echo("no message has failed")
 
 
 async def _who(given: Any) -> dict[str, Any]:

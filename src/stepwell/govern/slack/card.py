@@ -83,24 +83,22 @@ def reason_dialog(tenant_id: int, approval_id: int, channel: str) -> Block:
 def _summary(approval: Approval) -> str:
     about = approval.get("about") or {}
     asker = f"*{_short(approval['requested_by'])}* asks"
-    where = _where(approval)
+    step, run = _where(approval)
     if about.get("connector"):
         what = f"to *{_short(about['connector'])}.{_short(about.get('operation'))}*"
         undo = ", can be undone" if about.get("reversible") else ", cannot be undone"
-        return f"{asker} {what} `{_code(about.get('target'))}`{where}{undo}."
+        return f"{asker} {what} `{_code(about.get('target'))}`{step and f' in {step}'}{run}{undo}."
     if about.get("kind") == "policy":
         return f"{asker} to put another policy in force."
-    return f"{asker} to *{_short(approval['action'])}*{where}."
+    return f"{asker} to *{_short(approval['action'])}*{step and f' {step}'}{run}."
 
 
-def _where(approval: Approval) -> str:
-    parts = []
-    subject = approval.get("subject")
-    if subject and not str(subject).startswith("run "):
-        parts.append(f" in *{_short(subject)}*")
-    if approval.get("workflow"):
-        parts.append(f" of {_short(approval['workflow'])}, run {approval['run_id']}")
-    return "".join(parts)
+def _where(approval: Approval) -> tuple[str, str]:
+    """The step or job it is about, and its run; empty where there is none."""
+    subject = str(approval.get("subject") or "")
+    step = f"*{_short(subject)}*" if subject and not subject.startswith("run ") else ""
+    workflow = approval.get("workflow")
+    return step, f" of {_short(workflow)}, run {approval['run_id']}" if workflow else ""
 
 
 def _facts(approval: Approval, state: str) -> Iterator[str]:

@@ -24,7 +24,8 @@ from stepwell.govern.slack.settings import SlackSettings
 from stepwell.store import slack
 from stepwell.store.slack import DueCard
 
-CARDS_PER_LOOK: Final = 20
+# Each may take two calls of three limits: they are done before their hold is over.
+CARDS_PER_LOOK: Final = 5
 HOLD_SECONDS: Final = 300
 POLL_SECONDS: Final = 1.0
 RECONNECT_MAX_SECONDS: Final = 30.0
@@ -57,6 +58,10 @@ class SlackNotifier:
                 delay_seconds = min(delay_seconds * 2, RECONNECT_MAX_SECONDS)
             except StepwellError as error:
                 _log.error("the Slack notifier cannot work: %s", error.sentence())
+                stop.wait(RECONNECT_MAX_SECONDS)
+            except Exception:
+                # A card nobody can draw must not silence all the others for good.
+                _log.exception("the Slack notifier failed")
                 stop.wait(RECONNECT_MAX_SECONDS)
 
     def run_once(self) -> int:
