@@ -29,6 +29,7 @@ CARDS_PER_LOOK: Final = 5
 HOLD_SECONDS: Final = 300
 POLL_SECONDS: Final = 1.0
 RECONNECT_MAX_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 5.0
 CONNECTOR: Final = "slack"
 
 _log = logging.getLogger(__name__)
@@ -175,4 +176,4 @@ def notifying(conninfo: str) -> Iterator[SlackNotifier | None]:
         yield notifier
     finally:
         stop.set()
-        thread.join(timeout=given.limit_seconds)
+        thread.join(STOP_SECONDS)

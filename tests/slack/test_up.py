@@ -1,0 +1,26 @@
+"""The whole installation with Slack: the keeper posts, the server takes the answer, the card shows it."""
+
+from __future__ import annotations
+
+from tests.acceptance.running import up
+from tests.slack.conftest import TOKEN, Slack, asked, words
+from tests.support.wait import until
+
+
+def test_from_question_to_answer_through_real_processes(engine, dsn, settings, workspace):
+    environment = {
+        "STEPWELL_DATABASE_URL": dsn,
+        "PLANTED_SLACK_TOKEN": TOKEN,
+        "STEPWELL_SLACK_TOKEN": settings.token.reference,
+        "STEPWELL_SLACK_SIGNING_SECRET": settings.signing_secret.reference,
+        "STEPWELL_SLACK_CHANNEL": settings.channel,
+        "STEPWELL_SLACK_API_URL": settings.api_url,
+    }
+    with up("--port", "0", environment=environment) as running, running.wait_ready() as client:
+        approval = asked(engine)
+        (message,) = until(workspace.messages, what="the card")
+        assert Slack(client).press("ben", message, "Approve").status_code == 200
+        assert engine.state(approval) == "approved"
+        until(lambda: "Approved" in words(workspace.messages()[0]), what="the outcome on the card")
+    assert TOKEN not in running.output
+    assert "Traceback" not in running.output
