@@ -61,6 +61,8 @@ def test_jobs_nobody_takes_are_counted_and_a_warning(api: httpx.Client, dsn: str
     found = check(health, "workers")
     assert (found["status"], found["detail"]) == ("warning", "0 connected, 3 jobs ready")
     assert "stepwell worker" in found["remedy"]
+    assert found["detail_vi"] == "0 đang kết nối, 3 việc sẵn sàng"
+    assert "stepwell worker" in found["remedy_vi"]
     assert health["status"] in ("warning", "failed")
 
 

@@ -59,6 +59,16 @@ def test_a_skeleton_is_shown_until_the_answer_is_there(page: Page):
     expect(page.get_by_test_id("skeleton")).to_have_count(0)
 
 
+def test_the_findings_are_in_the_language_of_the_page(page: Page):
+    open_health(page)
+    checks = page.get_by_role("table")
+    expect(checks).to_contain_text("none, the connection is direct")
+    page.get_by_role("button", name="VI").click()
+    expect(checks).to_contain_text("không có, kết nối trực tiếp")
+    for english in ("current,", "apart", "may migrate", "free", "arrived after", "connected", "by its address"):
+        expect(checks).not_to_contain_text(english)
+
+
 def test_a_server_that_does_not_answer_is_named_and_can_be_asked_again(page: Page):
     page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
     page.route("**/api/v1/health", lambda route: route.abort())

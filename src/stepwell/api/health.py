@@ -18,7 +18,7 @@ from stepwell.api import problems
 from stepwell.api.ui import UI_DIST
 from stepwell.config import Settings
 from stepwell.store import health as store
-from stepwell.store.examine import Finding, Level, examine, unreachable
+from stepwell.store.examine import Finding, Level, examine, unreachable, worded
 
 # Readings are shared for this long, so that many open pages cost what one does.
 SHARED_SECONDS = 2.0
@@ -36,6 +36,10 @@ class Check(BaseModel):
     status: CheckStatus
     detail: str = Field(description="what was found")
     remedy: str | None = Field(default=None, description="what helps, when something is wrong")
+    detail_vi: str | None = Field(
+        default=None, description="the same in Vietnamese, where the words are ours"
+    )
+    remedy_vi: str | None = None
 
 
 class DatabaseFacts(BaseModel):
@@ -86,8 +90,7 @@ class HealthReader:
     async def read(self) -> Health:
         async with self._lock:
             if self._last is None or time.monotonic() - self._last[0] > SHARED_SECONDS:
-                found = await to_thread.run_sync(self._read)
-                self._last = (time.monotonic(), found)
+                self._last = (time.monotonic(), await to_thread.run_sync(self._read))
             return self._last[1]
 
     def _read(self) -> Health:
@@ -131,7 +134,14 @@ class HealthReader:
 
 
 def _check(finding: Finding) -> Check:
-    return Check(code=finding.check, status=finding.level.value, detail=finding.detail, remedy=finding.remedy)
+    return Check(
+        code=finding.check,
+        status=finding.level.value,
+        detail=finding.detail,
+        remedy=finding.remedy,
+        detail_vi=finding.detail_vi,
+        remedy_vi=finding.remedy_vi,
+    )
 
 
 def _schema_facts(found: store.SchemaHealth) -> SchemaFacts:
@@ -142,17 +152,14 @@ def _schema_facts(found: store.SchemaHealth) -> SchemaFacts:
 
 def _workers(counts: dict[str, int]) -> Finding:
     ready, live = counts["jobs_ready"], counts["workers_live"]
-    detail = f"{live} connected, {ready} jobs ready"
-    if ready and not live:
-        return Finding("workers", Level.WARNING, detail, "start one with 'stepwell worker --app module:app'")
-    return Finding("workers", Level.OK, detail)
+    level = Level.WARNING if ready and not live else Level.OK
+    return worded("workers", level, "workers.count", "workers.remedy", live=live, ready=ready)
 
 
 def _ui() -> Finding:
     if (UI_DIST / "index.html").is_file():
-        return Finding("interface", Level.OK, "built")
-    remedy = "run 'make ui' in a source checkout, or install the wheel again"
-    return Finding("interface", Level.WARNING, "this installation carries no web interface", remedy)
+        return worded("interface", Level.OK, "interface.built")
+    return worded("interface", Level.WARNING, "interface.missing", "interface.remedy")
 
 
 def _worst(findings: list[Finding]) -> CheckStatus:

@@ -20,6 +20,7 @@ from psycopg.rows import TupleRow
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
 from stepwell.store import migrate
+from stepwell.store.examine_words import say
 from stepwell.store.pool import named
 
 Connection = psycopg.Connection[TupleRow]
@@ -46,6 +47,16 @@ class Finding:
     level: Level
     detail: str
     remedy: str | None = None
+    # Vietnamese, where the words are ours; what a database or a system says stays as it is.
+    detail_vi: str | None = None
+    remedy_vi: str | None = None
+
+
+def worded(check: str, level: Level, detail: str, remedy: str | None = None, **facts: object) -> Finding:
+    """A finding in the words of `examine_words`; the remedy is said only when something is wrong."""
+    said, said_vi = say(detail, **facts)
+    helps, helps_vi = (None, None) if remedy is None or level is Level.OK else say(remedy, **facts)
+    return Finding(check, level, said, helps, said_vi, helps_vi)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +100,8 @@ def examine(settings: Settings, conninfo: str) -> Iterator[Finding]:
 
 
 def unreachable(error: StepwellError) -> Finding:
-    remedy = error.hint or "check STEPWELL_DATABASE_URL, and that the server runs and lets you in"
-    return Finding("database", Level.FAILED, error.message, remedy)
+    remedy, remedy_vi = (error.hint, None) if error.hint else say("database.remedy")
+    return Finding("database", Level.FAILED, error.message, remedy, remedy_vi=remedy_vi)
 
 
 def _broken(check: Callable[..., object], error: Exception) -> Finding:
@@ -107,33 +118,28 @@ def _connect(conninfo: str) -> Connection:
 
 def check_database(subject: Subject) -> Iterable[Finding]:
     version = subject.connection.info.parameter_status("server_version")
-    where = f"embedded in {subject.settings.data_dir}" if subject.settings.is_embedded else "by its address"
-    yield Finding("database", Level.OK, f"PostgreSQL {version}, {where}")
+    where = "database.embedded" if subject.settings.is_embedded else "database.external"
+    yield worded("database", Level.OK, where, version=version, folder=subject.settings.data_dir)
 
 
 def check_settings(subject: Subject) -> Iterable[Finding]:
-    remedies = {
-        "fsync": "alter system set fsync = on; without it a power cut loses committed work",
-        "full_page_writes": "alter system set full_page_writes = on; else a torn page is lost",
-        "synchronous_commit": "alter system set synchronous_commit = on; else a crash loses the last commits",
-    }
-    for name, remedy in remedies.items():
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
         value = str(subject.value("select current_setting(%s)", name))
         level = Level.FAILED if value == "off" else Level.OK
-        yield Finding(name, level, value, remedy if level is Level.FAILED else None)
+        yield worded(name, level, "setting.value", f"{name}.remedy", value=value)
     count = int(str(subject.value("select current_setting('max_connections')")))
     level = Level.WARNING if count < CONNECTIONS_WARN_COUNT else Level.OK
-    remedy = f"set max_connections to {CONNECTIONS_WARN_COUNT} or more, or put a pooler in front"
-    yield Finding("max_connections", level, str(count), None if level is Level.OK else remedy)
+    facts = {"value": count, "wanted": CONNECTIONS_WARN_COUNT}
+    yield worded("max_connections", level, "setting.value", "max_connections.remedy", **facts)
 
 
 def check_schema(subject: Subject) -> Iterable[Finding]:
     state = migrate.status(subject.conninfo)
     if state.is_current:
-        yield Finding("schema", Level.OK, f"current, {len(state.applied)} migrations")
+        yield worded("schema", Level.OK, "schema.current", count=len(state.applied))
         return
-    what = f"{len(state.pending)} migrations missing" if state.pending else "routines outdated"
-    yield Finding("schema", Level.FAILED, what, "run 'stepwell db migrate'")
+    what = "schema.pending" if state.pending else "schema.outdated"
+    yield worded("schema", Level.FAILED, what, "schema.remedy", count=len(state.pending))
 
 
 def check_clock(subject: Subject) -> Iterable[Finding]:
@@ -143,8 +149,7 @@ def check_clock(subject: Subject) -> Iterable[Finding]:
     # The server's answer lies somewhere within the round trip; count only what that cannot explain.
     skew = max(before - server, server - after, 0.0)
     level = Level.WARNING if skew > SKEW_WARN_SECONDS else Level.OK
-    remedy = "synchronise both clocks (NTP); only the server's clock decides, but log lines will not line up"
-    yield Finding("clock", level, f"{skew:.3f} s apart", None if level is Level.OK else remedy)
+    yield worded("clock", level, "clock.apart", "clock.remedy", seconds=f"{skew:.3f}")
 
 
 def check_permissions(subject: Subject) -> Iterable[Finding]:
@@ -156,25 +161,23 @@ def check_permissions(subject: Subject) -> Iterable[Finding]:
     missing = [right for right, query in wanted.items() if subject.value(query) is False]
     role = subject.value("select current_user")
     if missing:
-        detail = f"role {role} may not {' nor '.join(missing)}"
-        yield Finding(
-            "permissions", Level.FAILED, detail, f"grant the right to {role}, or use the owner's role"
-        )
+        facts = {"role": role, "rights": " nor ".join(missing)}
+        yield worded("permissions", Level.FAILED, "permissions.missing", "permissions.remedy", **facts)
     else:
-        yield Finding("permissions", Level.OK, f"role {role} may migrate and use the schema")
+        yield worded("permissions", Level.OK, "permissions.granted", role=role)
 
 
 def check_disk(subject: Subject) -> Iterable[Finding]:
     if not subject.settings.is_embedded:
         size = subject.value("select pg_size_pretty(pg_database_size(current_database()))")
-        yield Finding("disk", Level.OK, f"database of {size}; free space is not visible from here")
+        yield worded("disk", Level.OK, "disk.database", size=size)
         return
-    free = shutil.disk_usage(subject.settings.data_dir).free
+    folder = subject.settings.data_dir
+    free = shutil.disk_usage(folder).free
     level = (
         Level.OK if free >= DISK_WARN_BYTES else Level.WARNING if free >= DISK_FAIL_BYTES else Level.FAILED
     )
-    remedy = f"free space on the disk of {subject.settings.data_dir}; without it the server stops"
-    yield Finding("disk", level, f"{free / 1024**3:.1f} GiB free", None if level is Level.OK else remedy)
+    yield worded("disk", level, "disk.free", "disk.remedy", gib=f"{free / 1024**3:.1f}", folder=folder)
 
 
 def check_notify(subject: Subject) -> Iterable[Finding]:
@@ -187,10 +190,9 @@ def check_notify(subject: Subject) -> Iterable[Finding]:
         arrived = any(True for _ in listener.notifies(timeout=NOTIFY_LIMIT_SECONDS, stop_after=1))
         took_ms = (time.monotonic() - started) * 1000
     if arrived:
-        yield Finding("notify", Level.OK, f"arrived after {took_ms:.1f} ms")
+        yield worded("notify", Level.OK, "notify.arrived", milliseconds=f"{took_ms:.1f}")
     else:
-        remedy = "set STEPWELL_LISTEN_URL to the server's own address; without it workers poll"
-        yield Finding("notify", Level.WARNING, "no notification arrived", remedy)
+        yield worded("notify", Level.WARNING, "notify.missing", "notify.remedy")
 
 
 def check_pooler(subject: Subject) -> Iterable[Finding]:
@@ -210,14 +212,11 @@ def check_pooler(subject: Subject) -> Iterable[Finding]:
         is_pooled = any(c.info.backend_pid not in pids for c in (first, second))
         first.execute("select set_config('stepwell.doctor_mark', '', false)")
     if is_shared and subject.settings.listen_url is None:
-        remedy = "set STEPWELL_LISTEN_URL to the server's own address, so that workers need not poll"
-        yield Finding("pooler", Level.WARNING, "transaction pooling (PgBouncer or the like)", remedy)
+        yield worded("pooler", Level.WARNING, "pooler.transaction", "pooler.remedy")
     elif is_shared:
-        yield Finding("pooler", Level.OK, "transaction pooling, with a direct address for LISTEN")
+        yield worded("pooler", Level.OK, "pooler.with_listen")
     else:
-        yield Finding(
-            "pooler", Level.OK, "session pooling" if is_pooled else "none, the connection is direct"
-        )
+        yield worded("pooler", Level.OK, "pooler.session" if is_pooled else "pooler.none")
 
 
 @contextmanager
@@ -232,8 +231,9 @@ def check_registry(subject: Subject) -> Iterable[Finding]:
         return
     rows = subject.connection.execute("select * from stepwell.fn_registry_check()").fetchall()
     for name, is_ok, detail in rows:
-        remedy = None if is_ok else "run 'stepwell db verify', then restore the registry rows it names"
-        yield Finding(f"registry {name}", Level.OK if is_ok else Level.FAILED, detail or "", remedy)
+        remedy, remedy_vi = (None, None) if is_ok else say("registry.remedy")
+        level = Level.OK if is_ok else Level.FAILED
+        yield Finding(f"registry {name}", level, detail or "", remedy, remedy_vi=remedy_vi)
 
 
 CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [

@@ -7,6 +7,9 @@ export interface Check {
   status: CheckStatus;
   detail: string;
   remedy: string | null;
+  /** Missing where the words are not ours. */
+  detail_vi?: string | null;
+  remedy_vi?: string | null;
 }
 
 export interface Database {

@@ -1,0 +1,110 @@
+"""Say what a check found, in English and Vietnamese: receives a code and facts, hands on both sentences.
+
+The one place of these words: `stepwell doctor`, the API and the health page read them from here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["WORDS", "say"]
+
+# code → (English, Vietnamese); names in braces are facts of the finding.
+WORDS: Final[dict[str, tuple[str, str]]] = {
+    "database.embedded": (
+        "PostgreSQL {version}, embedded in {folder}",
+        "PostgreSQL {version}, tích hợp sẵn trong {folder}",
+    ),
+    "database.external": ("PostgreSQL {version}, by its address", "PostgreSQL {version}, theo địa chỉ"),
+    "setting.value": ("{value}", "{value}"),
+    "fsync.remedy": (
+        "alter system set fsync = on; without it a power cut loses committed work",
+        "alter system set fsync = on; nếu không, mất điện sẽ làm mất dữ liệu đã ghi",
+    ),
+    "full_page_writes.remedy": (
+        "alter system set full_page_writes = on; else a torn page is lost",
+        "alter system set full_page_writes = on; nếu không, trang ghi dở sẽ bị mất",
+    ),
+    "synchronous_commit.remedy": (
+        "alter system set synchronous_commit = on; else a crash loses the last commits",
+        "alter system set synchronous_commit = on; nếu không, sự cố sẽ làm mất các giao dịch cuối",
+    ),
+    "max_connections.remedy": (
+        "set max_connections to {wanted} or more, or put a pooler in front",
+        "đặt max_connections từ {wanted} trở lên, hoặc đặt bộ gộp kết nối phía trước",
+    ),
+    "schema.current": ("current, {count} migrations", "mới nhất, {count} lần nâng cấp"),
+    "schema.pending": ("{count} migrations missing", "thiếu {count} lần nâng cấp"),
+    "schema.outdated": ("routines outdated", "các hàm đã cũ"),
+    "schema.remedy": ("run 'stepwell db migrate'", "chạy 'stepwell db migrate'"),
+    "clock.apart": ("{seconds} s apart", "lệch {seconds} giây"),
+    "clock.remedy": (
+        "synchronise both clocks (NTP); only the server's clock decides, but log lines will not line up",
+        "đồng bộ cả hai đồng hồ (NTP); chỉ đồng hồ máy chủ quyết định, nhưng nhật ký sẽ không khớp giờ",
+    ),
+    "permissions.missing": ("role {role} may not {rights}", "vai trò {role} thiếu quyền: {rights}"),
+    "permissions.remedy": (
+        "grant the right to {role}, or use the owner's role",
+        "cấp quyền cho {role}, hoặc dùng vai trò của chủ sở hữu",
+    ),
+    "permissions.granted": (
+        "role {role} may migrate and use the schema",
+        "vai trò {role} được nâng cấp và dùng lược đồ",
+    ),
+    "disk.database": (
+        "database of {size}; free space is not visible from here",
+        "cơ sở dữ liệu {size}; từ đây không thấy được dung lượng trống",
+    ),
+    "disk.free": ("{gib} GiB free", "còn trống {gib} GiB"),
+    "disk.remedy": (
+        "free space on the disk of {folder}; without it the server stops",
+        "giải phóng dung lượng trên đĩa chứa {folder}; nếu hết chỗ, máy chủ sẽ dừng",
+    ),
+    "notify.arrived": ("arrived after {milliseconds} ms", "đến sau {milliseconds} ms"),
+    "notify.missing": ("no notification arrived", "không nhận được thông báo nào"),
+    "notify.remedy": (
+        "set STEPWELL_LISTEN_URL to the server's own address; without it workers poll",
+        "đặt STEPWELL_LISTEN_URL bằng địa chỉ trực tiếp của máy chủ; nếu không, worker phải hỏi định kỳ",
+    ),
+    "pooler.transaction": (
+        "transaction pooling (PgBouncer or the like)",
+        "gộp theo giao dịch (PgBouncer hoặc tương tự)",
+    ),
+    "pooler.remedy": (
+        "set STEPWELL_LISTEN_URL to the server's own address, so that workers need not poll",
+        "đặt STEPWELL_LISTEN_URL bằng địa chỉ trực tiếp của máy chủ để worker không phải hỏi định kỳ",
+    ),
+    "pooler.with_listen": (
+        "transaction pooling, with a direct address for LISTEN",
+        "gộp theo giao dịch, có địa chỉ trực tiếp cho LISTEN",
+    ),
+    "pooler.session": ("session pooling", "gộp theo phiên"),
+    "pooler.none": ("none, the connection is direct", "không có, kết nối trực tiếp"),
+    "registry.remedy": (
+        "run 'stepwell db verify', then restore the registry rows it names",
+        "chạy 'stepwell db verify', rồi khôi phục các dòng sổ đăng ký được nêu",
+    ),
+    "workers.count": ("{live} connected, {ready} jobs ready", "{live} đang kết nối, {ready} việc sẵn sàng"),
+    "workers.remedy": (
+        "start one with 'stepwell worker --app module:app'",
+        "khởi động bằng 'stepwell worker --app module:app'",
+    ),
+    "interface.built": ("built", "đã dựng"),
+    "interface.missing": (
+        "this installation carries no web interface",
+        "bản cài đặt này không kèm giao diện web",
+    ),
+    "interface.remedy": (
+        "run 'make ui' in a source checkout, or install the wheel again",
+        "chạy 'make ui' trong mã nguồn, hoặc cài lại gói wheel",
+    ),
+    "database.remedy": (
+        "check STEPWELL_DATABASE_URL, and that the server runs and lets you in",
+        "kiểm tra STEPWELL_DATABASE_URL, và máy chủ có chạy và cho phép kết nối không",
+    ),
+}
+
+
+def say(code: str, **facts: object) -> tuple[str, str]:
+    english, vietnamese = WORDS[code]
+    return english.format(**facts), vietnamese.format(**facts)
