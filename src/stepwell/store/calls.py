@@ -13,6 +13,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic_core import to_json
 
+from stepwell.store import arrays
+
 T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
 
@@ -93,7 +95,7 @@ def start_runs(
     return Call(
         "select * from stepwell.fn_run_start(%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s)",
         (
-            tenant, workflow, _json_texts(inputs), list(trigger_refs) if trigger_refs is not None else None,
+            tenant, workflow, _json_array(inputs), list(trigger_refs) if trigger_refs is not None else None,
             trigger_type, actor, version_no, priority, trace_id, correlation_id,
         ),
         lambda rows: [Started(*row) for row in rows],
@@ -119,7 +121,7 @@ def enqueue_jobs(
         "select * from stepwell.fn_job_enqueue("
         "%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         (
-            tenant, operation, _json_texts(payloads), list(keys) if keys is not None else None, priority,
+            tenant, operation, _json_array(payloads), list(keys) if keys is not None else None, priority,
             process_after, concurrency_key, max_concurrency, max_attempts, actor, trace_id, correlation_id,
         ),
         lambda rows: [Enqueued(*row) for row in rows],
@@ -191,8 +193,8 @@ def job_outcome(tenant: int, job_id: int) -> Call[tuple[str, Any] | None]:
     )
 
 
-def _json_texts(values: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [to_json(value).decode() if value else "{}" for value in values]
+def _json_array(values: Sequence[Mapping[str, Any]]) -> str:
+    return arrays.of_texts(to_json(value).decode() if value else "{}" for value in values)
 
 
 def _value(rows: Rows) -> Any:

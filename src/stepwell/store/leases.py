@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.rows import TupleRow
+from psycopg.types.json import set_json_loads
+from pydantic_core import from_json
 
 from stepwell.errors import from_database
+from stepwell.store import arrays
 from stepwell.store.pool import named
 
 Connection = psycopg.AsyncConnection[TupleRow]
@@ -63,7 +66,7 @@ class Lost(NamedTuple):
 async def connect(conninfo: str) -> Connection:
     """A direct connection: a worker's statements are few and always the same, so all are prepared at once."""
     try:
-        return await psycopg.AsyncConnection[TupleRow].connect(
+        connection = await psycopg.AsyncConnection[TupleRow].connect(
             named(conninfo, "stepwell worker"),
             autocommit=True,
             prepare_threshold=0,
@@ -71,6 +74,8 @@ async def connect(conninfo: str) -> Connection:
         )
     except psycopg.Error as error:
         raise from_database(error) from error
+    set_json_loads(from_json, connection)
+    return connection
 
 
 async def _rows(connection: Connection, text: str, parameters: Sequence[Any]) -> list[TupleRow]:
@@ -106,11 +111,20 @@ async def report_and_claim(
     connection: Connection, session_id: int, reports: Sequence[Report], limit: int
 ) -> list[Lease]:
     """Rows of kind `lease` are new leases, rows of kind `refused` are reports that came too late."""
-    tenant_ids, unit_ids, lease_nos, outcomes, bodies = map(list, zip(*reports, strict=True))
+    tenant_ids, unit_ids, lease_nos, outcomes, bodies = zip(*reports, strict=True)
     rows = await _rows(
         connection,
-        "select * from stepwell.fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s, %s::text[], %s)",
-        (session_id, tenant_ids, unit_ids, lease_nos, outcomes, bodies, limit),
+        "select * from stepwell.fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[],"
+        " %s)",
+        (
+            session_id,
+            arrays.of_numbers(tenant_ids),
+            arrays.of_numbers(unit_ids),
+            arrays.of_numbers(lease_nos),
+            arrays.of_texts(outcomes),
+            arrays.of_texts(bodies),
+            limit,
+        ),
     )
     return [Lease._make(row) for row in rows]
 
