@@ -126,6 +126,18 @@ def test_a_lost_read_may_be_asked_again(server, tickets, perform, reply):
         perform(tickets, "get", "/tickets/7")
 
 
+def test_what_is_gone_already_counts_as_deleted(server, tickets, perform):
+    server.answer = lambda _: Reply(404, {"error": "no such ticket"})
+    assert perform(tickets, "close_ticket", "/tickets/7").result["already"] is True
+
+
+def test_a_service_that_is_still_at_it_leaves_it_open(server, perform):
+    server.answer = lambda _: Reply(409, {"error": "request in progress"})
+    operations = {"pay": HttpOperation("POST", honours_key=True, busy_status=409)}
+    with pytest.raises(EffectUnknown, match="still at an earlier request"):
+        perform(HttpConnector("bank", server.url, operations=operations), "pay", "/payments", {"amount": 1})
+
+
 def test_how_long_to_wait_is_handed_on(server, tickets, perform):
     server.answer = lambda _: Reply(429, headers={"Retry-After": "7"})
     with pytest.raises(EffectUnavailable) as caught:

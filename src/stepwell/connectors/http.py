@@ -56,13 +56,17 @@ class HttpInverse:
 
 @dataclass(frozen=True, slots=True)
 class HttpOperation:
-    """One operation. `keeps_prior` reads the target first: undone is then the same with the values it had."""
+    """One operation. `keeps_prior` reads the target first: undone is then the same with the values it had.
+
+    `busy_status` is what a service that honours keys answers while it is still at the first request of a key.
+    """
 
     method: str
     honours_key: bool = False
     confirm: HttpConfirm | None = None
     inverse: HttpInverse | None = None
     keeps_prior: bool = False
+    busy_status: int | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -122,8 +126,10 @@ class HttpConnector:
             prior = await self._prior(action, opened) if operation.keeps_prior else None
             answer = await self._request(
                 operation.method, _path(action.target), opened, key=action.idempotency_key,
-                body=dict(action.fields) if action.fields else None,
+                body=dict(action.fields) if action.fields else None, accepts=_accepted(operation),
             )  # fmt: skip
+            if answer.status == operation.busy_status:
+                raise EffectUnknown("the service is still at an earlier request with this key")
             return opened.clean(_effect(action, operation, answer, prior))
 
     async def confirm(self, action: Action) -> Effect | None:
@@ -188,6 +194,12 @@ class HttpConnector:
         )  # fmt: skip
 
 
+def _accepted(operation: HttpOperation) -> frozenset[int]:
+    """What is deleted twice is gone the second time: no refusal, for the first time may have been ours."""
+    gone = _NOT_FOUND if operation.method == "DELETE" else frozenset()
+    return gone if operation.busy_status is None else gone | {operation.busy_status}
+
+
 def _effect(action: Action, operation: HttpOperation, answer: Answer, prior: dict[str, Any] | None) -> Effect:
     known = {**_known_of(action), "result": answer.body}
     result = {"status": answer.status, "body": answer.body}
@@ -206,6 +218,8 @@ def _effect(action: Action, operation: HttpOperation, answer: Answer, prior: dic
         # Equal values are those of an earlier attempt, or of somebody else: there is no way back from them.
         reversal = Reversal(action.operation, action.target, prior)
     found_id = answer.body.get("id") if isinstance(answer.body, dict) else None
+    if answer.status in _NOT_FOUND:
+        result["already"] = True
     if answer.is_truncated:
         result["is_truncated"] = True
     return Effect(result, None if found_id is None else str(found_id), prior, reversal)
