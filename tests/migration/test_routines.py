@@ -122,6 +122,26 @@ def test_a_function_may_change_its_result(empty_dsn, sources):
     assert call(empty_dsn, "select stepwell.fn_name(1)") == 5
 
 
+def test_a_changed_result_leaves_triggers_where_they_are(empty_dsn, sources):
+    trigger = """
+        create or replace function stepwell._refuse() returns trigger language plpgsql as
+        $$ begin raise exception '{word}'; end $$;
+        create or replace trigger nothing_goes before delete on stepwell.thing
+        for each statement execute function stepwell._refuse();
+    """
+    sources.routine("_refuse.sql", trigger.format(word="never"))
+    migrate.migrate(empty_dsn, sources.load())
+    sources.routine("_refuse.sql", trigger.format(word="not even now"))
+    sources.routine(
+        "fn_name.sql",
+        "create or replace function stepwell.fn_name(p_id int) returns int language sql as $$ select 5 $$;",
+    )
+    migrate.migrate(empty_dsn, sources.load())
+    assert call(empty_dsn, "select stepwell.fn_name(1)") == 5
+    with psycopg.connect(empty_dsn) as connection, pytest.raises(psycopg.Error, match="not even now"):
+        connection.execute("delete from stepwell.thing")
+
+
 def test_a_changed_result_never_harms_a_table(empty_dsn, sources):
     migrate.migrate(empty_dsn, sources.load())
     with psycopg.connect(empty_dsn) as connection:

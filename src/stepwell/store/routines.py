@@ -126,8 +126,10 @@ def _apply_in_any_order(connection: Connection, files: Sequence[SqlFile]) -> Non
 def _drop_known(connection: Connection, objects: dict[Key, str], known: frozenset[str]) -> dict[Key, str]:
     """Clear the way for a changed shape. What is not a routine must come out unharmed, or nothing happens."""
     tables = _tables(connection)
+    # A trigger function has one shape only: replacing it is enough, and dropping it takes the trigger along.
+    kept = {name for (name,) in connection.execute(support_text("routine_triggers")).fetchall()}
     for kind, name in sorted(objects, reverse=True):
-        if name in known:
+        if name in known and name not in kept:
             _drop(connection, kind, name, behaviour="cascade")
     harmed = [drift for drift in catalog.compare(tables, _tables(connection)) if drift.problem != "extra"]
     if harmed:
