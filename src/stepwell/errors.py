@@ -173,7 +173,9 @@ def from_database(error: BaseException) -> StepwellError:
         # The driver gives no SQLSTATE when the connection could not be made or was cut.
         cls: type[StepwellError] = DatabaseUnavailable if _is_connection_error(error) else DatabaseFailure
         if cls is DatabaseUnavailable:
-            message = f"the database cannot be reached: {' '.join(message.split())}"
+            # libpq asks a question after each failure; the hint answers it.
+            said = " ".join(line for line in message.splitlines() if not line.startswith("\tIs the server"))
+            message = f"the database cannot be reached: {' '.join(said.split())}"
             hint = "check its address, that it runs, and that it lets you in"
     elif sqlstate in _BY_SQLSTATE:
         cls = _BY_SQLSTATE[sqlstate]
@@ -181,6 +183,8 @@ def from_database(error: BaseException) -> StepwellError:
         cls = DatabaseUnavailable
     else:
         cls = DatabaseFailure
+    if sqlstate == "42501" and hint is None:
+        hint = "use the role that owns it, or have it grant the right; 'stepwell doctor' says what is missing"
     found = cls(message, detail=detail, hint=hint, field=field)
     if issubclass(cls, DatabaseFailure):
         found.sqlstate = sqlstate

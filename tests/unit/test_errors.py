@@ -78,7 +78,19 @@ def test_a_server_that_goes_away_is_unavailable(error):
 
 
 def test_a_missing_privilege_is_permission_denied():
-    assert type(errors.from_database(psycopg.errors.InsufficientPrivilege("x"))) is errors.PermissionDenied
+    found = errors.from_database(psycopg.errors.InsufficientPrivilege("x"))
+    assert type(found) is errors.PermissionDenied
+    assert "stepwell doctor" in str(found.hint)
+
+
+def test_the_question_of_the_driver_is_left_out():
+    said = psycopg.OperationalError(
+        'connection to "a" failed: refused\n\tIs the server running on that host?'
+    )
+    assert (
+        errors.from_database(said).message
+        == 'the database cannot be reached: connection to "a" failed: refused'
+    )
 
 
 def test_our_own_errors_pass_unchanged():
