@@ -12,6 +12,6 @@ from tests.sql.people.asking import People
 def people(engine: Engine) -> People:
     made = People(engine)
     made.add("ada", "office")
-    made.add("ben", "office", "lead")
+    made.add("ben", "office", "lead", "reviewer")
     made.add("cleo", "warehouse")
     return made

@@ -3,7 +3,7 @@
 -- Locks: the unit's row.
 -- Idempotency: the same body, or the same list, as the latest version makes no new one.
 -- Raises: SW001 for a bad code, body or label; SW002 when a unit of the list does not exist; SW003 when a unit becomes a
---   bundle or the other way round; SW006 over a limit.
+--   bundle or the other way round; SW006 over a limit; SW007 for another tenant.
 create or replace function stepwell.fn_content_write(
     p_tenant_id int, p_code text, p_body text, p_actor text, p_labels jsonb default '{}', p_items text[] default null,
     p_note text default null
@@ -18,6 +18,7 @@ declare
     v_last record;
     v_hash text;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if p_code is null or p_code !~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$' or p_body is null then
         raise exception using errcode = 'SW001', column = 'code',
             message = 'code: letters, digits, _ . - are accepted, at most 200; body: a text is required';

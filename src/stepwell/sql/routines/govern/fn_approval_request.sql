@@ -1,7 +1,8 @@
 -- Purpose: puts a question to the reviewers: may this be done to this step or run? One or two of them must agree, in time.
 -- Locks: none beyond the new rows.
 -- Idempotency: by key: the same key returns the approval it made.
--- Raises: SW001 for a quorum or a time that is not accepted; SW002 when there is no such step or run.
+-- Raises: SW001 for a quorum or a time that is not accepted; SW002 when there is no such step or run;
+--   SW007 for another tenant.
 create or replace function stepwell.fn_approval_request(
     p_tenant_id int, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text default null,
     p_quorum int default 1, p_expires_seconds int default null, p_key text default null
@@ -12,6 +13,7 @@ as $$
 declare
     v_approval_id bigint;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if p_quorum not between 1 and 2 or p_expires_seconds not between 1 and 31536000 then
         raise exception using errcode = 'SW001', column = 'quorum',
             message = 'quorum: 1 or 2 is accepted; expires_seconds: 1 to 31536000';

@@ -1,7 +1,8 @@
 -- Purpose: who asked takes the question back.
 -- Locks: the approval.
 -- Idempotency: a withdrawn approval stays so.
--- Raises: SW002 when there is no such approval; SW003 when it is decided; SW007 when somebody else asked.
+-- Raises: SW002 when there is no such approval; SW003 when it is decided; SW007 when somebody else
+--   asked, or for another tenant.
 create or replace function stepwell.fn_approval_withdraw(
     p_tenant_id int, p_approval_id bigint, p_actor text, p_reason text default null
 ) returns text
@@ -11,6 +12,7 @@ as $$
 declare
     v_approval record;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._stream_lock(array[p_tenant_id], array[p_approval_id]);
     select a.requested_by, u.state_code into v_approval
     from stepwell.approval_detail as a

@@ -1,13 +1,14 @@
 -- Purpose: locks the run of a step or task and gives the first answer again when the same call came before with the same key.
 -- Locks: the run.
 -- Idempotency: answers of earlier calls are kept in transition_idempotency under the name of the call.
--- Raises: SW001 for a key that is too long; SW002 when there is no such step.
+-- Raises: SW001 for a key that is too long; SW002 when there is no such step; SW007 for another tenant.
 create or replace function stepwell._step_answer(p_tenant_id int, p_unit_id bigint, p_call text, p_key text)
 returns jsonb
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if octet_length(p_key) not between 1 and stepwell._limit('limits.idempotency_key_bytes') then
         raise exception using errcode = 'SW001', column = 'key',
             message = format('key: 1 to %s bytes are accepted', stepwell._limit('limits.idempotency_key_bytes'));

@@ -2,7 +2,7 @@
 --   and holidays ({"2026-12-25": "Christmas"}); what was there before is replaced.
 -- Locks: the calendar's row.
 -- Idempotency: yes.
--- Raises: SW001 for an unknown time zone or hours that cannot be read.
+-- Raises: SW001 for an unknown time zone or hours that cannot be read; SW007 for another tenant.
 create or replace function stepwell.fn_calendar_set(
     p_tenant_id int, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb default '{}'
 ) returns void
@@ -10,6 +10,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if not exists (select from pg_timezone_names as z where z.name = p_time_zone) then
         raise exception using errcode = 'SW001', column = 'time_zone', hint = 'accepted is a name such as Asia/Ho_Chi_Minh',
             message = format('time_zone: %s is not known', p_time_zone);

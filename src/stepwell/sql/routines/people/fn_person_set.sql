@@ -1,7 +1,7 @@
 -- Purpose: adds a person, or changes name to show, roles and whether the person still takes part.
 -- Locks: the person's row.
 -- Idempotency: the same values again change nothing.
--- Raises: SW001 when the name is missing or too long.
+-- Raises: SW001 when the name is missing or too long; SW007 for another tenant.
 create or replace function stepwell.fn_person_set(
     p_tenant_id int, p_person_name text, p_roles text[] default null, p_display_name text default null,
     p_is_active boolean default true
@@ -12,6 +12,7 @@ as $$
 declare
     v_person_id bigint;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if coalesce(length(p_person_name), 0) not between 1 and 200 then
         raise exception using errcode = 'SW001', column = 'person_name',
             message = 'person_name: 1 to 200 characters are accepted';

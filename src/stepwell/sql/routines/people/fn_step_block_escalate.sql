@@ -2,7 +2,8 @@
 --   block_severity.review_seconds of its workflow class needs a granted approval of the action block_escalate.
 -- Locks: the run.
 -- Idempotency: by key; an escalated block stays so.
--- Raises: SW002 when step or person do not exist; SW003 when the step is not blocked; SW004 when the approval is missing.
+-- Raises: SW002 when step or person do not exist; SW003 when the step is not blocked; SW004 when the approval is missing
+--   or the guard actor_oversees refuses.
 create or replace function stepwell.fn_step_block_escalate(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null, p_approval_id bigint default null,
     p_key text default null
@@ -18,7 +19,7 @@ begin
     if v_answer is not null then
         return v_answer;
     end if;
-    perform stepwell._person_find(p_tenant_id, p_actor);
+    perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_oversees');
     select u.scope into v_scope from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.state_code = 'blocked';
     if not found then

@@ -2,7 +2,8 @@
 --   late once stays on record.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW001 without a time; SW002 when step or person do not exist; SW003 when it has ended; SW004 when the registry refuses.
+-- Raises: SW001 without a time; SW002 when step or person do not exist; SW003 when it has ended; SW004 when the registry
+--   or the guard actor_is_responsible refuses.
 create or replace function stepwell.fn_step_deadline_change(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_deadline_at timestamptz, p_reason text default null,
     p_key text default null
@@ -17,7 +18,7 @@ begin
     if v_answer is not null then
         return v_answer;
     end if;
-    perform stepwell._person_find(p_tenant_id, p_actor);
+    perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_is_responsible');
     if p_deadline_at is null then
         raise exception using errcode = 'SW001', column = 'deadline_at', message = 'deadline_at: a time is required';
     end if;

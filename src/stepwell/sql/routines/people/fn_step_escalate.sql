@@ -1,7 +1,8 @@
 -- Purpose: tells the next level of a step's escalation chain now; a step that failed for good is given up instead (T11).
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW003 when nobody is left to tell; SW004 when the registry refuses.
+-- Raises: SW002 when step or person do not exist; SW003 when nobody is left to tell; SW004 when the registry
+--   or a guard of the actor (actor_takes_part, actor_oversees) refuses.
 create or replace function stepwell.fn_step_escalate(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null, p_key text default null
 ) returns jsonb
@@ -17,8 +18,10 @@ begin
     if v_answer is not null then
         return v_answer;
     end if;
-    perform stepwell._person_find(p_tenant_id, p_actor);
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    -- To give a step up is not for whoever might take it.
+    perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor,
+        case v_unit.state_code when 'failed' then 'actor_oversees' else 'actor_takes_part' end);
     if v_unit.state_code = 'failed' then
         perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
         v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'cannot_complete', 'escalation_handler', 'rpc', 'escalate',

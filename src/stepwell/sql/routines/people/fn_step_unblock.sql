@@ -1,7 +1,8 @@
 -- Purpose: what was missing is there (T4r): work goes on. The reference says what shows it.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, blocker_resolution_evidence included.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, blocker_resolution_evidence and
+--   actor_takes_part included.
 create or replace function stepwell.fn_step_unblock(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text default null
 ) returns jsonb
@@ -12,7 +13,7 @@ declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_unblock', p_key);
 begin
     if v_answer is null then
-        perform stepwell._person_find(p_tenant_id, p_actor);
+        perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');
         v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'pic_human', 'event', 'blocker_resolved', p_actor,
             jsonb_strip_nulls(jsonb_build_object('resolution_ref', p_resolution_ref)));
         v_answer := stepwell._step_leave(p_tenant_id, p_unit_id, 'step_unblock', p_key, v_answer);

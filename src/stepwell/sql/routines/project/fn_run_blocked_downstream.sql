@@ -1,12 +1,16 @@
 -- Purpose: the steps that stand still because of a step in waiting or blocked, with the blocker each hangs on.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: nothing.
+-- Raises: SW007 for another tenant.
 create or replace function stepwell.fn_run_blocked_downstream(p_tenant_id int, p_run_id bigint)
 returns table (unit_id bigint, blocker_unit_id bigint)
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    return query
     with recursive down as (
         select u.unit_id, u.version_id, u.def_no, u.unit_id as blocker_unit_id
         from stepwell.work_unit as u
@@ -20,5 +24,6 @@ as $$
         inner join stepwell.work_unit as s on s.tenant_id = p_tenant_id and s.unit_id = d.unit_id + r.to_no - d.def_no
         where s.state_code = 'not_started'
     )
-    select d.unit_id, min(d.blocker_unit_id) from down as d where d.unit_id <> d.blocker_unit_id group by d.unit_id
+    select d.unit_id, min(d.blocker_unit_id) from down as d where d.unit_id <> d.blocker_unit_id group by d.unit_id;
+end
 $$;

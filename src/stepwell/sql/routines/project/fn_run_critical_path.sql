@@ -2,7 +2,7 @@
 --   yet settled, in order. One pass over the edges, so 2,000 steps cost milliseconds.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: SW002 when there is no such run.
+-- Raises: SW002 when there is no such run; SW007 for another tenant.
 create or replace function stepwell.fn_run_critical_path(p_tenant_id int, p_run_id bigint)
 returns table (place int, unit_id bigint, step_id text, state_code text)
 language plpgsql stable security definer
@@ -17,6 +17,7 @@ declare
     v_edge record;
     v_path int[] := '{}';
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     select u.version_id into v_version_id from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_run_id << 20 and u.scope = 'workflow_run';
     if not found then

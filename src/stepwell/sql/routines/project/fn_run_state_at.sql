@@ -2,7 +2,7 @@
 --   folded from the log alone.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: SW001 when neither a position nor a moment is given; SW002 when there is no such run.
+-- Raises: SW001 when neither a position nor a moment is given; SW002 when there is no such run; SW007 for another tenant.
 create or replace function stepwell.fn_run_state_at(
     p_tenant_id int, p_run_id bigint, p_event_id bigint default null, p_at timestamptz default null
 ) returns table (unit_id bigint, scope text, step_id text, item_no int, state_code text, since_at timestamptz, event_id bigint)
@@ -11,6 +11,7 @@ set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if p_event_id is null and p_at is null then
         raise exception using errcode = 'SW001', message = 'at: a position in the log or a moment is required';
     end if;

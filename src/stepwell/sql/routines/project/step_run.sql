@@ -52,7 +52,11 @@ select
     u.overdue_first_at,
     u.completed_after_deadline,
     u.sla_breach_duration,
-    u.blocked_escalated
+    u.blocked_escalated,
+    (
+        select max(e.level) from stepwell.step_escalation as e
+        where e.tenant_id = u.tenant_id and e.unit_id = u.unit_id and e.told_at is not null
+    ) as escalation_level
 from stepwell.work_unit as u
 inner join stepwell.workflow_step_def as d
     on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no

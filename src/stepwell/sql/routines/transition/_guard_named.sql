@@ -17,6 +17,10 @@ begin
             v_holds := p_unit.pic_id is not null;
         when 'actor_is_pic' then
             v_holds := p_unit.pic_id = (p_evidence ->> 'actor_id')::bigint;
+        when 'actor_oversees', 'actor_is_responsible', 'actor_takes_part' then
+            v_holds := stepwell._step_overseer(p_unit, (p_evidence ->> 'actor_id')::bigint)
+                or (p_guard <> 'actor_oversees' and p_unit.pic_id = (p_evidence ->> 'actor_id')::bigint)
+                or (p_guard = 'actor_takes_part' and stepwell._step_candidate(p_unit, (p_evidence ->> 'actor_id')::bigint));
         when 'wait_facet_known' then
             -- The facet itself is checked by the event contract; here: the machine has it for this state.
             v_holds := exists (select from stepwell.state_facet_def as f
