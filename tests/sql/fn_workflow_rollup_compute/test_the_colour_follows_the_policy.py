@@ -20,7 +20,7 @@ YELLOW = ("waiting", "blocked", "paused")
 def people(engine: Engine) -> People:
     made = People(engine)
     made.add("ada", "office")
-    made.add("ben", "office")
+    made.add("ben", "office", "operator")
     return made
 
 

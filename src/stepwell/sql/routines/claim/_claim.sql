@@ -46,6 +46,7 @@ begin
     if v_fresh.retry_unit_ids is not null then
         perform stepwell._must_apply(v_fresh.retry_tenant_ids, v_fresh.retry_unit_ids, 'in_progress', 'executor_worker',
             'event', 'retry_attempt', p_session_id => p_session_id, p_now => p_now);
+        perform stepwell._rollups_lend(v_fresh.retry_tenant_ids, array(select q >> 20 from unnest(v_fresh.retry_unit_ids) as q));
     end if;
     v_tenant_ids := array_fill(p_tenant_id, array[v_handed_count]) || v_fresh.tenant_ids || v_fresh.retry_tenant_ids;
     insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)

@@ -38,13 +38,7 @@ begin
     where d.tenant_id = p_tenant_id and d.unit_id = any (v_dead.unit_ids) and d.resolved_at is null;
     -- Before the engine's own steps run: one of them may end at once and release what comes after it.
     v_count := stepwell._dependents_reinstate(p_tenant_id, v_dead.unit_ids, p_actor, v_dead.evidence[1]);
-    -- Items that were called off with their map have nothing before them that could release them.
-    select array_agg(p_tenant_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids, array_agg(0) as counts
-    into v_engine
-    from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.parent_id = any (v_dead.unit_ids) and u.scope = 'step'
-        and u.state_code = 'not_started' and u.pending_count = 0;
-    perform stepwell._units_ready(v_engine.tenant_ids, v_engine.unit_ids, v_engine.counts, true, true);
+    perform stepwell._items_release(p_tenant_id, v_dead.unit_ids);
     perform stepwell._slots_take(v_dead.tenant_ids, v_dead.unit_ids);
     select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
     into v_engine
@@ -53,6 +47,7 @@ begin
     if v_engine.unit_ids is not null then
         perform stepwell._engine_steps(v_engine.tenant_ids, v_engine.unit_ids);
     end if;
+    perform stepwell._rollups_lend(array[p_tenant_id], array[v_dead.unit_ids[1] >> 20]);
     perform stepwell._workers_wake(null);
     return jsonb_build_object('state', 'replayed', 'approval_id', p_approval_id, 'unit_ids', v_dead.unit_ids,
         'reinstated_count', v_count);

@@ -58,6 +58,7 @@ begin
                 array[cardinality(v_held.dead_ids)]), 'system');
         perform stepwell._runs_settle(v_held.dead_tenant_ids, v_held.dead_ids);
     end if;
+    perform stepwell._rollups_lend(v_held.tenant_ids, array(select q >> 20 from unnest(v_held.unit_ids) as q));
     return cardinality(v_held.unit_ids);
 end
 $$;

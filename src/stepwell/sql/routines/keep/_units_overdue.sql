@@ -31,5 +31,6 @@ begin
     where u.state_code = 'in_progress';
     perform stepwell._must_apply(v_late.tenant_ids, v_late.unit_ids, 'overdue', 'system', 'timer', 'deadline_passed',
         'engine', null, v_late.payloads);
+    perform stepwell._rollups_lend(p_tenant_ids, array(select q >> 20 from unnest(p_unit_ids) as q));
 end
 $$;

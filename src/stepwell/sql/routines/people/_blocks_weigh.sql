@@ -29,6 +29,7 @@ begin
             rollup_state_code = case when p.frozen_at is not null then p.rollup_state_code else
                 stepwell._rollup_colour(p.red_count + v_moved, p.wait_count - v_moved, p.active_count) end
         where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
+        perform stepwell._rollups_lend(array[p_tenant_id], array[p_run_id]);
     end if;
 end
 $$;

@@ -10,7 +10,7 @@ select
     r.version_id,
     u.state_machine_id,
     u.state_code,
-    stepwell._rollup_bridged(r.tenant_id, r.run_id) as rollup_state_code,
+    p.rollup_state_code,
     v.failure_policy,
     u.priority,
     p.open_count,

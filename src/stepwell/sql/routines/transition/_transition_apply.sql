@@ -56,8 +56,8 @@ begin
             t.transition_id, t.event_type, h.event_type as hand_on_event_type,
             t.from_settled, case when g.handed_on then h.to_settled else t.to_settled end as to_settled,
             case when g.handed_on then h.to_class else t.to_class end as to_class,
-            -- A block that counts as red leaves the red ones.
-            case when u.blocked_escalated then 'red' else t.from_class end as from_class,
+            -- A block that counts as red leaves the red ones, a sub-workflow those of the colour its run lent it.
+            case when u.blocked_escalated then 'red' else coalesce(u.lent_class, t.from_class) end as from_class,
             coalesce(q.evidence ->> 'audit_ref', v_session) as audit_ref,
             q.evidence ->> 'trace_id' as trace_id,
             q.evidence ->> 'correlation_id' as correlation_id,
@@ -131,6 +131,7 @@ begin
             failure_caught = u.failure_caught and j.to_settled,
             completed_at = case when j.to_settled then coalesce(u.completed_at, v_now) else u.completed_at end,
             blocked_escalated = false,
+            lent_class = null,
             waiting_facet = case when j.to_state = 'waiting' then j.payload ->> 'waiting_facet' end,
             waiting_facets = case when j.to_state = 'waiting' then
                 array(select jsonb_array_elements_text(j.payload -> 'waiting_facets')) end,
