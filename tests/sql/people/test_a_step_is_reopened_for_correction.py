@@ -40,7 +40,7 @@ def test_the_first_ending_stays_on_record(engine: Engine, people: People):
     unit = engine.unit(run_id, "sign")
     _, completed_at, _ = row(engine, unit)
     made = approval(engine, unit)
-    answer = people.reopen_for_correction(unit, "ada", "data_error", made, key="k")
+    answer = people.reopen_for_correction(unit, "ben", "data_error", made, key="k")
     assert answer["state"] == "in_progress"
     assert [(d["step_id"], d["reopened"]) for d in answer["downstream"]] == [
         ("check", False),
@@ -48,7 +48,7 @@ def test_the_first_ending_stays_on_record(engine: Engine, people: People):
     ]
     assert engine.run_state(run_id) == "in_progress"
     assert engine.events(run_id << 20)[-1] == "workflow.reopened"
-    assert people.reopen_for_correction(unit, "ada", "data_error", made, key="k") == answer
+    assert people.reopen_for_correction(unit, "ben", "data_error", made, key="k") == answer
     payload = engine.one("select payload from event_log where event_type = 'step.reopened_for_correction'")
     assert payload["approval_id"] == made
     audit = engine.db.execute(
@@ -79,20 +79,20 @@ def test_it_needs_an_approval_of_its_own_and_a_reason_of_the_vocabulary(engine: 
     open_one = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (unit,))
     for wrong in (None, 77, open_one, approval(engine, other), approval(engine, unit, "replay")):
         with refused("SW004", "reopen_approved"):
-            people.reopen_for_correction(unit, "ada", "data_error", wrong)
+            people.reopen_for_correction(unit, "ben", "data_error", wrong)
     good = approval(engine, unit)
     with refused("SW004", "reopen_approved"):
-        people.reopen_for_correction(unit, "ada", "a_bad_mood", good)
+        people.reopen_for_correction(unit, "ben", "a_bad_mood", good)
     with refused("SW001", "downstream"):
-        people.reopen_for_correction(unit, "ada", "data_error", good, "burn")
+        people.reopen_for_correction(unit, "ben", "data_error", good, "burn")
     assert engine.one("select count(*) from step_run_prior_audit") == 0
     assert engine.run_state(run_id) == "completed"
-    people.reopen_for_correction(unit, "ada", "data_error", good)
+    people.reopen_for_correction(unit, "ben", "data_error", good)
     with refused("SW003", "in_progress"):
-        people.reopen_for_correction(unit, "ada", "data_error", good)
+        people.reopen_for_correction(unit, "ben", "data_error", good)
     people.complete(unit, "ada")
     with refused("SW003", "before"):
-        people.reopen_for_correction(unit, "ada", "data_error", good)
+        people.reopen_for_correction(unit, "ben", "data_error", good)
     assert engine.faults() == {}
 
 
@@ -101,7 +101,7 @@ def test_what_depends_on_it_is_opened_too_and_waits_for_it(engine: Engine, peopl
     session = engine.worker()
     run_id = finished(engine, people, session)
     unit, check, ship = (engine.unit(run_id, name) for name in ("sign", "check", "ship"))
-    answer = people.reopen_for_correction(unit, "ada", "policy_change", approval(engine, unit), "reopen")
+    answer = people.reopen_for_correction(unit, "ben", "policy_change", approval(engine, unit), "reopen")
     assert [d["reopened"] for d in answer["downstream"]] == [True, True]
     assert engine.states(run_id) == {"sign": "in_progress", "check": "waiting", "ship": "waiting"}
     facet = engine.one("select waiting_facet from step_run where step_run_id = %s", (check,))
@@ -122,7 +122,7 @@ def test_when_the_correction_is_given_up_what_waits_for_it_is_called_off(engine:
     session = engine.worker()
     run_id = finished(engine, people, session)
     unit = engine.unit(run_id, "sign")
-    people.reopen_for_correction(unit, "ada", "policy_change", approval(engine, unit), "reopen")
+    people.reopen_for_correction(unit, "ben", "policy_change", approval(engine, unit), "reopen")
     people.cannot_complete(unit, "ada", "note:1")
     assert engine.states(run_id) == {"sign": "cannot_complete", "check": "cancelled", "ship": "cancelled"}
     assert engine.run_state(run_id) == "failed"
@@ -152,11 +152,11 @@ def test_a_machine_step_runs_again_or_a_person_corrects_it(engine: Engine, peopl
     session = engine.worker()
     run_id = finished(engine, people, session)
     check = engine.unit(run_id, "check")
-    people.reopen_for_correction(check, "ada", "data_error", approval(engine, check))
+    people.reopen_for_correction(check, "ben", "data_error", approval(engine, check))
     assert engine.state(check) == "ready"
     assert engine.drain(session) == 1
     assert engine.run_state(run_id) == "completed"
-    people.reopen_for_correction(check, "ada", "data_error", approval(engine, check), person="ben")
+    people.reopen_for_correction(check, "ben", "data_error", approval(engine, check), person="ben")
     assert (engine.state(check), engine.claim(session)) == ("in_progress", [])
     people.complete(check, "ben", {"ok": "by hand"})
     assert engine.run_state(run_id) == "completed"
@@ -177,7 +177,7 @@ def test_what_has_not_begun_waits_for_the_reopened_step_again(engine: Engine, pe
     first, second = engine.unit(run_id, "a"), engine.unit(run_id, "b")
     people.claim(first, "ada")
     people.complete(first, "ada")
-    people.reopen_for_correction(first, "ada", "data_error", approval(engine, first))
+    people.reopen_for_correction(first, "ben", "data_error", approval(engine, first))
     assert engine.one("select pending_count from step_run where step_id = 'c'") == 2
     assert engine.faults() == {}
     people.claim(second, "ben")

@@ -31,6 +31,10 @@ begin
     end if;
     update stepwell.run_detail as r set finished_state = 'cancelled', finished_at = stepwell.now()
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
+    -- Corrections that were under way end with it, and so do questions to reviewers.
+    perform stepwell._attention_settle(p.tenant_id, p.run_id)
+    from stepwell.run_progress as p
+    where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention;
     perform stepwell._subruns_cancel(p_tenant_id, v_open.unit_ids, p_actor, p_reason);
 end
 $$;

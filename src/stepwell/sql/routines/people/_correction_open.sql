@@ -1,5 +1,6 @@
 -- Purpose: opens one ended step again (T8r, T12r) after its record is written. The root of a correction goes on: a person's
---   with a fresh deadline, a worker's back in the queue unless a person is named; what depends on it waits for it.
+--   with a fresh deadline, a worker's back in the queue unless a person is named; what depends on it waits for it; a map
+--   or sub-workflow around it is under way again.
 -- Locks: the caller holds the run.
 -- Idempotency: none; an approval opens a step once.
 -- Raises: SW003 when the approval has opened this step before; SW004 when the registry refuses.
@@ -22,7 +23,10 @@ begin
         'original_output_snapshot_id', v_cycle.snapshot_id));
     perform stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'reviewer', 'rpc', 'step_reopen_for_correction', p_actor,
         v_evidence, v_evidence - 'audit_ref');
-    update stepwell.work_unit as u set attempt_count = 0, pic_id = coalesce(p_person_id, u.pic_id),
+    if p_person_id is not null then
+        perform stepwell._pic_change(p_tenant_id, p_unit_id, p_person_id, p_actor, p_reason);
+    end if;
+    update stepwell.work_unit as u set attempt_count = 0,
         deadline_at = coalesce(stepwell._deadline_of(u.tenant_id, d.config, stepwell.now()), u.deadline_at)
     from stepwell.workflow_step_def as d
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
@@ -30,11 +34,11 @@ begin
     returning u.* into v_unit;
     update stepwell.job_dead_letter as l set resolved_at = stepwell.now(), resolution = 'reopened'
     where l.tenant_id = p_tenant_id and l.unit_id = p_unit_id and l.resolved_at is null;
-    if p_unit_id <> p_root_unit_id then
+    if cardinality(p_waits_for) > 0 then
         perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'waiting', 'mow_orchestrator', 'condition_resolved',
             null, 'engine', array['{"waiting_facet": "waiting_dependency"}'::jsonb],
             array['{"waiting_facet": "waiting_dependency"}'::jsonb]);
-    elsif v_unit.class_id is not null and v_unit.pic_id is null then
+    elsif p_unit_id = p_root_unit_id and v_unit.class_id is not null and v_unit.pic_id is null then
         perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'ready', 'executor_worker', 'rpc', 'step_release',
             p_actor, array[v_evidence]);
         perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);

@@ -16,8 +16,9 @@ declare
     v_output record;
     v_cycle stepwell.step_run_correction_cycle;
 begin
-    if exists (select from stepwell.step_run_correction_cycle as c
-        where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id and c.approval_id = p_approval_id) then
+    if p_unit_id = p_root_unit_id and exists (select from stepwell.step_run_correction_cycle as c
+        where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id and c.root_unit_id = p_unit_id
+            and c.approval_id = p_approval_id) then
         raise exception using errcode = 'SW003',
             message = format('approval %s has opened step %s before', p_approval_id, p_unit_id);
     end if;
