@@ -26,6 +26,9 @@ begin
     values (p_tenant_id, v_approval_id, p_action, p_subject_unit_id, p_actor, p_reason, v_now, v_expires_at);
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
     values (p_tenant_id, v_approval_id, 'approval_expiry', v_expires_at);
+    -- The run looks at its open questions whenever something of it changes.
+    update stepwell.run_progress as p set needs_attention = true
+    where p.tenant_id = p_tenant_id and p.run_id = p_subject_unit_id >> 20 and not p.needs_attention;
     return v_approval_id;
 end
 $$;
