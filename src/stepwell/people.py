@@ -1,7 +1,8 @@
 """Act for people: receives a step and a person's name, hands on what came of it: `app.step_claim(7, "ada")`.
 
-A step is named by its number, or by `(run, "step-id")`; a task by `(run, "step-id/task-id")`. Each call may
-carry a `key`: the same key again gets the first answer. Forms are checked here in full, then by the database.
+A step is named by its number, or by `(run, "step-id")`; one of a map by `(run, "step-id[1]")`, a task by
+`(run, "step-id/task-id")`. Each call may carry a `key`: the same key again gets the first answer. Forms are
+checked here in full, then by the database.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 from stepwell.client import Client, RunHandle
 from stepwell.errors import InvalidInput, NotFound
 from stepwell.store import people as calls
+from stepwell.store import views
 from stepwell.store.calls import Call
 from stepwell.store.people import Approval, Dependent, HumanStep
 
@@ -84,6 +86,11 @@ class PeopleCalls(ABC):
     async def tasks(self, step: StepName) -> list[HumanStep]:
         unit_id = await self.step_id_of(step)
         return await self._perform(lambda tenant: calls.tasks(tenant, unit_id))
+
+    async def why(self, step: StepName) -> views.Why:
+        """Where a step stands and why, in one sentence of each language."""
+        unit_id = await self.step_id_of(step)
+        return await self._perform(lambda tenant: views.why(tenant, unit_id))
 
     # -- the calls of the document ------------------------------------------------------------------------
 

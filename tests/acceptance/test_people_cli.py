@@ -29,12 +29,14 @@ def test_a_step_is_done_and_corrected_from_a_terminal(dsn: str, db: psycopg.Conn
 
     step = f"{run_id}/sign"
     run("people", "add", "ada", "--role", "office")
-    run("people", "add", "ben", "--role", "lead")
+    run("people", "add", "ben", "--role", "lead", "--role", "reviewer")
     assert "ada: office" in run("people", "list")
     assert "sign" in run("inbox", "--as", "ada")
     assert "nothing to do" in run("inbox", "--as", "ben")
     assert "may not take" in run("step", "claim", step, "--as", "ben", code=1)
     assert "in_progress" in run("step", "claim", step, "--as", "ada")
+    assert "► In progress" in run("step", "show", step)
+    assert "Đang làm" in run("inbox", "--as", "ada", "--lang", "vi")
     assert "waiting" in run("step", "wait", step, "waiting_human", "waiting_external", "--as", "ada")
     assert "in_progress" in run("step", "resume", step, "--proof", "mail:1", "--as", "ada")
     assert "'ok' is a required property" in run("step", "complete", step, "--as", "ada", code=1)
@@ -43,7 +45,12 @@ def test_a_step_is_done_and_corrected_from_a_terminal(dsn: str, db: psycopg.Conn
     assert "cannot decide" in run("approvals", "approve", asked, "--as", "ada", code=1)
     assert "approved" in run("approvals", "approve", asked, "--as", "ben")
     assert "1 of 1" in run("approvals", "list", "--state", "approved")
-    reopened = run("step", "reopen", step, "--reason", "data_error", "--approval", asked, "--as", "ada")
+    assert "nothing else is touched" in run("step", "effect", step)
+    refusal = run(
+        "step", "reopen", step, "--reason", "data_error", "--approval", asked, "--as", "ada", code=1
+    )
+    assert "actor_oversees" in refusal
+    reopened = run("step", "reopen", step, "--reason", "data_error", "--approval", asked, "--as", "ben")
     assert "in_progress" in reopened
     shown = json.loads(run("step", "show", step, "--json"))
     assert (shown["step"]["state_code"], shown["step"]["pic"]) == ("in_progress", "ada")

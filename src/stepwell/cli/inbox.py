@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from stepwell.cli.connect import JsonOption, LimitOption, print_json
-from stepwell.cli.people_words import AsOption, act, person, step_table
+from stepwell.cli.connect import JsonOption, LanguageOption, LimitOption, print_json
+from stepwell.cli.people_screen import step_table, word
+from stepwell.cli.people_words import AsOption, look_at, person
 from stepwell.cli.render import console
 
 app = typer.Typer(add_completion=False, help="Show the open work of people.")
@@ -19,15 +20,24 @@ def inbox(
     who: AsOption = None,
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's open work.")] = False,
     role: Annotated[str | None, typer.Option(help="Only what is for this role.")] = None,
+    escalated: Annotated[
+        bool, typer.Option("--escalated", help="Only what somebody was told of because it stays open.")
+    ] = False,
     limit: LimitOption = 100,
+    lang: LanguageOption = "en",
     as_json: JsonOption = False,
 ) -> None:
-    """What is in your hands, and what is ready for one of your roles; most urgent first."""
+    """What is in your hands, what is ready for your roles and what you were told of; most urgent first.
+
+    Example: stepwell inbox --as ada --escalated
+    """
     name = None if everybody else person(who)
-    found = act(context, lambda people: people.inbox(name, role=role, limit=limit))
-    if as_json:
+    found, look = look_at(context, lambda people: people.inbox(name, role=role, limit=limit), lang, as_json)
+    if escalated:
+        found = [step for step in found if step.escalation_level is not None]
+    if look is None:
         print_json(found)
     elif not found:
-        typer.echo("nothing to do")
+        typer.echo(word(look, "nothing to do"))
     else:
-        console().print(step_table(found))
+        console().print(step_table(look, found))

@@ -1,27 +1,30 @@
-"""Words shared by the commands of people's work: receives typed texts, hands on names, times and tables."""
+"""Words shared by the commands of people's work: receives typed texts, hands on names, times and answers."""
 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.table import Table
 
 from stepwell.cli.connect import ask
+from stepwell.cli.render import Look
 from stepwell.client import Client
 from stepwell.define.duration import parse_duration
 from stepwell.errors import UsageError
-from stepwell.people import HumanStep, People, StepName
+from stepwell.machines.model import Lang
+from stepwell.people import People, StepName
+from stepwell.store import registry
 
 T = TypeVar("T")
 
 StepArgument = Annotated[
     str,
     typer.Argument(
-        help="Number of the step, or RUN/STEP, such as 7/sign-off; a task is RUN/STEP/TASK.", metavar="STEP"
+        help="Number of the step, or RUN/STEP as in 7/sign-off; 7/pack[1] in a map, 7/sign/check a task.",
+        metavar="STEP",
     ),
 ]
 AsOption = Annotated[
@@ -77,33 +80,17 @@ def act(context: typer.Context, what: Callable[[People], Awaitable[T]]) -> T:
 
 def tell(answer: dict[str, Any]) -> None:
     """One line: which step, and where it stands now."""
-    typer.echo(f"step {answer['step_run_id']} of run {answer['run_id']}: {answer['state']}")
+    name = answer["step_id"] or answer["step_run_id"]
+    typer.echo(f"{answer['run_id']}/{name}: {answer['state']}")
 
 
-def step_table(rows: Sequence[HumanStep]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for title in ("STEP", "RUN", "WORKFLOW", "NAME", "STATE", "PERSON", "FOR", "DEADLINE", "NOTE"):
-        table.add_column(title, overflow="fold")
-    for row in rows:
-        table.add_row(
-            str(row.step_run_id),
-            str(row.run_id),
-            row.workflow,
-            row.step_id,
-            row.state_code,
-            row.pic or "",
-            row.assignee or row.role or "",
-            "" if row.deadline_at is None else row.deadline_at.astimezone().strftime("%Y-%m-%d %H:%M"),
-            note(row),
-        )
-    return table
+def look_at(
+    context: typer.Context, what: Callable[[People], Awaitable[T]], lang: Lang, as_json: bool
+) -> tuple[T, Look | None]:
+    """Carry out a call and read the words and colours to show its answer; none for JSON."""
 
+    async def perform(client: Client) -> tuple[T, Look | None]:
+        found = await what(People(client))
+        return found, None if as_json else Look(registry.read(client.conninfo), lang)
 
-def note(row: HumanStep) -> str:
-    """What stands in the way, and whether it is late."""
-    words = ["late"] if row.is_late else []
-    if row.waiting_facet:
-        words += [row.waiting_facet, *(row.secondary_facets or ())]
-    if row.block_reason:
-        words += [f"blocked: {row.block_reason} ({row.blocked_severity})"]
-    return ", ".join(words)
+    return ask(context, perform)

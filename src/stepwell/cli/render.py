@@ -89,12 +89,13 @@ class Look:
             return Text(text)
         colour = self.registry.colours[state.ui_color_token]
         made = Text(text, style=f"{colour.fg} on {colour.bg}")
-        facet = self._facet(scope, facet_code, facts)
+        facet = None if facet_code is None else self.facet(scope, facet_code, **facts)
         return made.append(f" {facet}", style="default on default") if facet else made
 
-    def _facet(self, scope: str, facet_code: str | None, facts: dict[str, object]) -> str | None:
+    def facet(self, scope: str, facet_code: str, **facts: object) -> str | None:
+        """Icon and text of what is said beside a state."""
         machine = self.registry.active(scope)
-        if facet_code is None or machine is None:
+        if machine is None:
             return None
         for facet in machine.facets:
             if facet.facet_code == facet_code:

@@ -6,20 +6,22 @@ from typing import Annotated
 
 import typer
 
-from stepwell.cli.connect import JsonOption, ReasonOption, json_object, print_json
+from stepwell.cli.connect import JsonOption, LanguageOption, ReasonOption, json_object, print_json
+from stepwell.cli.people_screen import correction_table, step_card
 from stepwell.cli.people_words import (
     AsOption,
     KeyOption,
     StepArgument,
     act,
+    look_at,
     moment,
     person,
     step_name,
-    step_table,
     tell,
 )
 from stepwell.cli.render import console
 from stepwell.people import HumanStep, People
+from stepwell.store import views
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,19 +31,23 @@ app = typer.Typer(
 
 
 @app.command()
-def show(context: typer.Context, step: StepArgument, as_json: JsonOption = False) -> None:
-    """Show one step, what its form asks, and its tasks."""
+def show(
+    context: typer.Context, step: StepArgument, lang: LanguageOption = "en", as_json: JsonOption = False
+) -> None:
+    """Show one step: where it stands and why, what its form asks, its tasks.
 
-    async def read(people: People) -> tuple[HumanStep, list[HumanStep]]:
-        return await people.step(step_name(step)), await people.tasks(step_name(step))
+    Example: stepwell step show 7/sign-off --lang vi
+    """
 
-    found, tasks = act(context, read)
-    if as_json:
-        print_json({"step": found, "tasks": tasks})
-        return
-    console().print(step_table([found, *tasks]))
-    if found.form is not None:
-        print_json(found.form)
+    async def read(people: People) -> tuple[HumanStep, list[HumanStep], views.Why]:
+        found = await people.step(step_name(step))
+        return found, await people.tasks(found.step_run_id), await people.why(found.step_run_id)
+
+    (found, tasks, why), look = look_at(context, read, lang, as_json)
+    if look is None:
+        print_json({"step": found, "tasks": tasks, "why": why})
+    else:
+        console().print(step_card(look, found, tasks, why.sentence_vi if lang == "vi" else why.sentence_en))
 
 
 @app.command()
@@ -249,6 +255,21 @@ def deadline(
 
 
 @app.command()
+def effect(
+    context: typer.Context, step: StepArgument, lang: LanguageOption = "en", as_json: JsonOption = False
+) -> None:
+    """What reopening a step would touch: what opens with it, and what depends on it, in every run.
+
+    Example: stepwell step effect 7/sign-off
+    """
+    found, look = look_at(context, lambda people: people.correction_preview(step_name(step)), lang, as_json)
+    if look is None:
+        print_json(found)
+    else:
+        console().print(correction_table(look, found))
+
+
+@app.command()
 def reopen(
     context: typer.Context,
     step: StepArgument,
@@ -271,4 +292,5 @@ def reopen(
     )
     tell(answer)
     for after in answer["downstream"]:
-        typer.echo(f"  {after['step_id']}: {'reopened' if after['reopened'] else 'left as it is'}")
+        ending = "reopened" if after["reopened"] else "left as it is"
+        typer.echo(f"  {after['run_id']}/{after['step_id']}: {ending}")

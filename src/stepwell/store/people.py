@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -43,6 +44,19 @@ class HumanStep:
     form: dict[str, Any] | None
     started_at: datetime | None
     completed_at: datetime | None
+    escalation_level: int | None
+    escalated_to: str | None
+    escalated_at: datetime | None
+    block_label: dict[str, str] | None
+    now_at: datetime
+    parent_step_id: str | None
+    item_no: int | None
+
+    @property
+    def name(self) -> str:
+        """As a person types it: 7/sign-off, 7/pack[1] for an item of a map, 7/sign-off/check for a task."""
+        inside = self.step_id if self.item_no is None else f"{self.step_id}[{self.item_no}]"
+        return "/".join(str(part) for part in (self.run_id, self.parent_step_id, inside) if part is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +82,10 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """A completed step that depends on one to be corrected."""
+    """A step that a correction touches: `around` it, a map or sub-workflow that opens with it; or `after`."""
 
+    relation: str
+    run_id: int
     step_run_id: int
     step_id: str
     step_kind: str
@@ -102,7 +118,7 @@ def complete_step(
 
 def correction_preview(tenant: int, unit_id: int) -> Call[list[Dependent]]:
     return Call(
-        "select d.step_run_id, d.step_id, d.step_kind, d.can_reopen"
+        "select d.relation, d.run_id, d.step_run_id, d.step_id, d.step_kind, d.can_reopen"
         " from stepwell.fn_step_correction_preview(%s, %s) as d",
         (tenant, unit_id),
         lambda rows: [Dependent(*row) for row in rows],
@@ -135,15 +151,17 @@ def tasks(tenant: int, unit_id: int) -> Call[list[HumanStep]]:
 
 
 def find_step(tenant: int, run_id: int, step_id: str) -> Call[int | None]:
-    """The number of a step by run and id; a task as step/task."""
+    """The number of a step by run and id; one of an item as step[1], a task as step/task."""
     step, _, task = step_id.partition("/")
+    item = re.fullmatch(r"(.+)\[(\d{1,7})\]", step)
     return Call(
         "select coalesce(t.unit_id, s.step_run_id) from stepwell.step_run as s"
+        " inner join stepwell.work_unit as u on s.tenant_id = u.tenant_id and s.step_run_id = u.unit_id"
         " left join stepwell.task_detail as t"
         " on s.tenant_id = t.tenant_id and s.step_run_id = t.step_run_id and t.task_id = %s"
         " where s.tenant_id = %s and s.run_id = %s and s.step_id = %s and (%s = '' or t.unit_id is not null)"
-        " order by s.step_run_id limit 1",
-        (task, tenant, run_id, step, task),
+        " and (%s::int is null or u.item_no = %s::int) order by s.step_run_id limit 1",
+        (task, tenant, run_id, item[1] if item else step, task, *([int(item[2]) if item else None] * 2)),
         lambda rows: rows[0][0] if rows else None,
     )
 

@@ -14,8 +14,8 @@ def test_a_step_names_the_predecessors_it_waits_for(engine: Engine):
     run_id = engine.start("w")
     code, english, vietnamese, who = engine.why(engine.unit(run_id, "c"))
     assert (code, who) == ("dependency", "engine")
-    assert english == "c waits for 2 steps before it: a (ready), b (ready)."
-    assert vietnamese == "c chờ 2 bước phía trước: a (ready), b (ready)."
+    assert english == "c waits for a (Ready), b (Ready)."
+    assert vietnamese == "c chờ a (Sẵn sàng), b (Sẵn sàng)."
 
 
 def test_a_predecessor_that_ended_is_no_longer_named(engine: Engine):
@@ -23,7 +23,7 @@ def test_a_predecessor_that_ended_is_no_longer_named(engine: Engine):
     run_id = engine.start("w")
     session = engine.worker()
     engine.complete(session, engine.claim(session, 1)[0])
-    assert engine.why(engine.unit(run_id, "c"))[1] == "c waits for 1 steps before it: b (ready)."
+    assert engine.why(engine.unit(run_id, "c"))[1] == "c waits for b (Ready)."
 
 
 def test_a_ready_step_says_when_no_worker_serves_its_class(engine: Engine):
@@ -138,7 +138,7 @@ def test_a_sub_workflow_names_its_run(engine: Engine):
     run_id = engine.start("outer")
     code, english, _, _ = engine.why(engine.unit(run_id, "call"))
     inner = engine.one("select run_id from workflow_run where workflow = 'inner'")
-    assert (code, english) == ("subworkflow", f"call waits for its sub-workflow: run {inner} (in_progress).")
+    assert (code, english) == ("subworkflow", f"call waits for its sub-workflow, run {inner} (In progress).")
 
 
 def test_a_step_of_a_paused_run_says_that_a_reviewer_can_resume(engine: Engine, db: psycopg.Connection):
@@ -168,7 +168,7 @@ def test_a_blocked_step_says_its_reason(engine: Engine, db: psycopg.Connection):
     db.execute(ask, (unit_id, "ready", "in_progress", "step_claim", Jsonb({"audit_ref": "x"})))
     assert engine.why(unit_id)[::3] == ("in_hand", "person:7")
     db.execute(ask, (unit_id, "in_progress", "blocked", "step_block", Jsonb(evidence)))
-    assert engine.why(unit_id)[:2] == ("blocked", "check is blocked: missing_iu.")
+    assert engine.why(unit_id)[:2] == ("blocked", "check is blocked: A content unit is missing.")
 
 
 def test_what_has_ended_says_how(engine: Engine):

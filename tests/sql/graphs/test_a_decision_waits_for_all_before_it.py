@@ -46,7 +46,7 @@ def test_it_says_what_it_waits_for(engine: Engine):
     engine.kill(session, held["a"])
     unit_id = engine.unit(run_id, "if.d")
     assert engine.state(unit_id) == "ready"
-    assert engine.why(unit_id)[:2] == ("dependency", "if.d waits for 1 steps before it: c (in_progress).")
+    assert engine.why(unit_id)[:2] == ("dependency", "if.d waits for c (In progress).")
     assert engine.faults() == {}
     engine.complete(session, held["c"])
     assert engine.state(unit_id) == "completed"

@@ -46,7 +46,8 @@ begin
         where e.tenant_id = p_unit.tenant_id and e.stream_id = p_unit.unit_id >> 20
             and e.unit_id = p_unit.unit_id and e.to_state = 'blocked'
         order by e.event_id desc limit 1;
-        return query select 'blocked', jsonb_build_object('name', v_name, 'reason', coalesce(v_found.reason, 'other')),
+        return query select 'blocked', jsonb_build_object('name', v_name,
+            'reason', format('{vocab.block_reason.%s}', coalesce(v_found.reason, 'other'))),
             coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'operator');
     else
         return query select case p_unit.scope when 'approval' then 'approval' when 'proposal' then 'approval'

@@ -26,8 +26,10 @@ begin
         from stepwell.workflow_step_def as d
         where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
             and d.step_kind = 'human';
-        return query select case when found or p_unit.scope = 'task' then 'human' else 'unexplained' end,
-            jsonb_build_object('name', p_name, 'role', coalesce(v_found.role, '—'), 'state', p_unit.state_code),
+        return query select case when not found and p_unit.scope <> 'task' then 'unexplained'
+            when p_unit.pic_id is not null then 'assigned' else 'human' end,
+            jsonb_build_object('name', p_name, 'role', coalesce(v_found.role, '—'), 'state', p_unit.state_code,
+                'person', stepwell._person_name(p_unit.tenant_id, p_unit.pic_id)),
             coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'role:' || v_found.role, 'anyone');
         return;
     end if;

@@ -36,7 +36,8 @@ begin
     end if;
     select
         count(*) as open_count,
-        string_agg(format('%s (%s)', o.step_id, o.state_code), ', ' order by o.unit_id) filter (where o.place <= 5) as names
+        string_agg(format('%s ({state.%s.label})', o.step_id, o.state_code), ', ' order by o.unit_id)
+            filter (where o.place <= 5) || case when count(*) > 5 then ', …' else '' end as names
     into v_found
     from (
         select b.unit_id, d.step_id, u.state_code, row_number() over (order by b.unit_id) as place

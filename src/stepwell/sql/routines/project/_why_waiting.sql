@@ -34,7 +34,7 @@ begin
         return query select 'schedule', jsonb_build_object('name', p_name, 'at', v_until), 'clock';
         return;
     end if;
-    select string_agg(format('run %s (%s)', u.unit_id >> 20, u.state_code), ', ' order by u.unit_id) as runs into v_found
+    select string_agg(format('%s ({state.%s.label})', u.unit_id >> 20, u.state_code), ', ' order by u.unit_id) as runs into v_found
     from stepwell.work_unit as u
     where u.tenant_id = p_unit.tenant_id and u.parent_id = p_unit.unit_id and u.scope = 'workflow_run'
         and u.state_code not in ('completed', 'cancelled', 'failed');

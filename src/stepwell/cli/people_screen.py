@@ -1,0 +1,151 @@
+"""Draw people's work at a terminal: receives steps, tasks and a language, hands on Rich renderables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from stepwell.cli.render import Look, moment, span, table
+from stepwell.machines.model import Lang
+from stepwell.people import Dependent, HumanStep
+
+WORDS: dict[str, dict[Lang, str]] = {
+    "step": {"en": "step", "vi": "bước"},
+    "workflow": {"en": "workflow", "vi": "quy trình"},
+    "state": {"en": "state", "vi": "trạng thái"},
+    "person": {"en": "person", "vi": "người phụ trách"},
+    "for": {"en": "for", "vi": "dành cho"},
+    "deadline": {"en": "deadline", "vi": "hạn chót"},
+    "note": {"en": "note", "vi": "ghi chú"},
+    "nobody": {"en": "nobody yet", "vi": "chưa có ai"},
+    "anyone": {"en": "anyone", "vi": "bất kỳ ai"},
+    "role": {"en": "role", "vi": "vai trò"},
+    "in": {"en": "in", "vi": "còn"},
+    "late": {"en": "late", "vi": "trễ"},
+    "was late": {"en": "was late", "vi": "đã trễ"},
+    "urgent": {"en": "urgent", "vi": "khẩn"},
+    "form": {"en": "form", "vi": "biểu mẫu"},
+    "required": {"en": "required", "vi": "bắt buộc"},
+    "tasks": {"en": "tasks", "vi": "công việc con"},
+    "nothing to do": {"en": "nothing to do", "vi": "không có việc nào"},
+    "around": {"en": "opens with it", "vi": "mở lại cùng"},
+    "after": {"en": "depends on it", "vi": "phụ thuộc vào nó"},
+    "left": {"en": "left as it is", "vi": "giữ nguyên"},
+    "could reopen": {"en": "can be reopened too", "vi": "có thể mở lại"},
+    "nothing depends": {"en": "nothing else is touched", "vi": "không ảnh hưởng bước nào khác"},
+}
+
+
+def word(look: Look, key: str) -> str:
+    return WORDS[key][look.lang]
+
+
+def step_table(look: Look, rows: Sequence[HumanStep]) -> Table:
+    names = ("step", "workflow", "state", "person", "for", "deadline", "note")
+    made = table(*(word(look, name) for name in names))
+    for row in rows:
+        made.add_row(
+            Text.assemble(row.name, (f"  {row.title}" if row.title else "", "dim")),
+            row.workflow,
+            look.chip(row.scope, row.state_code, row.waiting_facet),
+            Text(row.pic or word(look, "nobody"), style="" if row.pic else "dim"),
+            _asked_of(look, row),
+            _deadline(look, row),
+            _note(look, row),
+        )
+    return made
+
+
+def step_card(look: Look, row: HumanStep, tasks: Sequence[HumanStep], sentence: str) -> RenderableType:
+    """One step in full: where it stands, why, who has it, until when, what its form asks, what is inside."""
+    title = Text.assemble((row.name, "bold"), f"  {row.workflow}   ")
+    title.append_text(look.chip(row.scope, row.state_code, row.waiting_facet))
+    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for key, value in (
+        ("person", Text(row.pic or word(look, "nobody"))),
+        ("for", _asked_of(look, row)),
+        ("deadline", _deadline(look, row)),
+        ("note", _note(look, row)),
+        ("form", _form(look, row.form)),
+    ):
+        if value.plain:
+            facts.add_row(Text(word(look, key), style="dim"), value)
+    parts: list[RenderableType] = [title]
+    if row.title:
+        parts.append(Text(row.title))
+    parts += [Text(sentence, style="dim"), Padding(facts, (1, 0, 0, 0))]
+    if tasks:
+        parts += [Text(f"\n{word(look, 'tasks')}", style="bold"), step_table(look, tasks)]
+    return Group(*parts)
+
+
+def correction_table(look: Look, rows: Sequence[Dependent]) -> RenderableType:
+    """What a correction would touch, level by level."""
+    if not rows:
+        return Text(word(look, "nothing depends"))
+    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for row in rows:
+        after = "" if row.relation == "around" else word(look, "could reopen" if row.can_reopen else "left")
+        made.add_row(f"{row.run_id}/{row.step_id}", word(look, row.relation), Text(after, style="dim"))
+    return made
+
+
+def _asked_of(look: Look, row: HumanStep) -> Text:
+    if row.assignee:
+        return Text(row.assignee)
+    return Text(f"{word(look, 'role')} {row.role}" if row.role else word(look, "anyone"))
+
+
+def _deadline(look: Look, row: HumanStep) -> Text:
+    if row.deadline_at is None:
+        return Text("")
+    at = moment(row.deadline_at)[:-3]
+    if row.completed_at is not None and row.state_code == "completed":
+        return Text(f"{at} ({word(look, 'was late')})" if row.completed_after_deadline else at)
+    if row.is_late:
+        return Text(f"{at} ({span(row.now_at - row.deadline_at)} {word(look, 'late')})", style="red")
+    return Text(f"{at} ({word(look, 'in')} {span(row.deadline_at - row.now_at)})")
+
+
+def _note(look: Look, row: HumanStep) -> Text:
+    """What else it waits for, what blocks it, who was told."""
+    words = [look.facet(row.scope, facet) or facet for facet in row.secondary_facets or ()]
+    if row.block_reason:
+        label = (row.block_label or {}).get(look.lang, row.block_reason)
+        detail = f": {row.block_detail}" if row.block_detail else ""
+        words.append(
+            f"{label}{detail}" + (f" ({word(look, 'urgent')})" if row.blocked_severity == "red" else "")
+        )
+    if row.escalated_to:
+        words.append(look.facet(row.scope, "escalated", tell=row.escalated_to) or row.escalated_to)
+    return Text(", ".join(words))
+
+
+def _form(look: Look, form: Mapping[str, Any] | None) -> Text:
+    """The fields of a form, one line each; a form without fields by its type."""
+    if form is None:
+        return Text("")
+    required = set(form.get("required", ()))
+    fields: dict[str, Any] = {name: {} for name in sorted(required)} | form.get("properties", {})
+    lines = []
+    for name, field in fields.items():
+        kind = field.get("type", "")
+        choice = ", ".join(str(one) for one in field["enum"]) if "enum" in field else kind
+        bounds = [
+            f"{sign} {field[key]}"
+            for key, sign in (("minimum", "≥"), ("maximum", "≤"), ("minLength", "≥"), ("maxLength", "≤"))
+            if key in field
+        ]
+        marks = [
+            mark for mark in (choice, *bounds, word(look, "required") if name in required else "") if mark
+        ]
+        title = field.get("title") or field.get("description") or ""
+        lines.append(
+            f"{name}" + (f" ({', '.join(marks)})" if marks else "") + (f"  {title}" if title else "")
+        )
+    return Text("\n".join(lines) or str(form.get("type", "")))
