@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
-import psycopg
-import pytest
-
 from tests.sql.drive import Engine, human
 from tests.sql.people.asking import People, refused
 from tests.support.clock import Clock
@@ -82,39 +77,6 @@ def test_the_same_question_is_asked_once(engine: Engine, people: People):
     assert asked(engine, key="k") == first
     with refused("SW001", "quorum"):
         asked(engine, quorum=3)
-
-
-@pytest.mark.parametrize("decisions", [("approve", "approve"), ("approve", "reject"), ("reject", "reject")])
-def test_racing_decisions_settle_once(engine: Engine, people: People, dsn: str, decisions: tuple[str, str]):
-    approval = asked(engine)
-    gate = threading.Barrier(2)
-    ends: list[str] = []
-
-    def vote(decision: str, actor: str) -> None:
-        with psycopg.connect(dsn, autocommit=True) as own:
-            gate.wait(10)
-            try:
-                query = "select stepwell.fn_approval_decide(1, %s, %s, %s)"
-                row = own.execute(query, (approval, decision, actor)).fetchone()
-                ends.append(row[0] if row else "nothing")
-            except psycopg.Error as error:
-                ends.append(str(error.sqlstate))
-
-    both = [
-        threading.Thread(target=vote, args=pair)
-        for pair in zip(decisions, ("ben", "cleo"), strict=True)
-    ]  # fmt: skip
-    for one in both:
-        one.start()
-    for one in both:
-        one.join(30)
-    assert sorted(ends)[0] == "SW003"
-    assert sorted(ends)[1] == engine.state(approval)
-    final = engine.one(
-        "select count(*) from event_log where unit_id = %s and to_state is not null", (approval,)
-    )
-    assert final == 2  # requested, and one end
-    assert engine.faults() == {}
 
 
 def test_an_approval_of_something_else_allows_nothing(engine: Engine, people: People):

@@ -1,0 +1,238 @@
+"""People who act at the same moment: one gets the step, one decision settles, nobody waits for ever."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.interleave.conftest import LIMIT_SECONDS, Session
+from tests.sql.drive import Engine, human, operation, subworkflow
+from tests.sql.people.asking import People, refused
+from tests.support.clock import Clock
+
+
+@pytest.fixture
+def people(engine: Engine) -> People:
+    made = People(engine)
+    made.add("ada", "office")
+    made.add("ben", "office", "reviewer")
+    made.add("cleo", "reviewer")
+    return made
+
+
+@pytest.fixture
+def unit(engine: Engine, people: People) -> int:
+    engine.publish("w", human("sign", role="office", deadline=600), operation("after"))
+    return engine.unit(engine.start("w"), "sign")
+
+
+def outcome(session: Session, query: str, *parameters: object) -> object:
+    """What a call hands back, or the SQLSTATE of its refusal."""
+    try:
+        return session.one(query, parameters)
+    except psycopg.Error as error:
+        session.rollback()
+        return error.sqlstate
+
+
+CLAIM = "select fn_step_claim(1, %s, %s) ->> 'state'"
+DECIDE = "select fn_approval_decide(1, %s, %s, %s)"
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_of_two_claims_one_gets_the_step(engine: Engine, sessions, unit: int, commits: bool):
+    first, second = sessions(), sessions()
+    assert first.one(CLAIM, (unit, "ada")) == "in_progress"
+    other = second.meanwhile(lambda: outcome(second, CLAIM, unit, "ben"))
+    if commits:
+        first.commit()
+    else:
+        first.rollback()
+    assert other.result(LIMIT_SECONDS) == ("SW003" if commits else "in_progress")
+    second.commit()
+    assert engine.one("select pic from v_inbox where step_run_id = %s", (unit,)) == (
+        "ada" if commits else "ben"
+    )
+    assert engine.events(unit).count("step.started") == 1
+    assert engine.faults() == {}
+
+
+def test_the_same_claim_twice_at_once_is_answered_once(engine: Engine, sessions, unit: int):
+    first, second = sessions(), sessions()
+    keyed = "select fn_step_claim(1, %s, 'ada', 'k')"
+    answer = first.one(keyed, (unit,))
+    again = second.meanwhile(lambda: second.one(keyed, (unit,)))
+    first.commit()
+    assert again.result(LIMIT_SECONDS) == answer
+    second.commit()
+    assert engine.events(unit).count("step.started") == 1
+
+
+def test_a_claim_meets_the_end_of_its_run(engine: Engine, sessions, unit: int):
+    cancelling, claiming = sessions(), sessions()
+    cancelling.one("select fn_run_cancel(1, %s, 'r')", (unit >> 20,))
+    claim = claiming.meanwhile(lambda: outcome(claiming, CLAIM, unit, "ada"))
+    cancelling.commit()
+    assert claim.result(LIMIT_SECONDS) == "SW004"
+    assert engine.state(unit) == "cancelled"
+    assert engine.faults() == {}
+
+
+@pytest.mark.parametrize("completes_first", [True, False])
+def test_a_completion_meets_the_deadline(
+    engine: Engine, people: People, sessions, unit: int, clock: Clock, completes_first: bool
+):
+    people.claim(unit, "ada")
+    clock.advance(seconds=601)
+    first, second = sessions(), sessions()
+    complete = "select fn_step_complete(1, %s, 'ada') ->> 'transition_id'"
+    if completes_first:
+        assert first.one(complete, (unit,)) == "step.T8"
+        other = second.meanwhile(second.timers)
+        first.commit()
+        other.result(LIMIT_SECONDS)
+    else:
+        first.timers()
+        other = second.meanwhile(lambda: outcome(second, complete, unit))
+        first.commit()
+        # It was in progress when it was asked, and is overdue now: the call sees the state it finds.
+        assert other.result(LIMIT_SECONDS) == "step.T7"
+    second.commit()
+    late = """select state_code, completed_after_deadline, overdue_first_at is not null
+        from work_unit where unit_id = %s"""
+    assert engine.db.execute(late, (unit,)).fetchone() == ("completed", True, True)
+    assert engine.faults() == {}
+
+
+def test_a_step_is_released_while_it_is_handed_over(engine: Engine, people: People, sessions, unit: int):
+    people.claim(unit, "ada")
+    first, second = sessions(), sessions()
+    first.one("select fn_step_release(1, %s, 'ada')", (unit,))
+    other = second.meanwhile(lambda: outcome(second, "select fn_step_delegate(1, %s, 'ada', 'ben')", unit))
+    first.commit()
+    assert other.result(LIMIT_SECONDS) == "SW004"
+    assert engine.one("select pic_id from work_unit where unit_id = %s", (unit,)) is None
+
+
+@pytest.mark.parametrize("words", [("approve", "approve"), ("approve", "reject"), ("reject", "approve")])
+def test_of_two_decisions_one_settles(engine: Engine, sessions, unit: int, words: tuple[str, str]):
+    approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (unit,))
+    first, second = sessions(), sessions()
+    end = first.one(DECIDE, (approval, words[0], "ben"))
+    other = second.meanwhile(lambda: outcome(second, DECIDE, approval, words[1], "cleo"))
+    first.commit()
+    assert other.result(LIMIT_SECONDS) == "SW003"
+    assert engine.state(approval) == end
+    ends = "select count(*) from event_log where unit_id = %s and to_state is not null"
+    assert engine.one(ends, (approval,)) == 2  # requested, and one end
+    assert engine.faults() == {}
+
+
+def test_two_decisions_at_once_make_a_quorum_of_two(engine: Engine, sessions, unit: int):
+    approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada', p_quorum => 2)", (unit,))
+    first, second = sessions(), sessions()
+    assert first.one(DECIDE, (approval, "approve", "ben")) == "requested"
+    other = second.meanwhile(lambda: outcome(second, DECIDE, approval, "approve", "cleo"))
+    first.commit()
+    assert other.result(LIMIT_SECONDS) == "approved"
+    second.commit()
+    assert engine.events(approval).count("approval.approved") == 1
+
+
+@pytest.mark.parametrize("decides_first", [True, False])
+def test_a_decision_meets_its_expiry(engine: Engine, sessions, unit: int, clock: Clock, decides_first: bool):
+    approval = engine.one(
+        "select fn_approval_request(1, 'reopen', %s, 'ada', p_expires_seconds => 60)", (unit,)
+    )
+    first, second = sessions(), sessions()
+    if decides_first:
+        assert first.one(DECIDE, (approval, "approve", "ben")) == "approved"
+        clock.advance(seconds=61)
+        other = second.meanwhile(second.timers)
+        first.commit()
+        other.result(LIMIT_SECONDS)
+    else:
+        clock.advance(seconds=61)
+        first.timers()
+        other = second.meanwhile(lambda: outcome(second, DECIDE, approval, "approve", "ben"))
+        first.commit()
+        assert other.result(LIMIT_SECONDS) == "SW003"
+    second.commit()
+    assert engine.state(approval) == ("approved" if decides_first else "expired")
+    assert engine.faults() == {}
+
+
+def test_a_decision_meets_the_end_of_its_subject(engine: Engine, sessions, unit: int):
+    approval = engine.one("select fn_approval_request(1, 'spend', %s, 'ada')", (unit,))
+    cancelling, deciding = sessions(), sessions()
+    cancelling.one("select fn_run_cancel(1, %s, 'r')", (unit >> 20,))
+    other = deciding.meanwhile(lambda: outcome(deciding, DECIDE, approval, "approve", "ben"))
+    cancelling.commit()
+    assert other.result(LIMIT_SECONDS) == "SW003"
+    assert engine.events(approval) == ["approval.requested", "approval.cancelled"]
+    assert engine.faults() == {}
+
+
+# -- a run inside another -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def inner(engine: Engine, people: People) -> int:
+    """A step of a sub-workflow, in ada's hands."""
+    engine.publish("inner", human("x", role="office"))
+    engine.publish("outer", subworkflow("in", "inner"), human("y", role="office"), edges=[])
+    unit = engine.unit(engine.start("outer") + 1, "x")
+    people.claim(unit, "ada")
+    return unit
+
+
+WAIT = "select fn_step_wait(1, %s, 'ada', '{waiting_human}') ->> 'state'"
+
+
+def test_a_colour_that_must_go_up_does_not_wait_for_a_run_above_that_is_busy(
+    engine: Engine, sessions, inner: int
+):
+    outer = (inner >> 20) - 1
+    above, below = sessions(), sessions()
+    above.one(CLAIM, (engine.unit(outer, "y"), "ben"))
+    assert outcome(below, WAIT, inner) == "55P03"
+    assert engine.state(inner) == "in_progress"
+    above.commit()
+    assert outcome(below, WAIT, inner) == "waiting"
+    below.commit()
+    assert engine.one("select rollup_state_code from run_progress where run_id = %s", (outer,)) == "yellow"
+    assert engine.faults() == {}
+
+
+def test_whoever_goes_down_the_runs_never_meets_who_goes_up(
+    engine: Engine, people: People, sessions, inner: int
+):
+    """Cancel holds the run above and wants the one below, which is held by who wants the one above."""
+    outer = (inner >> 20) - 1
+    cancelling, waiting = sessions(), sessions()
+    waiting.db.execute("select from run_progress where run_id = %s for update", (inner >> 20,))
+    cancel = cancelling.meanwhile(lambda: cancelling.one("select fn_run_cancel(1, %s, 'r')", (outer,)))
+    assert outcome(waiting, WAIT, inner) == "55P03"
+    assert cancel.result(LIMIT_SECONDS) == "cancelled"
+    cancelling.commit()
+    with refused("SW004"):
+        people.wait(inner, "ada", ["waiting_human"])
+    assert engine.faults() == {}
+
+
+def test_a_correction_below_waits_for_the_runs_above_from_the_top(
+    engine: Engine, people: People, sessions, inner: int
+):
+    outer = (inner >> 20) - 1
+    people.complete(inner, "ada")
+    approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (inner,))
+    engine.one(DECIDE, (approval, "approve", "ben"))
+    above, reopening = sessions(), sessions()
+    above.one(CLAIM, (engine.unit(outer, "y"), "ben"))
+    query = "select fn_step_reopen_for_correction(1, %s, 'ben', 'data_error', %s) ->> 'state'"
+    reopen = reopening.meanwhile(lambda: outcome(reopening, query, inner, approval))
+    above.commit()
+    assert reopen.result(LIMIT_SECONDS) == "in_progress"
+    reopening.commit()
+    assert engine.state(engine.unit(outer, "in")) == "in_progress"
+    assert engine.faults() == {}
