@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import core, engine, graphs, history, report
+from bench import core, engine, graphs, history, rebuild, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
 from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
@@ -21,7 +21,7 @@ from bench.workloads import WORKLOADS
 
 FLOOR_SECONDS = 5
 PAGE = ROOT / "docs" / "benchmarks.md"
-OTHER_PARTS = ("floor", "core", "engine", "history", "graphs")
+OTHER_PARTS = ("floor", "core", "engine", "history", "graphs", "rebuild")
 
 
 def main() -> int:
@@ -54,6 +54,7 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "engine": [],
         "history": {},
         "graphs": {},
+        "rebuild": {},
         "records": [],
     }
     if "floor" in parts:
@@ -70,6 +71,8 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
             result["history"] = history.measure(url, quick=arguments.quick)
     if "graphs" in parts and STEPWELL in arguments.contestants:
         result["graphs"] = graphs.measure(server, quick=arguments.quick)
+    if "rebuild" in parts and STEPWELL in arguments.contestants:
+        result["rebuild"] = rebuild.measure(server, quick=arguments.quick)
     return result
 
 
@@ -115,6 +118,8 @@ def _as_text(result: dict[str, Any]) -> str:
         parts.append(history.markdown(result["history"]))
     if result["graphs"]:
         parts.append(graphs.markdown(result["graphs"]))
+    if result["rebuild"]:
+        parts.append(rebuild.markdown(result["rebuild"]))
     return "\n".join(parts)
 
 

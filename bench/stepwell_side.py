@@ -185,16 +185,10 @@ async def wake(order: Order, meter: Meter) -> Answer:
     return Answer(numbers, "woken by NOTIFY")
 
 
-async def graph(order: Order, meter: Meter) -> Answer:
-    """One shape and size of the graph bench; see graphs.py."""
-    flow, steps_of_run = shapes.of(str(order.options["shape"]), order.sizes["steps"])
-    return await run_flow(order, meter, flow, order.sizes["runs"], steps_of_run)
-
-
 if __name__ == "__main__":
     run(
         "stepwell",
         __version__,
-        {"W1": chain, "W1b": chain, "W1u": chain_alone, "W2": jobs, "W3": fan, "W4": wake, "graph": graph},
+        {"W1": chain, "W1b": chain, "W1u": chain_alone, "W2": jobs, "W3": fan, "W4": wake},
         {},
     )

@@ -53,14 +53,18 @@ def test_floor_core_engine_and_history_are_measured(tmp_path: Path):
 
 
 @pytest.mark.timeout(300)
-def test_graphs_of_growing_size_are_measured(tmp_path: Path):
-    result, table = bench(tmp_path, "--peers", "none", "--only", "graphs")
+def test_graphs_of_growing_size_and_rebuilds_are_measured(tmp_path: Path):
+    result, table = bench(tmp_path, "--peers", "none", "--only", "graphs,rebuild")
     cells = {(shape, size): cell for shape, sizes in result["graphs"].items() for size, cell in sizes.items()}
     assert {shape for shape, _ in cells} == {"chain", "fan", "layers"}
     for (_, size), cell in cells.items():
-        assert not cell["empty_because"]
         assert cell["units"] == int(size) * cell["runs"]
+        assert cell["elapsed_us"] > 0
     assert "| layers | 40 | 2 |" in table
+    assert set(result["rebuild"]) == {"chain", "fan", "layers"}
+    # Start and end of the run; ready, taken and completed of each step.
+    assert all(cell["events"] >= 3 * cell["steps"] for cell in result["rebuild"].values())
+    assert "| chain | 40 |" in table
 
 
 @pytest.mark.skipif(not (FOLDER / ".installed").exists(), reason="the peers are installed by make bench")
