@@ -7,13 +7,12 @@ embedded database, and declares everything there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from stepwell import config
-from stepwell.client import Client, Connection, JobHandle, RunHandle, Signalled
+from stepwell.client import Client, RunCalls
 from stepwell.config import Settings
 from stepwell.content import ContentCalls
 from stepwell.define import Graph, Retry, Workflow, freeze
@@ -28,7 +27,7 @@ from stepwell.store.embedded import EmbeddedServer
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class App(PeopleCalls, ContentCalls):
+class App(RunCalls, PeopleCalls, ContentCalls):
     """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL, or `database_url`, names another."""
 
     def __init__(
@@ -116,9 +115,7 @@ class App(PeopleCalls, ContentCalls):
 
     async def prepare(self) -> str:
         """Start or find the database, bring it to this release, declare; returns its address."""
-        client = await self.client()
-        await self._declare(client)
-        return client.conninfo
+        return (await self._connected()).conninfo
 
     async def client(self) -> Client:
         if self._client is None:
@@ -186,103 +183,7 @@ class App(PeopleCalls, ContentCalls):
             self._portal = Portal(self)
         return self._portal
 
-    # -- act ----------------------------------------------------------------------------------------------
-
-    async def _ready(self) -> Client:
+    async def _connected(self) -> Client:
         client = await self.client()
         await self._declare(client)
         return client
-
-    async def _connected(self) -> Client:
-        return await self._ready()
-
-    async def start(
-        self,
-        workflow: str,
-        input: Mapping[str, Any] | None = None,
-        *,
-        key: str | None = None,
-        trigger: tuple[str, str] | None = None,
-        version: int | None = None,
-        priority: int = 0,
-        trace_id: str | None = None,
-        correlation_id: str | None = None,
-        connection: Connection | None = None,
-    ) -> RunHandle:
-        """Start a run. The same `key` (or trigger) again returns the run it started first.
-
-        With `connection` the start is part of that connection's transaction: it commits with your rows.
-        """
-        return await (await self._ready()).start(
-            workflow, input, key=key, trigger=trigger, version=version, priority=priority,
-            trace_id=trace_id, correlation_id=correlation_id, connection=connection,
-        )  # fmt: skip
-
-    async def start_many(
-        self,
-        workflow: str,
-        inputs: Sequence[Mapping[str, Any]],
-        *,
-        keys: Sequence[str] | None = None,
-        priority: int = 0,
-        connection: Connection | None = None,
-    ) -> list[RunHandle]:
-        """Thousands of runs in one call and one commit."""
-        return await (await self._ready()).start_many(
-            workflow, inputs, keys=keys, priority=priority, connection=connection
-        )
-
-    async def enqueue(
-        self,
-        operation: str,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        key: str | None = None,
-        priority: int = 0,
-        process_after: datetime | None = None,
-        concurrency_key: str | None = None,
-        max_concurrency: int | None = None,
-        max_attempts: int | None = None,
-        connection: Connection | None = None,
-    ) -> JobHandle:
-        """One free-standing job."""
-        found = await (await self._ready()).enqueue_many(
-            operation, [payload or {}], keys=None if key is None else [key], priority=priority,
-            process_after=process_after, concurrency_key=concurrency_key, max_concurrency=max_concurrency,
-            max_attempts=max_attempts, connection=connection,
-        )  # fmt: skip
-        return found[0]
-
-    async def enqueue_many(
-        self,
-        operation: str,
-        payloads: Sequence[Mapping[str, Any]],
-        *,
-        keys: Sequence[str] | None = None,
-        priority: int = 0,
-        process_after: datetime | None = None,
-        concurrency_key: str | None = None,
-        max_concurrency: int | None = None,
-        max_attempts: int | None = None,
-        connection: Connection | None = None,
-    ) -> list[JobHandle]:
-        """Thousands of jobs in one call and one commit."""
-        return await (await self._ready()).enqueue_many(
-            operation, payloads, keys=keys, priority=priority, process_after=process_after,
-            concurrency_key=concurrency_key, max_concurrency=max_concurrency, max_attempts=max_attempts,
-            connection=connection,
-        )  # fmt: skip
-
-    async def signal(
-        self,
-        target: RunHandle | JobHandle | int | tuple[str, str],
-        event_type: str,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        event_id: str | None = None,
-        connection: Connection | None = None,
-    ) -> Signalled:
-        """Deliver an event to a run: by handle, by number, or by (workflow, key). Once per `event_id`."""
-        return await (await self._ready()).signal(
-            target, event_type, payload, event_id=event_id, connection=connection
-        )

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 
 from stepwell.define import Graph
 from stepwell.errors import Conflict, NotFound
@@ -22,7 +23,7 @@ from stepwell.store.calls import Call, Published, Signalled
 from stepwell.store.perform import Connection
 from stepwell.store.pool import AsyncPool, async_pool
 
-__all__ = ["Client", "Connection", "JobHandle", "RunHandle", "Signalled"]
+__all__ = ["Client", "Connection", "JobHandle", "JobOptions", "RunCalls", "RunHandle", "Signalled"]
 
 T = TypeVar("T")
 
@@ -95,7 +96,115 @@ class JobHandle:
         return await client.perform(calls.cancel_job(client.tenant_id, self.id, client.actor, reason))
 
 
-class Client:
+class JobOptions(TypedDict, total=False):
+    """How jobs are carried out; what is left out is as the operation says."""
+
+    priority: int
+    process_after: datetime | None
+    concurrency_key: str | None
+    max_concurrency: int | None
+    max_attempts: int | None
+
+
+class RunCalls(ABC):
+    """Everything that starts, feeds and tells a run or a job, for whatever can hand on a client."""
+
+    @abstractmethod
+    async def _connected(self) -> Client:
+        """The client that carries out the calls."""
+
+    async def start(
+        self,
+        workflow: str,
+        input: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        trigger: tuple[str, str] | None = None,
+        version: int | None = None,
+        priority: int = 0,
+        trace_id: str | None = None,
+        correlation_id: str | None = None,
+        connection: Connection | None = None,
+    ) -> RunHandle:
+        """Start a run. The same `key` (or trigger) again returns the run it started first.
+
+        With `connection` the start is part of that connection's transaction: it commits with your rows.
+        """
+        client = await self._connected()
+        trigger_type, trigger_ref = trigger or (None, key)
+        call = calls.start_runs(
+            client.tenant_id, workflow, [input or {}], actor=client.actor,
+            trigger_refs=None if trigger_ref is None else [trigger_ref], trigger_type=trigger_type,
+            version_no=version, priority=priority, trace_id=trace_id, correlation_id=correlation_id,
+        )  # fmt: skip
+        started = (await client.perform(call, connection))[0]
+        return RunHandle(client, started.run_id, started.is_new)
+
+    async def start_many(
+        self,
+        workflow: str,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        keys: Sequence[str] | None = None,
+        priority: int = 0,
+        connection: Connection | None = None,
+    ) -> list[RunHandle]:
+        """Thousands of runs in one call and one commit."""
+        client = await self._connected()
+        call = calls.start_runs(
+            client.tenant_id, workflow, inputs, trigger_refs=keys, priority=priority, actor=client.actor
+        )
+        return [RunHandle(client, run.run_id, run.is_new) for run in await client.perform(call, connection)]
+
+    async def enqueue(
+        self,
+        operation: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        connection: Connection | None = None,
+        **more: Unpack[JobOptions],
+    ) -> JobHandle:
+        """One free-standing job."""
+        keys = None if key is None else [key]
+        found = await self.enqueue_many(operation, [payload or {}], keys=keys, connection=connection, **more)
+        return found[0]
+
+    async def enqueue_many(
+        self,
+        operation: str,
+        payloads: Sequence[Mapping[str, Any]],
+        *,
+        keys: Sequence[str] | None = None,
+        connection: Connection | None = None,
+        **more: Unpack[JobOptions],
+    ) -> list[JobHandle]:
+        """Thousands of jobs in one call and one commit."""
+        client = await self._connected()
+        call = calls.enqueue_jobs(
+            client.tenant_id, operation, payloads, keys=keys, actor=client.actor, **more
+        )
+        return [JobHandle(client, job.job_id, job.is_new) for job in await client.perform(call, connection)]
+
+    async def signal(
+        self,
+        target: RunHandle | JobHandle | int | tuple[str, str],
+        event_type: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        event_id: str | None = None,
+        connection: Connection | None = None,
+    ) -> Signalled:
+        """Deliver an event to a run: by handle, by number, or by (workflow, key). Once per `event_id`."""
+        client = await self._connected()
+        stream_id = await client.stream_of(target)
+        call = calls.signal(
+            client.tenant_id, stream_id, event_type, payload or {}, event_id or uuid.uuid4().hex, client.actor
+        )
+        return await client.perform(call, connection)
+
+
+class Client(RunCalls):
     """Connected to one database as one tenant."""
 
     def __init__(
@@ -138,78 +247,10 @@ class Client:
             calls.publish_workflow(self.tenant_id, graph.canonical, graph.hash, self.actor)
         )
 
-    async def start(
-        self,
-        workflow: str,
-        input: Mapping[str, Any] | None = None,
-        *,
-        key: str | None = None,
-        trigger: tuple[str, str] | None = None,
-        version: int | None = None,
-        priority: int = 0,
-        trace_id: str | None = None,
-        correlation_id: str | None = None,
-        connection: Connection | None = None,
-    ) -> RunHandle:
-        trigger_type, trigger_ref = trigger or (None, key)
-        call = calls.start_runs(
-            self.tenant_id, workflow, [input or {}], actor=self.actor,
-            trigger_refs=None if trigger_ref is None else [trigger_ref], trigger_type=trigger_type,
-            version_no=version, priority=priority, trace_id=trace_id, correlation_id=correlation_id,
-        )  # fmt: skip
-        started = (await self.perform(call, connection))[0]
-        return RunHandle(self, started.run_id, started.is_new)
+    async def _connected(self) -> Client:
+        return self
 
-    async def start_many(
-        self,
-        workflow: str,
-        inputs: Sequence[Mapping[str, Any]],
-        *,
-        keys: Sequence[str] | None = None,
-        priority: int = 0,
-        connection: Connection | None = None,
-    ) -> list[RunHandle]:
-        call = calls.start_runs(
-            self.tenant_id, workflow, inputs, trigger_refs=keys, priority=priority, actor=self.actor
-        )
-        return [RunHandle(self, run.run_id, run.is_new) for run in await self.perform(call, connection)]
-
-    async def enqueue_many(
-        self,
-        operation: str,
-        payloads: Sequence[Mapping[str, Any]],
-        *,
-        keys: Sequence[str] | None = None,
-        priority: int = 0,
-        process_after: datetime | None = None,
-        concurrency_key: str | None = None,
-        max_concurrency: int | None = None,
-        max_attempts: int | None = None,
-        connection: Connection | None = None,
-    ) -> list[JobHandle]:
-        call = calls.enqueue_jobs(
-            self.tenant_id, operation, payloads, keys=keys, priority=priority, process_after=process_after,
-            concurrency_key=concurrency_key, max_concurrency=max_concurrency, max_attempts=max_attempts,
-            actor=self.actor,
-        )  # fmt: skip
-        return [JobHandle(self, job.job_id, job.is_new) for job in await self.perform(call, connection)]
-
-    async def signal(
-        self,
-        target: RunHandle | JobHandle | int | tuple[str, str],
-        event_type: str,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        event_id: str | None = None,
-        connection: Connection | None = None,
-    ) -> Signalled:
-        stream_id = await self._stream_of(target)
-        call = calls.signal(
-            self.tenant_id, stream_id, event_type, payload or {}, event_id or uuid.uuid4().hex, self.actor
-        )
-        return await self.perform(call, connection)
-
-    async def _stream_of(self, target: RunHandle | JobHandle | int | tuple[str, str]) -> int:
+    async def stream_of(self, target: RunHandle | JobHandle | int | tuple[str, str]) -> int:
         match target:
             case RunHandle(id=run_id):
                 return run_id
