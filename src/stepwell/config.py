@@ -27,6 +27,8 @@ class Settings:
     log_level: str = "info"
     pool_max_size: int = 10
     debug: bool = False
+    # Where the keeper tells what it sealed: a .jsonl file, https://…, or a folder, also of an object store.
+    audit_anchor: str | None = None
 
     @property
     def is_embedded(self) -> bool:
@@ -55,6 +57,7 @@ def load(
         log_level=_choice(env, "STEPWELL_LOG_LEVEL", LOG_LEVELS, "info"),
         pool_max_size=_count(env, "STEPWELL_POOL_MAX_SIZE", default=10, limit=POOL_SIZE_LIMIT),
         debug=_flag(env, "STEPWELL_DEBUG"),
+        audit_anchor=env.get("STEPWELL_AUDIT_ANCHOR") or None,
     )
 
 

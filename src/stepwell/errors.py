@@ -11,6 +11,7 @@ StepwellError
 ├── UnsupportedDatabase   SW008  the server is not a PostgreSQL we can run on
 ├── UsageError                   a command or setting is wrong
 ├── SchemaError                  migrations and database disagree
+├── StorageUnavailable           a place outside, for bundles or anchors, did not take or give a file
 └── DatabaseFailure              the database answered with an error of its own
     └── DatabaseUnavailable      the database did not answer, or its data folder cannot be used
 """
@@ -31,6 +32,7 @@ __all__ = [
     "Refused",
     "SchemaError",
     "StepwellError",
+    "StorageUnavailable",
     "UnsupportedDatabase",
     "UsageError",
     "from_database",
@@ -119,6 +121,14 @@ class UsageError(StepwellError):
 
 class SchemaError(StepwellError):
     code = "schema"
+
+
+class StorageUnavailable(StepwellError):
+    code = "storage_unavailable"
+
+    @property
+    def is_transient(self) -> bool:
+        return True
 
 
 class DatabaseFailure(StepwellError):

@@ -11,7 +11,8 @@ from stepwell.config import Settings
 from stepwell.up.signals import signals_interrupt
 
 app = typer.Typer(
-    add_completion=False, help="Fire timers and schedules, recover lost leases, remove what is too old."
+    add_completion=False,
+    help="Fire timers and schedules, recover lost leases, seal the log, remove what is too old.",
 )
 
 
@@ -30,7 +31,7 @@ def keeper(
 
     settings: Settings = context.obj
     with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
-        keeping = Keeper(conninfo, poll_seconds=poll_seconds)
+        keeping = Keeper(conninfo, poll_seconds=poll_seconds, anchor=settings.audit_anchor)
         if not once:
             with notifying(conninfo):
                 keeping.run()
@@ -42,6 +43,6 @@ def keeper(
             return
         typer.echo(
             f"{tick.recovered_count} leases recovered, {tick.fired_count} timers fired, "
-            f"{tick.started_count} runs started"
+            f"{tick.started_count} runs started, {tick.sealed_count} blocks sealed"
             + ("" if shown_count is None else f", {shown_count} approvals shown in Slack")
         )

@@ -42,6 +42,7 @@ COMMANDS = {
     "content": "stepwell.cli.content",
     "worker": "stepwell.cli.worker",
     "keeper": "stepwell.cli.keeper",
+    "audit": "stepwell.cli.audit",
     "schedule": "stepwell.cli.schedule",
     "db": "stepwell.cli.db",
     "machine": "stepwell.cli.machine",

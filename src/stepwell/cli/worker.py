@@ -15,6 +15,7 @@ from typing import Annotated
 import structlog
 import typer
 
+from stepwell import config
 from stepwell.app import App
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
@@ -122,7 +123,7 @@ def _keeping(conninfo: str | None) -> Iterator[None]:
     if conninfo is None:
         yield
         return
-    keeper = Keeper(conninfo)
+    keeper = Keeper(conninfo, anchor=config.load().audit_anchor)
 
     def keep() -> None:
         try:

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from stepwell.errors import DatabaseUnavailable, InvalidInput, StepwellError
 from stepwell.keeper import cron
+from stepwell.keeper.sealing import Sealing
 from stepwell.store import keep, schedules
 from stepwell.store.keep import KeeperConnection, keeper_connection
 
@@ -40,19 +41,21 @@ class Tick:
     recovered_count: int = 0
     fired_count: int = 0
     started_count: int = 0
+    sealed_count: int = 0
     due_in_seconds: float | None = None
 
 
 class Keeper:
-    """Keeps one database. `poll_seconds` bounds how late anything due is seen."""
+    """Keeps one database. `poll_seconds` bounds how late anything due is seen; `anchor` is told of seals."""
 
-    def __init__(self, conninfo: str, *, poll_seconds: float = 1.0) -> None:
+    def __init__(self, conninfo: str, *, poll_seconds: float = 1.0, anchor: str | None = None) -> None:
         if not 0.01 <= poll_seconds <= 60:
             raise InvalidInput("poll_seconds: must be between 0.01 and 60", field="poll_seconds")
         self._conninfo = conninfo
         self._poll_seconds = poll_seconds
         self._stop = threading.Event()
         self._housekeeping_at: datetime | None = None
+        self._sealing = Sealing(conninfo, anchor)
 
     def stop(self) -> None:
         """End `run` soon; safe from any thread and from a signal handler."""
@@ -71,11 +74,14 @@ class Keeper:
                 _log.warning("the keeper lost its database: %s", error)
                 stop.wait(delay_seconds)
                 delay_seconds = min(delay_seconds * 2, RECONNECT_MAX_SECONDS)
+        self._sealing.close()
 
     def run_once(self) -> Tick:
         """Look once, on a connection of its own; for tests and for cron-like use."""
         with keeper_connection(self._conninfo) as connection:
-            return self._tick(connection) if connection.try_lead() else Tick(acted=False)
+            tick = self._tick(connection) if connection.try_lead() else Tick(acted=False)
+            self._sealing.wait()
+            return tick
 
     def _keep(self, connection: KeeperConnection, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -100,6 +106,8 @@ class Keeper:
                     fired_count=tick.fired_count + timers.fired_count,
                     due_in_seconds=timers.due_in_seconds,
                 )
+                sealed = self._seal(connection, timers.now_at)
+                tick = replace(tick, sealed_count=tick.sealed_count + sealed)
                 self._keep_house(connection, timers.now_at)
             if timers is None or timers.fired_count < TIMER_LIMIT:
                 break
@@ -126,6 +134,20 @@ class Keeper:
             # One schedule that cannot be fired must not hold back the others.
             started += self._duty(connection, f"fire schedule {due.name}", fire, 0)
         return started
+
+    def _seal(self, connection: KeeperConnection, now: datetime) -> int:
+        """When it is time: what is new in the log, block by block; then the anchor, apart from this loop."""
+        sealed = 0
+        due = self._duty(
+            connection, "find logs to seal", lambda: self._sealing.due(connection, now), list[int]()
+        )
+        for tenant_id in due:
+
+            def seal(tenant_id: int = tenant_id) -> int:
+                return self._sealing.seal(connection, tenant_id)
+
+            sealed += self._duty(connection, f"seal the log of tenant {tenant_id}", seal, 0)
+        return sealed
 
     def _keep_house(self, connection: KeeperConnection, now: datetime) -> None:
         """Hourly by the database's clock, and when this keeper takes the lead."""

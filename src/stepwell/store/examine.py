@@ -31,6 +31,8 @@ CONNECTIONS_WARN_COUNT = 50
 DISK_FAIL_BYTES = 512 * 1024**2
 DISK_WARN_BYTES = 5 * 1024**3
 NOTIFY_LIMIT_SECONDS = 5.0
+# So many intervals an event may wait for its seal before somebody should look.
+SEAL_WARN_INTERVALS = 10
 
 
 class Level(enum.StrEnum):
@@ -236,6 +238,28 @@ def check_registry(subject: Subject) -> Iterable[Finding]:
         yield Finding(f"registry {name}", level, detail or "", remedy, remedy_vi=remedy_vi)
 
 
+def check_seal(subject: Subject) -> Iterable[Finding]:
+    """How far behind the seal of the log is, for the tenant furthest behind."""
+    if subject.value("select to_regclass('stepwell.v_audit_seal')::oid") is None:
+        return
+    row = subject.connection.execute(
+        "select sum(s.block_count)::bigint,"
+        " coalesce(max(extract(epoch from stepwell.now() - s.unsealed_since)), 0)::float,"
+        " max(s.anchor_error), stepwell._limit('audit.seal_interval_seconds')"
+        " from stepwell.v_audit_seal as s"
+    ).fetchone()
+    assert row is not None, "an aggregate has one row"
+    block_count, lag_seconds, anchor_error, interval_seconds = row
+    if anchor_error is not None:
+        yield worded("seal", Level.WARNING, "seal.anchor", "seal.anchor_remedy", error=anchor_error)
+    if interval_seconds == 0:
+        yield worded("seal", Level.OK, "seal.off")
+    elif lag_seconds > interval_seconds * SEAL_WARN_INTERVALS:
+        yield worded("seal", Level.WARNING, "seal.behind", "seal.remedy", minutes=round(lag_seconds / 60))
+    else:
+        yield worded("seal", Level.OK, "seal.current", count=block_count or 0)
+
+
 CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_database,
     check_settings,
@@ -246,4 +270,5 @@ CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_notify,
     check_pooler,
     check_registry,
+    check_seal,
 ]

@@ -89,6 +89,24 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
         "start one with 'stepwell worker --app module:app'",
         "khởi động bằng 'stepwell worker --app module:app'",
     ),
+    "seal.current": (
+        "{count} blocks, nothing waits longer than it should",
+        "{count} khối, không có sự kiện nào chờ quá lâu",
+    ),
+    "seal.off": (
+        "switched off (dot_config audit.seal_interval_seconds)",
+        "đã tắt (dot_config audit.seal_interval_seconds)",
+    ),
+    "seal.behind": (
+        "events of {minutes} minutes ago are not sealed yet",
+        "sự kiện từ {minutes} phút trước chưa được niêm phong",
+    ),
+    "seal.remedy": (
+        "run 'stepwell keeper', and end transactions that stay open (pg_stat_activity)",
+        "chạy 'stepwell keeper', và kết thúc các giao dịch còn mở (pg_stat_activity)",
+    ),
+    "seal.anchor": ("an anchor cannot be told: {error}", "không ghi được vào điểm neo: {error}"),
+    "seal.anchor_remedy": ("repair its address or the place", "sửa địa chỉ hoặc nơi lưu"),
     "interface.built": ("built", "đã dựng"),
     "interface.missing": (
         "this installation carries no web interface",

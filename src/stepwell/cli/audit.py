@@ -1,0 +1,154 @@
+"""Seal and check the log from a terminal: receives a database, hands on blocks or the first broken record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.cli.render import console, moment, table
+from stepwell.client import Client
+from stepwell.config import Settings
+from stepwell.govern.anchor import open_anchor, tell
+from stepwell.govern.audit import Verdict, verify_log
+from stepwell.govern.seal import seal_now
+from stepwell.store import audit
+from stepwell.store.keep import keeper_connection
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Seal the log, and check that it is as it was sealed."
+)
+
+AnchorOption = Annotated[
+    str | None,
+    typer.Option(
+        help="A .jsonl file, https://…, or a folder of a disk or an object store (s3://bucket/folder); "
+        "default: STEPWELL_AUDIT_ANCHOR."
+    ),
+]
+
+
+@app.command()
+def seal(context: typer.Context, anchor: AnchorOption = None, as_json: JsonOption = False) -> None:
+    """Seal now what the keeper would seal at its next look, and tell the anchor if there is one.
+
+    Example: stepwell audit seal --anchor seals.jsonl
+    """
+    settings: Settings = context.obj
+    address = anchor or settings.audit_anchor
+
+    async def act(client: Client) -> tuple[list[audit.Sealed], int | None]:
+        made = await seal_now(client)
+        if address is None:
+            return made, None
+        with keeper_connection(client.conninfo) as connection:
+            return made, tell(connection, address)
+
+    made, told_count = ask(context, act)
+    if as_json:
+        print_json({"sealed": made, "anchored_count": told_count})
+        return
+    for block in made:
+        typer.echo(f"block {block.block_no}  {block.event_count:>6} events  {block.block_hash}")
+    if not made:
+        typer.echo("nothing new to seal")
+    if told_count is not None:
+        typer.echo(f"{_many(told_count, 'block')} anchored")
+
+
+@app.command()
+def verify(
+    context: typer.Context,
+    anchor: AnchorOption = None,
+    head: Annotated[
+        str | None, typer.Option(help="Hash of a block that was seen before and must still be there.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check every event against its seal; exit code 1, naming the first altered, missing or inserted record.
+
+    Example: stepwell audit verify --anchor seals.jsonl
+    """
+
+    async def check(client: Client) -> Verdict:
+        anchored = open_anchor(anchor).read() if anchor is not None else []
+        with audit.reading(client.conninfo, client.tenant_id) as reader:
+            return verify_log(reader, head, anchored)
+
+    verdict = ask(context, check)
+    if as_json:
+        print_json({**asdict(verdict), "problems": [p._asdict() for p in verdict.problems]})
+    else:
+        _show(verdict)
+    if not verdict.is_intact:
+        raise typer.Exit(1)
+
+
+@app.command("blocks")
+def list_blocks(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(help="Most blocks to show.", min=1, max=500)] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest blocks of the chain. Keep the last hash somewhere else: verify takes it as --head."""
+
+    async def read(client: Client) -> list[dict[str, Any]]:
+        with audit.reading(client.conninfo, client.tenant_id) as reader:
+            chain = reader.chain()
+            newest = 0 if chain is None else chain.block_count
+            return list(reader.blocks(list(range(max(newest - limit, 0) + 1, newest + 1))))
+
+    found = ask(context, read)
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        typer.echo("nothing is sealed yet")
+        return
+    made = table("block", "events", "sealed", "hash", right=("block", "events"))
+    for block in reversed(found):
+        sealed_at = moment(audit.read_moment(block["sealed_at"]))
+        made.add_row(str(block["block_no"]), f"{block['event_count']:,}", sealed_at, block["block_hash"])
+    console().print(made)
+
+
+def _show(verdict: Verdict) -> None:
+    screen = console()
+    for problem in verdict.problems:
+        screen.print(
+            Text.assemble((f"✗ {problem.kind} ", "bold red"), problem.place, (f": {problem.detail}", "dim"))
+        )
+    if verdict.chain_id is None and not verdict.problems:
+        screen.print("nothing is sealed yet")
+        return
+    counts = [_many(verdict.block_count, "block"), f"{_many(verdict.event_count, 'event')} checked"]
+    if verdict.archived_event_count:
+        counts.append(f"{_many(verdict.archived_event_count, 'event')} archived")
+    if verdict.anchored_count:
+        counts.append(f"{_many(verdict.anchored_count, 'block')} compared with the anchor")
+    if verdict.unsealed_count:
+        counts.append(f"{_many(verdict.unsealed_count, 'event')} not sealed yet")
+    word = ("✓ intact", "bold green") if verdict.is_intact else ("NOT intact", "bold red")
+    screen.print(Text.assemble(word, "  ", " · ".join(counts)))
+    if verdict.archived_blocks:
+        screen.print(f"  archived: {_ranges(verdict.archived_blocks)}; their headers hold the chain together")
+    if verdict.head_hash is not None:
+        screen.print(f"  head {verdict.head_hash}")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _ranges(numbers: list[int]) -> str:
+    """1, 2, 3, 7 as `blocks 1–3, 7`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][-1:] = [number] if len(parts[-1]) > 1 else [parts[-1][-1], number]
+        else:
+            parts.append([number])
+    return "blocks " + ", ".join("–".join(map(str, part)) for part in parts)

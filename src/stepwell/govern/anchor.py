@@ -1,0 +1,162 @@
+"""Tell a place outside what was sealed: receives its address and block headers, hands on what it has kept.
+
+Whoever rules the database can make the whole chain again; not so what an anchor has. Every header is told at
+least once, in the order of the blocks; what could not be told is told at the next look.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from stepwell.errors import InvalidInput, StepwellError, StorageUnavailable
+from stepwell.govern import storage
+from stepwell.store import audit
+from stepwell.store.calls import Call
+
+BATCH_BLOCKS = 20
+REQUEST_LIMIT_SECONDS = 10.0
+FILE_SUFFIXES = (".jsonl", ".ndjson", ".log")
+
+T = TypeVar("T")
+Header = dict[str, Any]
+
+
+class Performs(Protocol):
+    """A connection that carries out calls, each in a transaction of its own."""
+
+    def perform(self, call: Call[T]) -> T: ...
+
+
+class Anchor(Protocol):
+    def append(self, headers: Sequence[Header]) -> None: ...
+
+    def read(self) -> list[Header]: ...
+
+
+def open_anchor(address: str) -> Anchor:
+    """A file that ends in .jsonl, a webhook, or a folder of a disk or an object store."""
+    if address.startswith(("http://", "https://")):
+        return _Webhook(address)
+    if "://" not in address and address.endswith(FILE_SUFFIXES):
+        return _File(Path(address))
+    if not address:
+        raise InvalidInput(
+            "anchor: no address", hint="write a path ending in .jsonl, https://…, or s3://bucket/folder"
+        )
+    return _Objects(address.rstrip("/"))
+
+
+def tell(connection: Performs, address: str, stopped: Callable[[], bool] = lambda: False) -> int:
+    """Tell an anchor everything it has not been told; hands on how many blocks that were."""
+    anchor, name = open_anchor(address), storage.without_secrets(address)
+    told = 0
+    for tenant_id in connection.perform(audit.anchor_tenants(name)):
+        while not stopped():
+            headers = connection.perform(audit.anchor_backlog(tenant_id, name, BATCH_BLOCKS))
+            if not headers:
+                break
+            try:
+                anchor.append(headers)
+            except StepwellError as error:
+                connection.perform(audit.record_anchored(tenant_id, name, None, error.message))
+                raise
+            connection.perform(audit.record_anchored(tenant_id, name, headers[-1]["block_no"], None))
+            told += len(headers)
+    return told
+
+
+class _File:
+    """One header per line, appended and forced to the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def append(self, headers: Sequence[Header]) -> None:
+        lines = b"".join(_bytes(header) for header in headers)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a+b") as file:
+                # A line that a crash cut off must not swallow the next one.
+                if file.tell() > 0 and self._last_byte() != b"\n":
+                    lines = b"\n" + lines
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise storage.unavailable(str(self._path), error) from error
+
+    def _last_byte(self) -> bytes:
+        with self._path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1)
+
+    def read(self) -> list[Header]:
+        return _headers(storage.read(str(self._path)))
+
+
+class _Objects:
+    """One object per block: stores that know only whole objects can hold it, and lock it against change."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def append(self, headers: Sequence[Header]) -> None:
+        for header in headers:
+            storage.put(f"{self._url}/{header['chain_id']}/{header['block_no']:012}.json", _bytes(header))
+
+    def read(self) -> list[Header]:
+        return [header for data in storage.read_all(self._url, ".json") for header in _headers(data)]
+
+
+class _Webhook:
+    """One request per block; its Idempotency-Key lets the other side drop what it has."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def append(self, headers: Sequence[Header]) -> None:
+        import httpx
+
+        try:
+            with httpx.Client(timeout=REQUEST_LIMIT_SECONDS) as client:
+                for header in headers:
+                    key = f"{header['chain_id']}:{header['block_no']}"
+                    answer = client.post(
+                        self._url,
+                        content=_bytes(header),
+                        headers={"content-type": "application/json", "idempotency-key": key},
+                    )
+                    answer.raise_for_status()
+        except httpx.HTTPStatusError as error:
+            raise StorageUnavailable(
+                f"{storage.without_secrets(self._url)} answered {error.response.status_code}"
+            ) from error
+        except httpx.HTTPError as error:
+            raise storage.unavailable(self._url, error) from error
+
+    def read(self) -> list[Header]:
+        raise InvalidInput(
+            "anchor: a webhook cannot be read back",
+            hint="give the file in which its receiver keeps the headers",
+        )
+
+
+def _bytes(header: Header) -> bytes:
+    return (json.dumps(header, sort_keys=True) + "\n").encode()
+
+
+def _headers(data: bytes) -> list[Header]:
+    """Lines that are no header are passed over: a crash may leave half of one, and its block comes again."""
+    found = []
+    for line in data.decode(errors="replace").splitlines():
+        try:
+            header = json.loads(line)
+            if {"chain_id", "block_no", "block_hash"} <= header.keys():
+                found.append(header)
+        except (ValueError, AttributeError):
+            continue
+    return found

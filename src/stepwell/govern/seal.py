@@ -1,0 +1,48 @@
+"""Seal the log of a tenant: receives a client, hands on new blocks, or waits until a position is sealed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from stepwell.client import Client
+from stepwell.errors import Conflict
+from stepwell.store import audit
+from stepwell.store.audit import Position, Sealed
+
+ROUND_LIMIT = 10_000
+POLL_SECONDS = 0.05
+WAIT_LIMIT_SECONDS = 30.0
+
+
+async def seal_now(client: Client) -> list[Sealed]:
+    """Everything that can be sealed: block after block until one is not full."""
+    made: list[Sealed] = []
+    for _ in range(ROUND_LIMIT):
+        block = await client.perform(audit.seal(client.tenant_id))
+        if block is not None:
+            made.append(block)
+        if block is None or not block.is_full:
+            break
+    return made
+
+
+async def seal_until(client: Client, position: Position, limit_seconds: float = WAIT_LIMIT_SECONDS) -> None:
+    """Come back when the event is in a block; an older transaction that stays open is an error."""
+    began = time.monotonic()
+    while True:
+        await seal_now(client)
+        if await asyncio.to_thread(_sealed, client) >= position:
+            return
+        if time.monotonic() - began > limit_seconds:
+            raise Conflict(
+                f"event {position[0]}/{position[1]} cannot be sealed yet: an older transaction is still open",
+                hint="end it (see pg_stat_activity and pg_prepared_xacts), then try again",
+            )
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def _sealed(client: Client) -> Position:
+    with audit.reading(client.conninfo, client.tenant_id) as reader:
+        chain = reader.chain()
+    return (0, 0) if chain is None else chain.last

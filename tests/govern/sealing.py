@@ -1,0 +1,51 @@
+"""Seal and check in tests: receives a connection, hands on blocks and verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from stepwell.govern.audit import Verdict, verify_log
+from stepwell.store.audit import AuditReader
+from tests.support.wait import until
+
+UNSEALED = """
+    select count(*) from event_log as e
+    where e.tenant_id = %(tenant)s and (e.tx, e.event_id) > (
+        coalesce((select c.last_tx from audit_chain as c where c.tenant_id = %(tenant)s), '0'),
+        coalesce((select c.last_event_id from audit_chain as c where c.tenant_id = %(tenant)s), 0))
+"""
+APPEND = """
+    insert into event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, actor,
+        from_state, to_state, payload)
+    values (1, stepwell.now(), %(unit)s::bigint >> 20, %(unit)s, %(type)s, 'system', %(actor)s,
+        %(from)s, %(to)s, %(payload)s)
+"""
+
+
+def seal(db: psycopg.Connection, tenant_id: int = 1) -> None:
+    """Seal everything; a transaction of another test on the same server may hold that back for a while."""
+
+    def sealed() -> bool:
+        db.execute("select * from fn_audit_seal(%s)", (tenant_id,))
+        row = db.execute(UNSEALED, {"tenant": tenant_id}).fetchone()
+        return row == (0,)
+
+    until(sealed, what="everything to be sealed")
+
+
+def check(db: psycopg.Connection, tenant_id: int = 1, **given: Any) -> Verdict:
+    return verify_log(AuditReader(db, tenant_id), **given)
+
+
+def append(
+    db: psycopg.Connection, unit: int, event_type: str = "event.emitted", payload: Any = None, **more: Any
+) -> None:
+    given = {"unit": unit, "type": event_type, "actor": None, "from": None, "to": None, **more}
+    db.execute(APPEND, {**given, "payload": None if payload is None else Jsonb(payload)})
+
+
+def kinds(verdict: Verdict) -> list[str]:
+    return [problem.kind for problem in verdict.problems]

@@ -1,0 +1,234 @@
+"""Blocks: bounded, chained, over every event once, and the same hashes in SQL and in Python."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from stepwell.govern import verify
+from stepwell.store.audit import AuditReader
+from tests.govern.sealing import append, check, seal
+from tests.sql.drive import Engine, operation
+from tests.support.clock import Clock
+
+ODD_TEXTS = ['quote " and \\ slash', "tab\tline\nfeed\r\x01\x1f\x7f", "tiếng Việt ✓ 日本 🙂", "", "</script>"]
+
+
+def test_every_event_is_in_one_block(engine: Engine):
+    engine.publish("w", operation("a"), operation("b"))
+    for _ in range(5):
+        engine.start("w", {"x": 1})
+    engine.drain(engine.worker())
+    seal(engine.db)
+    events = engine.one("select count(*) from event_log")
+    assert engine.one("select sum(event_count) from audit_block") == events
+    verdict = check(engine.db)
+    assert (verdict.problems, verdict.event_count, verdict.unsealed_count) == ([], events, 0)
+
+
+def test_python_and_the_database_write_the_same_bytes(engine: Engine):
+    """The verifier rebuilds the canonical form by itself: odd texts, numbers and missing fields."""
+    for at, text in enumerate(ODD_TEXTS):
+        payload = {"text": text, "n": 1.50, "big": 10**25, "small": 1e-7, "deep": [None, {"k": text}]}
+        append(engine.db, (7 << 20) + at, payload=payload, actor=text)
+    append(engine.db, 8 << 20, to="ready", actor=None)
+    engine.db.execute(
+        "insert into event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, payload)"
+        " select 1, stepwell.now(), 9, 9 << 20, 'x.y', 'system', v"
+        " from (values (null::jsonb), ('null'), ('3')) as v (v)"
+    )
+    seal(engine.db)
+    assert check(engine.db).problems == []
+
+
+def test_nothing_new_makes_no_block(engine: Engine):
+    engine.publish("w", operation("a"))
+    seal(engine.db)
+    assert engine.db.execute("select * from fn_audit_seal(1)").fetchall() == []
+    assert engine.one("select count(*) from audit_block") == 1
+
+
+def test_a_block_has_at_most_so_many_events_and_says_when_it_is_full(engine: Engine):
+    engine.db.execute("update dot_config set config_value = '3' where config_key = 'audit.block_events'")
+    for at in range(7):
+        append(engine.db, (at + 1) << 20)
+    seal(engine.db)
+    counts = [row[0] for row in engine.db.execute("select event_count from audit_block order by block_no")]
+    assert counts == [3, 3, 1]
+    assert check(engine.db).problems == []
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 13])
+def test_the_tree_is_that_of_rfc_6962(engine: Engine, count: int):
+    for at in range(count):
+        append(engine.db, (at + 1) << 20)
+    seal(engine.db)
+    reader = AuditReader(engine.db, 1)
+    (block,) = reader.blocks()
+    leaves = reader.leaves(1)
+    assert leaves is not None
+    assert block["event_root"] == rfc_6962(leaves.hashes).hex()
+    tree = verify.levels(leaves.hashes)
+    for at, leaf in enumerate(leaves.hashes):
+        assert verify.path_root(leaf, at, count, verify.path(tree, at)) == bytes.fromhex(block["event_root"])
+
+
+def rfc_6962(leaves: list[bytes]) -> bytes:
+    """The definition of the document, by recursion."""
+    if len(leaves) == 1:
+        return leaves[0]
+    cut = 1
+    while cut * 2 < len(leaves):
+        cut *= 2
+    return verify.digest(b"\x01", rfc_6962(leaves[:cut]), rfc_6962(leaves[cut:]))
+
+
+def test_each_block_knows_all_before_it(engine: Engine):
+    """The newest header proves any earlier one: its history is the tree over their hashes."""
+    for at in range(11):
+        append(engine.db, (at + 1) << 20)
+        seal(engine.db)
+    reader = AuditReader(engine.db, 1)
+    for block in reader.blocks():
+        assert block["history_root"] == verify.root(reader.block_hashes(block["block_no"])).hex()
+
+
+def test_a_stream_is_linked_through_its_blocks(engine: Engine):
+    for _ in range(3):
+        append(engine.db, 5 << 20)
+        append(engine.db, 6 << 20)
+        seal(engine.db)
+    rows = engine.db.execute(
+        "select block_no, previous_block_no from audit_block_stream where stream_id = 5 order by 1"
+    )
+    assert rows.fetchall() == [(1, 0), (2, 1), (3, 2)]
+
+
+def test_what_is_rolled_back_or_killed_leaves_nothing_half(engine: Engine, dsn: str):
+    append(engine.db, 5 << 20)
+    with psycopg.connect(dsn, options="-csearch_path=stepwell") as other:
+        other.execute("select * from fn_audit_seal(1)")
+        other.rollback()
+        other.execute("select * from fn_audit_seal(1)")
+        engine.one("select pg_terminate_backend(%s)", (other.info.backend_pid,))
+        with pytest.raises(psycopg.OperationalError):
+            other.execute("select 1")
+    for table in ("audit_block", "audit_leaves", "audit_block_stream"):
+        assert engine.one(f"select count(*) from {table}") == 0
+    seal(engine.db)
+    assert check(engine.db).problems == []
+
+
+def test_each_tenant_has_a_chain_of_its_own(engine: Engine):
+    engine.db.execute("insert into tenant (tenant_code) values ('other')")
+    append(engine.db, 5 << 20)
+    engine.db.execute(
+        "insert into event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class)"
+        " values (2, stepwell.now(), 5, 5 << 20, 'event.emitted', 'system')"
+    )
+    seal(engine.db, 1)
+    seal(engine.db, 2)
+    assert engine.one("select count(distinct chain_id) from audit_chain") == 2
+    assert check(engine.db, 1).event_count == check(engine.db, 2).event_count == 1
+    engine.db.execute("select set_config('stepwell.tenant_id', '2', false)")
+    with pytest.raises(psycopg.Error) as refused:
+        engine.db.execute("select * from fn_audit_seal(1)")
+    engine.db.execute("reset stepwell.tenant_id")
+    assert refused.value.sqlstate == "SW007"
+    with pytest.raises(psycopg.Error) as unknown:
+        engine.db.execute("select * from fn_audit_seal(99)")
+    assert unknown.value.sqlstate == "SW002"
+
+
+@pytest.mark.parametrize(
+    "change", ["update audit_block set event_count = 9", "delete from audit_block", "truncate audit_block"]
+)
+def test_headers_are_final_for_their_owner_too(engine: Engine, change: str):
+    append(engine.db, 5 << 20)
+    seal(engine.db)
+    with pytest.raises(psycopg.Error) as refused:
+        engine.db.execute(change)
+    assert refused.value.sqlstate == "SW007"
+
+
+def test_due_names_who_has_something_to_seal_and_nobody_when_switched_off(engine: Engine):
+    append(engine.db, 5 << 20)
+    seal(engine.db)
+    assert engine.db.execute("select * from fn_audit_due()").fetchone() == (60, [])
+    append(engine.db, 5 << 20)
+    engine.db.execute(
+        "update dot_config set config_value = '0' where config_key = 'audit.seal_interval_seconds'"
+    )
+    assert engine.db.execute("select * from fn_audit_due()").fetchone() == (0, [])
+
+
+def test_a_keeper_with_the_rights_of_a_worker_can_seal(engine: Engine):
+    append(engine.db, 5 << 20)
+    with engine.db.transaction():
+        engine.db.execute("set local role stepwell_worker")
+        engine.db.execute("select * from fn_audit_due()")
+        engine.db.execute("select * from fn_audit_seal(1)")
+        engine.db.execute(
+            "select fn_anchor_tenants('x'), fn_anchor_backlog(1, 'x', 5), fn_anchor_record(1, 'x', 1, null)"
+        )
+
+
+@pytest.mark.parametrize("call", ["fn_audit_due()", "fn_anchor_record(1, 'x', 1, null)"])
+def test_what_the_keeper_does_is_not_for_the_api(engine: Engine, call: str):
+    engine.db.execute("set role stepwell_api")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        engine.db.execute(f"select {call}")
+
+
+@pytest.mark.parametrize("table", ["audit_chain", "audit_block", "audit_leaves", "evidence_bundle"])
+def test_a_reader_sees_the_seal_of_its_tenant_and_writes_nothing(engine: Engine, table: str):
+    append(engine.db, 5 << 20)
+    seal(engine.db)
+    engine.db.execute("set role stepwell_reader")
+    engine.db.execute("select set_config('stepwell.tenant_id', '2', false)")
+    assert engine.one(f"select count(*) from {table}") == 0
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        engine.db.execute(f"delete from {table}")
+
+
+class TestRetention:
+    """A dropped month keeps the chain: headers stay, and the check says which events are archived."""
+
+    def seal_then_drop(self, engine: Engine, clock: Clock) -> None:
+        append(engine.db, 5 << 20)
+        seal(engine.db)
+        clock.advance(days=450)
+        engine.db.execute("select fn_partitions_ensure()")
+        append(engine.db, 6 << 20)
+        seal(engine.db)
+        engine.db.execute("select * from fn_retention_sweep()").fetchall()
+
+    def test_archived_events_are_told_from_missing_ones(self, engine: Engine, clock: Clock):
+        self.seal_then_drop(engine, clock)
+        verdict = check(engine.db)
+        assert verdict.problems == []
+        assert (verdict.archived_blocks, verdict.archived_event_count, verdict.event_count) == ([1], 1, 1)
+        assert engine.one("select count(*) from audit_leaves") == 1
+
+    def test_a_month_that_retention_did_not_drop_is_missing(self, engine: Engine, clock: Clock):
+        self.seal_then_drop(engine, clock)
+        month = clock.now().strftime("event_log_%Y_%m")
+        engine.db.execute(f"drop table {month}")
+        (problem,) = check(engine.db).problems
+        assert problem.kind == "missing"
+        assert f"unit {6 << 20}" in problem.place
+
+    def test_a_month_is_not_dropped_before_it_is_sealed(self, engine: Engine, clock: Clock):
+        month = clock.now().strftime("event_log_%Y_%m")
+        append(engine.db, 5 << 20)
+        seal(engine.db)
+        append(engine.db, 5 << 20)
+        clock.advance(days=450)
+        engine.db.execute("select fn_partitions_ensure()")
+        engine.db.execute("select * from fn_retention_sweep()").fetchall()
+        assert engine.one("select to_regclass(%s) is not null", (month,))
+        seal(engine.db)
+        engine.db.execute("select * from fn_retention_sweep()").fetchall()
+        assert engine.one("select to_regclass(%s) is null", (month,))
+        verdict = check(engine.db)
+        assert (verdict.problems, verdict.archived_event_count) == ([], 2)
