@@ -1,0 +1,57 @@
+"""Whatever an event holds, the database and the verifier write the same bytes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.govern.sealing import append, check, seal
+from tests.support.databases import Databases
+
+# What PostgreSQL can hold in a text: no zero character, no half of a pair.
+TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=30)
+NUMBER = st.one_of(
+    st.integers(-(10**30), 10**30),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.decimals(0, 1, places=9),
+).map(lambda value: value if isinstance(value, (int, float)) else float(value))
+VALUE = st.recursive(
+    st.one_of(st.none(), st.booleans(), NUMBER, TEXT),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXT, inner, max_size=4)),
+    max_leaves=12,
+)
+EVENT = st.fixed_dictionaries(
+    {
+        "unit": st.integers(0, 2**62),
+        "event_type": TEXT,
+        "payload": VALUE,
+        "actor": st.one_of(st.none(), TEXT),
+        "from": st.one_of(st.none(), TEXT),
+        "to": st.one_of(st.none(), TEXT),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def log(databases: Databases, template: str) -> Iterator[psycopg.Connection]:
+    """One log for all examples: each seals what it added, and the whole chain is checked."""
+    with (
+        databases.fresh(template) as dsn,
+        psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
+    ):
+        yield db
+
+
+@settings(max_examples=40, deadline=None)
+@given(events=st.lists(EVENT, min_size=1, max_size=6))
+def test_any_event_can_be_sealed_and_checked(log: psycopg.Connection, events: list[dict[str, Any]]):
+    for event in events:
+        append(log, **event)
+    seal(log)
+    verdict = check(log)
+    assert (verdict.problems, verdict.unsealed_count) == ([], 0)
