@@ -80,8 +80,7 @@ class Keeper:
         """Look once, on a connection of its own; for tests and for cron-like use."""
         with keeper_connection(self._conninfo) as connection:
             tick = self._tick(connection) if connection.try_lead() else Tick(acted=False)
-            self._sealing.wait()
-            return tick
+            return replace(tick, sealed_count=self._sealing.wait())
 
     def _keep(self, connection: KeeperConnection, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -106,8 +105,7 @@ class Keeper:
                     fired_count=tick.fired_count + timers.fired_count,
                     due_in_seconds=timers.due_in_seconds,
                 )
-                sealed = self._seal(connection, timers.now_at)
-                tick = replace(tick, sealed_count=tick.sealed_count + sealed)
+                self._sealing.look(timers.now_at)
                 self._keep_house(connection, timers.now_at)
             if timers is None or timers.fired_count < TIMER_LIMIT:
                 break
@@ -134,20 +132,6 @@ class Keeper:
             # One schedule that cannot be fired must not hold back the others.
             started += self._duty(connection, f"fire schedule {due.name}", fire, 0)
         return started
-
-    def _seal(self, connection: KeeperConnection, now: datetime) -> int:
-        """When it is time: what is new in the log, block by block; then the anchor, apart from this loop."""
-        sealed = 0
-        due = self._duty(
-            connection, "find logs to seal", lambda: self._sealing.due(connection, now), list[int]()
-        )
-        for tenant_id in due:
-
-            def seal(tenant_id: int = tenant_id) -> int:
-                return self._sealing.seal(connection, tenant_id)
-
-            sealed += self._duty(connection, f"seal the log of tenant {tenant_id}", seal, 0)
-        return sealed
 
     def _keep_house(self, connection: KeeperConnection, now: datetime) -> None:
         """Hourly by the database's clock, and when this keeper takes the lead."""

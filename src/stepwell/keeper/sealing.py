@@ -1,7 +1,7 @@
-"""Seal the log when it is time and have the anchor told: receives the keeper's connection, hands on counts.
+"""Seal the log when it is time and have the anchor told: receives the database's time, hands on counts.
 
-The anchor is a place outside that may be slow or gone, so a thread with a connection of its own tells it:
-timers and leases never wait for it.
+All of it happens in a thread with a connection of its own: hashing takes its time, an anchor may be slow or gone,
+and timers and leases wait for neither.
 """
 
 from __future__ import annotations
@@ -16,69 +16,66 @@ from stepwell.store import audit
 from stepwell.store.keep import KeeperConnection, keeper_connection
 
 TENANT_LIMIT = 1000
-# Blocks of one tenant in one look; the next look goes on.
-ROUND_LIMIT = 20
-OFF_PERIOD = timedelta(minutes=1)
+# Blocks of one tenant in one look, so that none keeps the others waiting; the next look goes on at once.
+ROUND_LIMIT = 100
+# Until the database has said how often, and while sealing is switched off.
+LOOK_PERIOD = timedelta(minutes=1)
 
 _log = logging.getLogger(__name__)
 
 
 class Sealing:
-    """Remembers when to look again; tells one anchor at a time."""
+    """Looks when it is due, one look at a time."""
 
     def __init__(self, conninfo: str, anchor: str | None) -> None:
         self._conninfo = conninfo
         self._anchor = anchor
         self._due_at: datetime | None = None
+        self._period = LOOK_PERIOD
         self._closed = False
-        self._telling: Future[None] | None = None
-        self._thread = ThreadPoolExecutor(1, "stepwell-anchor") if anchor is not None else None
+        self._looking: Future[int] | None = None
+        self._thread: ThreadPoolExecutor | None = None
 
-    def due(self, connection: KeeperConnection, now: datetime) -> list[int]:
-        """Tenants to seal now; none until the interval has passed."""
-        if self._due_at is not None and now < self._due_at:
-            return []
-        found = connection.perform(audit.due(TENANT_LIMIT))
-        period = timedelta(seconds=found.interval_seconds) if found.interval_seconds > 0 else OFF_PERIOD
-        self._due_at = now + period
-        if not found.tenant_ids:
-            self._tell()
-        return found.tenant_ids
+    def look(self, now: datetime) -> None:
+        """Begin to seal if it is time and the last look has ended; comes back at once."""
+        is_due = self._due_at is None or now >= self._due_at
+        if self._closed or not is_due or not (self._looking is None or self._looking.done()):
+            return
+        self._due_at = now + self._period
+        self._thread = self._thread or ThreadPoolExecutor(1, "stepwell-seal")
+        self._looking = self._thread.submit(self._look)
 
-    def seal(self, connection: KeeperConnection, tenant_id: int) -> int:
-        """How many blocks were sealed; a log that has more is gone on with at the next look, at once."""
-        count = 0
-        for _ in range(ROUND_LIMIT):
-            block = connection.perform(audit.seal(tenant_id))
-            if block is None:
-                break
-            count += 1
-            if not block.is_full:
-                break
-        else:
-            self._due_at = None
-        self._tell()
-        return count
-
-    def wait(self) -> None:
-        """Until the anchor has been told, or could not be."""
-        if self._telling is not None:
-            self._telling.result()
+    def wait(self) -> int:
+        """Until the look that was begun has ended; how many blocks it sealed."""
+        looking, self._looking = self._looking, None
+        return 0 if looking is None else looking.result()
 
     def close(self) -> None:
         self._closed = True
         if self._thread is not None:
             self._thread.shutdown()
 
-    def _tell(self) -> None:
-        if self._thread is None or self._closed or not (self._telling is None or self._telling.done()):
-            return
-        self._telling = self._thread.submit(self._tell_all)
-
-    def _tell_all(self) -> None:
-        assert self._anchor is not None, "the thread exists only with an anchor"
+    def _look(self) -> int:
+        count = 0
         try:
             with keeper_connection(self._conninfo) as connection:
-                tell(connection, self._anchor, lambda: self._closed)
+                count = self._seal_all(connection)
+                if self._anchor is not None:
+                    tell(connection, self._anchor, lambda: self._closed)
         except StepwellError as error:
-            _log.warning("the anchor could not be told, the next seal tries again: %s", error)
+            _log.warning("the seal or its anchor could not be finished, the next look goes on: %s", error)
+        return count
+
+    def _seal_all(self, connection: KeeperConnection) -> int:
+        due = connection.perform(audit.due(TENANT_LIMIT))
+        self._period = timedelta(seconds=due.interval_seconds) if due.interval_seconds > 0 else LOOK_PERIOD
+        count = 0
+        for tenant_id in due.tenant_ids:
+            for at in range(ROUND_LIMIT):
+                block = None if self._closed else connection.perform(audit.seal(tenant_id))
+                count += block is not None
+                if block is None or not block.is_full:
+                    break
+                if at == ROUND_LIMIT - 1:
+                    self._due_at = None
+        return count
