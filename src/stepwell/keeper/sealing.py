@@ -1,6 +1,6 @@
 """Seal the log when it is time and have the anchor told: receives the database's time, hands on counts.
 
-All of it happens in a thread with a connection of its own: hashing takes its time, an anchor may be slow or gone,
+All of it happens in a thread with a connection of its own: hashing takes time, an anchor may be slow or gone,
 and timers and leases wait for neither.
 """
 
