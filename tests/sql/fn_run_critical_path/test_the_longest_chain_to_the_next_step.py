@@ -54,3 +54,17 @@ def test_what_hangs_on_a_waiting_step_is_named_with_it(engine: Engine):
     )
     blocker = engine.unit(run_id, "w")
     assert set(rows) == {(engine.unit(run_id, name), blocker) for name in ("b", "c")}
+
+
+@pytest.mark.requirement("RU-05")
+def test_of_two_thousand_steps_all_that_hang_on_the_waiting_one_are_found(engine: Engine):
+    names = [f"s{number}" for number in range(1998)]
+    edges = [("w", "s0"), *itertools.pairwise(names), *zip(names, names[2:], strict=False)]
+    steps = [operation(name, operation="x") for name in names]
+    engine.publish("blocked", wait("w", "go"), *steps, operation("free"), edges=edges)
+    run_id = engine.start("blocked")
+    rows = engine.db.execute(
+        "select unit_id, blocker_unit_id from fn_run_blocked_downstream(1, %s)", (run_id,)
+    ).fetchall()
+    first = (run_id << 20) + 2
+    assert sorted(rows) == [(first + number, engine.unit(run_id, "w")) for number in range(1998)]

@@ -53,6 +53,7 @@ def test_a_graph_that_does_not_hold_is_refused_by_name(engine: Engine, nodes, wo
     assert engine.one("select count(*) from workflow_registry") == 0
 
 
+@pytest.mark.requirement("RU-06")
 def test_a_cycle_is_named(engine: Engine):
     with pytest.raises(psycopg.Error, match=r"cycle (a → b → a|b → a → b)"):
         engine.publish("w", operation("a"), operation("b"), edges=[("a", "b"), ("b", "a")])
