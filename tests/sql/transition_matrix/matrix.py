@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-MACHINES = ["step.1", "task.1", "job.1", "workflow_run.1", "approval.1", "proposal.1"]
+MACHINES = ["step.1", "task.1", "job.1", "workflow_run.1", "approval.1", "proposal.1", "receipt.1"]
 ACTORS = [
     "system",
     "pic_human",
@@ -52,6 +52,7 @@ PAYLOAD = {
     "approval_id": APPROVAL_ID,
     "prior_audit_id": 4,
     "replay_request_id": 3,
+    "reversed_by_receipt_id": 5,
 }
 
 

@@ -15,7 +15,7 @@ from stepwell.machines.model import Lang, Registry
 from stepwell.machines.svg import svg
 from stepwell.store import registry as reading
 
-SCOPES = ["workflow_run", "step", "task", "job", "approval", "proposal"]
+SCOPES = ["workflow_run", "step", "task", "job", "approval", "proposal", "receipt"]
 LANGS: list[Lang] = ["vi", "en"]
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,9 +1,9 @@
--- Purpose: a reviewer's word on an approval: one refusal ends it, enough agreement grants it and carries out what was
---   asked for (a replay). Who asked never decides.
+-- Purpose: a reviewer's word on an approval: one refusal ends it, enough agreement grants it, and what follows from either
+--   happens in the same transaction. Neither who asked nor who acts decides; where approvers are named, only they do.
 -- Locks: the run or job it is about, then the approval.
 -- Idempotency: the same word of the same reviewer again changes nothing.
 -- Raises: SW001 for an unknown decision; SW002 when there is no such approval; SW003 when it is decided or has expired;
---   SW007 when the requester decides.
+--   SW007 when this person may not decide, or for another tenant.
 create or replace function stepwell.fn_approval_decide(
     p_tenant_id int, p_approval_id bigint, p_decision text, p_actor text, p_reason text default null
 ) returns text
@@ -11,6 +11,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_voter constant text := stepwell._actor_plain(p_actor);
     v_approval stepwell.approval_detail;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
@@ -26,32 +27,29 @@ begin
     select a.* into v_approval from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
     if exists (select from stepwell.approval_vote as v where v.tenant_id = p_tenant_id and v.approval_id = p_approval_id
-        and v.voter = p_actor and v.decision = p_decision) then
+        and v.voter = v_voter and v.decision = p_decision) then
         return (select u.state_code from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_approval_id);
     end if;
     if v_approval.decided_at is not null or v_approval.expires_at < stepwell.now() then
         raise exception using errcode = 'SW003', message = format('approval %s is decided or has expired', p_approval_id);
     end if;
-    if p_actor = v_approval.requested_by then
-        raise exception using errcode = 'SW007', message = 'who asks for an approval cannot decide it';
-    end if;
+    perform stepwell._approval_voter_check(v_approval, v_voter);
     insert into stepwell.approval_vote (tenant_id, approval_id, voter, decision, reason, voted_at)
-    values (p_tenant_id, p_approval_id, p_actor, p_decision, p_reason, stepwell.now())
+    values (p_tenant_id, p_approval_id, v_voter, p_decision, p_reason, stepwell.now())
     on conflict (tenant_id, approval_id, voter) do update set decision = excluded.decision, reason = excluded.reason,
         voted_at = excluded.voted_at;
     perform stepwell._event_append(p_tenant_id, p_approval_id, 'approval.vote_recorded', p_actor,
-        jsonb_build_object('decision', p_decision), 'reviewer');
+        jsonb_strip_nulls(jsonb_build_object('decision', p_decision, 'reason', p_reason)), 'reviewer');
     if p_decision = 'reject' then
         perform stepwell._approval_end(p_tenant_id, p_approval_id, 'rejected', p_actor, p_reason);
+        perform stepwell._approval_settle(p_tenant_id, p_approval_id, p_actor);
         return 'rejected';
     end if;
     if not stepwell._approval_quorum(p_tenant_id, p_approval_id) then
         return 'requested';
     end if;
     perform stepwell._approval_end(p_tenant_id, p_approval_id, 'approved', p_actor, p_reason);
-    if v_approval.action = 'replay' then
-        perform stepwell._replay_apply(p_tenant_id, p_approval_id, p_actor);
-    end if;
+    perform stepwell._approval_settle(p_tenant_id, p_approval_id, p_actor);
     return 'approved';
 end
 $$;

@@ -48,6 +48,7 @@ begin
         perform stepwell._must_apply(v_held.back_tenant_ids, v_held.back_ids, 'ready', 'executor_worker', 'rpc',
             'step_release', p_session_id => p_session_id);
     end if;
+    perform stepwell._receipts_doubt(v_held.tenant_ids, v_held.unit_ids);
     perform stepwell._slots_free(v_held.tenant_ids, v_held.unit_ids);
     if v_held.back_ids is not null then
         perform stepwell._slots_take(v_held.back_tenant_ids, v_held.back_ids);

@@ -12,7 +12,8 @@ begin
     -- Each of these keys begins with (tenant_id, unit_id): a range of the key is deleted per stream.
     foreach v_table in array array['unit_output', 'unit_failure', 'unit_checkpoint', 'unit_wake', 'event_wait',
         'timer', 'map_item', 'transition_idempotency', 'task_detail', 'step_block', 'step_escalation',
-        'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'work_unit'] loop
+        'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'policy_decision',
+        'run_write_count', 'work_unit'] loop
         execute format(
             'delete from stepwell.%I as x using unnest($1, $2) as q (tenant_id, stream_id)
              where x.tenant_id = q.tenant_id

@@ -18,6 +18,8 @@ begin
     elsif p_timer_kind = 'approval_expiry' then
         perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'expired', 'system', 'timer', 'approval_expiry', 'engine');
         perform stepwell._approvals_close(p_tenant_ids, p_unit_ids, 'engine');
+        perform stepwell._approval_settle(q.tenant_id, q.unit_id, 'engine')
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id);
     elsif p_timer_kind = 'escalation' then
         for v_due in
             select e.tenant_id, e.unit_id, e.level

@@ -1,6 +1,6 @@
 -- Purpose: removes what is older than its retention (dot_config retention.*): ended runs and jobs with everything that
 --   hangs on them, remembered verdicts, taken events from outside, rejected events, closed sessions, settled dead
---   letters and replays, whole months of the log. Bounded: the next sweep goes on. Says how much of each it removed.
+--   letters, replays and receipts, whole months of the log. Bounded: the next sweep goes on. Says how much of each it removed.
 -- Locks: the runs it removes (skipping those in use); event_log exclusively, last and briefly, when a month goes.
 -- Idempotency: a second sweep finds nothing.
 -- Raises: nothing.
@@ -18,6 +18,7 @@ begin
     return query select 'jobs'::text, stepwell._retention_jobs(v_now, v_limit);
     return query select 'dead_letters'::text, stepwell._retention_letters(v_now, v_limit);
     return query select 'replays'::text, stepwell._retention_replays(v_now, v_limit);
+    return query select 'receipts'::text, stepwell._retention_receipts(v_now, v_limit);
     return query
     with gone as (
         delete from stepwell.transition_idempotency as x

@@ -25,6 +25,13 @@ begin
     into v_due
     from (
         select x.tenant_id, x.unit_id from stepwell.timer as x where x.due_at <= v_now order by x.due_at limit p_limit
+    ) as x
+    -- The end of an approval may move what it is about: that is locked first, with the others.
+    cross join lateral (
+        select x.tenant_id, x.unit_id
+        union all
+        select a.tenant_id, a.subject_unit_id from stepwell.approval_detail as a
+        where a.tenant_id = x.tenant_id and a.approval_id = x.unit_id
     ) as t;
     if v_due.unit_ids is not null then
         perform stepwell._stream_lock(v_due.tenant_ids, v_due.unit_ids);

@@ -13,7 +13,7 @@ declare
     v_found record;
 begin
     if p_unit.state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete', 'approved', 'rejected', 'expired',
-        'merged') or (p_unit.scope = 'workflow_run' and p_unit.state_code = 'failed') then
+        'merged', 'confirmed', 'void', 'reversed') or (p_unit.scope = 'workflow_run' and p_unit.state_code = 'failed') then
         return query select 'ended', jsonb_build_object('name', v_name, 'state', p_unit.state_code),
             case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
     elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope = 'step' and p_unit.class_id is null
@@ -51,7 +51,7 @@ begin
             coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'operator');
     else
         return query select case p_unit.scope when 'approval' then 'approval' when 'proposal' then 'approval'
-            else 'unexplained' end, jsonb_build_object('name', v_name, 'state', p_unit.state_code), 'reviewer';
+            when 'receipt' then 'receipt' else 'unexplained' end, jsonb_build_object('name', v_name, 'state', p_unit.state_code), 'reviewer';
     end if;
 end
 $$;

@@ -15,7 +15,7 @@ as $$
         ('failed', 'red', false, 7), ('cannot_complete', 'red', false, 8), ('completed', 'active', true, 9)
     ),
     scope_name (scope) as (
-        values ('step'), ('task'), ('job'), ('workflow_run'), ('approval'), ('proposal')
+        values ('step'), ('task'), ('job'), ('workflow_run'), ('approval'), ('proposal'), ('receipt')
     ),
     floor_machine as (
         select m.state_machine_id, m.scope

@@ -1,5 +1,5 @@
--- Purpose: takes units out of everything that could still start or wake them: queue, line, timers, waits.
--- Locks: their job_ready rows (waits for a claim in flight), then slots.
+-- Purpose: takes units out of everything that could still start or wake them: queue, line, timers, waits, approvals.
+-- Locks: their job_ready rows (waits for a claim in flight), then slots, then approvals.
 -- Idempotency: yes.
 -- Raises: nothing.
 create or replace function stepwell._units_dequeue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
@@ -33,5 +33,6 @@ begin
     delete from stepwell.event_wait as w
     using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     where w.tenant_id = q.tenant_id and w.unit_id = q.unit_id;
+    perform stepwell._approvals_cancel(p_tenant_ids, p_unit_ids);
 end
 $$;

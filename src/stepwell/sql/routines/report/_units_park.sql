@@ -22,7 +22,7 @@ begin
             select jsonb_strip_nulls(jsonb_build_object(
                 'waiting_facet', case b.body ->> 'outcome' when 'sleep' then 'waiting_time_gate'
                     else coalesce(b.body ->> 'facet', 'waiting_external') end,
-                'event_type', b.body ->> 'event'))
+                'event_type', b.body ->> 'event', 'approval_id', b.body -> 'approval_id'))
             from unnest(p_bodies) with ordinality as b (body, ord) order by b.ord),
         p_session_id => p_session_id);
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)

@@ -31,6 +31,8 @@ begin
         when 'proposal_approved' then
             v_holds := stepwell._approval_granted(p_unit.tenant_id, (p_evidence ->> 'approval_id')::bigint, 'proposal',
                 p_unit.unit_id);
+        when 'first_policy' then
+            v_holds := not exists (select from stepwell.policy_active as a where a.tenant_id = p_unit.tenant_id);
         when 'reopen_approved' then
             v_holds := p_evidence ->> 'approval_id' is not null
                 and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'reopen')

@@ -58,7 +58,7 @@ begin
                 where r.tenant_id = p_unit.tenant_id and r.run_id = p_unit.unit_id >> 20
                     and r.open_count = 0 and r.failed_count > 0);
         when 'cancel_authorised', 'replay_approved', 'reinstatement_approved', 'reopen_approved', 'quorum_reached',
-            'approval_expired', 'proposal_approved' then
+            'approval_expired', 'proposal_approved', 'first_policy' then
             v_holds := stepwell._guard_approval(p_guard, p_unit, p_evidence, p_now);
         else
             if exists (select from stepwell.guard_predicate as g where g.predicate_name = p_guard and not g.is_builtin)
