@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         write_yaml,
     )
     from stepwell.errors import (
+        ApprovalExpired,
+        ApprovalRejected,
         Conflict,
         DatabaseUnavailable,
         InvalidInput,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         LimitExceeded,
         NotFound,
         PermissionDenied,
+        PolicyDenied,
         Refused,
         StepwellError,
     )
@@ -63,6 +66,8 @@ _HOMES = {
         "write_yaml",
     ),
     "stepwell.errors": (
+        "ApprovalExpired",
+        "ApprovalRejected",
         "Conflict",
         "DatabaseUnavailable",
         "InvalidInput",
@@ -70,6 +75,7 @@ _HOMES = {
         "LimitExceeded",
         "NotFound",
         "PermissionDenied",
+        "PolicyDenied",
         "Refused",
         "StepwellError",
     ),
@@ -89,6 +95,8 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "App",
+    "ApprovalExpired",
+    "ApprovalRejected",
     "Completed",
     "Conditional",
     "Conflict",
@@ -107,6 +115,7 @@ __all__ = [
     "OutboundEvent",
     "Parallel",
     "PermissionDenied",
+    "PolicyDenied",
     "Refused",
     "Retry",
     "RunHandle",

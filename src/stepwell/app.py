@@ -14,10 +14,12 @@ from typing import Any, Self, TypeVar, overload
 from stepwell import config
 from stepwell.client import Client, RunCalls
 from stepwell.config import Settings
+from stepwell.connectors.base import Connector
 from stepwell.content import ContentCalls
 from stepwell.define import Graph, Retry, Workflow, freeze
 from stepwell.define.duration import Duration, seconds_of
 from stepwell.errors import UsageError
+from stepwell.govern.calls import GovernCalls
 from stepwell.handlers import Handler, make_handler
 from stepwell.people import PeopleCalls
 from stepwell.portal import Portal
@@ -25,9 +27,11 @@ from stepwell.store import calls, migrate
 from stepwell.store.embedded import EmbeddedServer
 
 F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=Connector)
+REVERSE = "stepwell.reverse"
 
 
-class App(RunCalls, PeopleCalls, ContentCalls):
+class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
     """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL, or `database_url`, names another."""
 
     def __init__(
@@ -46,6 +50,7 @@ class App(RunCalls, PeopleCalls, ContentCalls):
         self._declared: set[str] = set()
         self._portal: Portal | None = None
         self.handlers: dict[str, Handler] = {}
+        self.connectors: dict[str, Connector] = {}
         self.graphs: dict[str, Graph] = {}
 
     # -- declare ------------------------------------------------------------------------------------------
@@ -97,6 +102,20 @@ class App(RunCalls, PeopleCalls, ContentCalls):
         self.handlers[name] = make_handler(
             function, name=name, executor=executor, retry=retry, timeout_seconds=seconds_of(timeout)
         )
+
+    def connector(self, connector: C) -> C:
+        """Register a way to act on other systems: `ctx.act` finds it by its name."""
+        known = self.connectors.get(connector.name)
+        if known is not None and known is not connector:
+            raise UsageError(
+                f"connector {connector.name} is registered twice", hint="give one another name", field="name"
+            )
+        if not connector.name or not connector.operations:
+            raise UsageError("a connector has a name and at least one operation", field="connector")
+        self.connectors[connector.name] = connector
+        # Whoever can act can also undo.
+        self._register(_reverse, REVERSE, None, None, "default")
+        return connector
 
     def publish(self, workflow: Workflow | Graph) -> Graph:
         """Check a workflow now; it becomes a version in the database with the first call that connects."""
@@ -187,3 +206,8 @@ class App(RunCalls, PeopleCalls, ContentCalls):
         client = await self.client()
         await self._declare(client)
         return client
+
+
+async def _reverse(ctx: Any, receipt_id: int, reason: str | None = None) -> Any:
+    """The operation behind `stepwell reverse`; `reason` is kept with its job."""
+    return await ctx.reverse(receipt_id)

@@ -236,10 +236,12 @@ class Client(RunCalls):
     async def close(self) -> None:
         await self._stack.aclose()
 
-    async def perform(self, call: Call[T], connection: Connection | None = None) -> T:
+    async def perform(
+        self, call: Call[T], connection: Connection | None = None, *, bounded: bool = False
+    ) -> T:
         """Carry out one call, on the pool or on the caller's connection."""
         if connection is None:
-            return await perform.on_pool(self._pool, call)
+            return await perform.on_pool(self._pool, call, bounded=bounded)
         return await perform.on_connection(connection, call)
 
     async def publish(self, graph: Graph) -> Published:

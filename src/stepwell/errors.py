@@ -4,11 +4,17 @@ StepwellError
 ├── InvalidInput          SW001  a field is wrong; the message says what would be accepted
 ├── NotFound              SW002  the named thing does not exist (for this tenant)
 ├── Conflict              SW003  the thing is in a state, or has a content, that excludes the request
+│   └── ActionConflict           the idempotency key belongs to another action
 ├── Refused               SW004  the registry, a guard or a policy says no
+│   ├── PolicyDenied             a policy refuses the action, or none allows it
+│   ├── ApprovalRejected         a reviewer declined
+│   ├── ApprovalExpired          nobody decided in time
+│   └── ApprovalCancelled        the question to the reviewers was taken back
 ├── LeaseLost             SW005  the lease ended or belongs to another session
 ├── LimitExceeded         SW006  too many, too large, too deep, too long
 ├── PermissionDenied      SW007  the caller may not do this
 ├── UnsupportedDatabase   SW008  the server is not a PostgreSQL we can run on
+├── EffectInFlight               the same action is being done by somebody else now
 ├── UsageError                   a command or setting is wrong
 ├── SchemaError                  migrations and database disagree
 ├── StorageUnavailable           a place outside, for bundles or anchors, did not take or give a file
@@ -21,14 +27,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 __all__ = [
+    "ActionConflict",
+    "ApprovalCancelled",
+    "ApprovalExpired",
+    "ApprovalRejected",
     "Conflict",
     "DatabaseFailure",
     "DatabaseUnavailable",
+    "EffectInFlight",
     "InvalidInput",
     "LeaseLost",
     "LimitExceeded",
     "NotFound",
     "PermissionDenied",
+    "PolicyDenied",
     "Refused",
     "SchemaError",
     "StepwellError",
@@ -93,6 +105,37 @@ class Conflict(StepwellError):
 class Refused(StepwellError):
     code = "refused"
     sqlstate = "SW004"
+
+
+class ActionConflict(Conflict):
+    code = "action_conflict"
+
+
+class PolicyDenied(Refused):
+    """`reason_code` names why in one word: rule, no_policy, no_match, rule_error, policy_timeout, …"""
+
+    code = "policy_denied"
+    reason_code: str = "rule"
+
+
+class ApprovalRejected(Refused):
+    code = "approval_rejected"
+
+
+class ApprovalExpired(Refused):
+    code = "approval_expired"
+
+
+class ApprovalCancelled(Refused):
+    code = "approval_cancelled"
+
+
+class EffectInFlight(StepwellError):
+    code = "effect_in_flight"
+
+    @property
+    def is_transient(self) -> bool:
+        return True
 
 
 class LeaseLost(StepwellError):

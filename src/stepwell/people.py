@@ -232,11 +232,15 @@ class PeopleCalls(ABC):
         quorum: int = 1,
         expires_seconds: int | None = None,
         key: str | None = None,
+        tier: int = 1,
+        approvers: Sequence[str] | None = None,
+        role: str | None = None,
     ) -> int:
+        """Ask reviewers: anybody but who asks, or those named in `approvers`, or those with a `role`."""
         unit_id = await self.step_id_of(step)
         return await self._perform(
             lambda tenant: calls.request_approval(
-                tenant, action, unit_id, person, reason, quorum, expires_seconds, key
+                tenant, action, unit_id, person, reason, quorum, expires_seconds, key, tier, approvers, role
             )
         )
 

@@ -78,6 +78,10 @@ class Approval:
     expires_at: datetime | None
     decided_at: datetime | None
     decided_by: str | None
+    acting: str | None
+    approvers: list[str] | None
+    approver_role: str | None
+    about: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +210,18 @@ def request_approval(
     quorum: int,
     expires_seconds: int | None,
     key: str | None,
+    tier: int = 1,
+    approvers: Sequence[str] | None = None,
+    role: str | None = None,
 ) -> Call[int]:
     return Call(
-        "select stepwell.fn_approval_request(%s, %s, %s, %s, %s, %s, %s, %s)",
-        (tenant, action, unit_id, actor, reason, quorum, expires_seconds, key),
+        "select stepwell.fn_approval_request(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        (
+            tenant, action, unit_id, actor, reason, quorum, expires_seconds, key, tier,
+            None if approvers is None else list(approvers), role,
+        ),
         _value,
-    )
+    )  # fmt: skip
 
 
 def decide_approval(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
+from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar
 
 import psycopg
@@ -30,11 +31,13 @@ class Connection(Protocol):
     def cursor(self, *, row_factory: Any) -> Any: ...
 
 
-async def on_pool(pool: AsyncPool, call: Call[T]) -> T:
-    """A transaction of its own."""
+async def on_pool(pool: AsyncPool, call: Call[T], *, bounded: bool = False) -> T:
+    """A transaction of its own; `bounded` by the time limit of a judgement."""
     for attempt in range(1, ATTEMPT_LIMIT + 1):
         try:
-            async with pool.connection() as own:
+            async with pool.connection() as own, own.transaction() if bounded else nullcontext():
+                if bounded:
+                    await own.execute("select stepwell.fn_action_limit()")
                 cursor = await own.execute(call.text, call.parameters)
                 return call.decode(await cursor.fetchall())
         except psycopg.Error as error:

@@ -12,6 +12,8 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from stepwell.define.duration import Duration, parse_duration
 from stepwell.errors import InvalidInput, LeaseLost
+from stepwell.govern import actions
+from stepwell.govern.actions import Acting
 from stepwell.handlers import storable_json
 from stepwell.store.leases import Lease
 
@@ -26,7 +28,7 @@ class Parked(BaseException):
         self.checkpoint = checkpoint
 
 
-class Desk(Protocol):
+class Desk(actions.Desk, Protocol):
     """What the context needs of its worker."""
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any: ...
@@ -45,6 +47,7 @@ class Context:
         self._checkpoints = dict(lease.checkpoints or {})
         self._stop_reason: str | None = None
         self._log: Any = None
+        self._acting = Acting(lease, desk)
 
     @property
     def run_id(self) -> int:
@@ -143,6 +146,37 @@ class Context:
         """Append an event of your own to the run's history, at once."""
         self._require_lease()
         await self._desk.emit(self._lease, event_type, _json(payload or {}, f"event {event_type}"))
+
+    async def act(
+        self,
+        connector: str,
+        operation: str,
+        target: str,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        reversible: bool | None = None,
+        key: str | None = None,
+    ) -> Any:
+        """Do something in another system, once, if policy allows; returns what the other system said.
+
+        The same `key` (derived from this unit and the place of the call when left out) never acts twice.
+        Waits for an approval, where policy asks for one, without holding a slot: the handler starts anew.
+        Raises PolicyDenied, ApprovalRejected, ApprovalExpired, or what the connector says.
+        """
+        self._require_lease()
+        return await self._acting.act(
+            connector, operation, target, fields or {}, reversible=reversible, key=key
+        )
+
+    def act_sync(self, connector: str, operation: str, target: str, *given: Any, **options: Any) -> Any:
+        """The same for a handler that runs in a thread."""
+        acting = self.act(connector, operation, target, *given, **options)
+        return asyncio.run_coroutine_threadsafe(acting, self._loop).result()
+
+    async def reverse(self, receipt_id: int) -> Any:
+        """Undo an effect by its receipt: an action of its own, judged like any other."""
+        self._require_lease()
+        return await self._acting.reverse(receipt_id)
 
     async def heartbeat(self) -> None:
         """Extend the lease now and learn of a cancellation; the worker also does so by itself."""

@@ -11,8 +11,10 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
+from stepwell.connectors.base import EffectRefused, EffectUnavailable, EffectUnknown
 from stepwell.define.duration import parse_duration
 from stepwell.errors import InvalidInput, LeaseLost, StepwellError
+from stepwell.govern.actions import Awaiting
 from stepwell.handlers import Handler
 from stepwell.outcome import Completed, Dead, OutcomeKind, TryAgain, Waiting
 from stepwell.store.leases import Lease, Report
@@ -59,6 +61,9 @@ class Executor:
             return _encode(handler, value)
         except Parked as parked:
             return OutcomeKind.SLEEP, json.dumps({"seconds": parked.seconds, "checkpoint": parked.checkpoint})
+        except Awaiting as awaiting:
+            body = {"event": awaiting.event, "facet": "waiting_human", "approval_id": awaiting.approval_id}
+            return OutcomeKind.WAITING, json.dumps(body)
         except InvalidInput as error:
             return OutcomeKind.DEAD, _error_body(error, "invalid_input")
         except LeaseLost:
@@ -67,7 +72,7 @@ class Executor:
             return OutcomeKind.FAILED, _error_body(error, "timeout")
         except (Exception, SystemExit) as error:
             # A handler that calls sys.exit ends itself, not the worker and everybody else's work.
-            return OutcomeKind.FAILED, _error_body(error)
+            return OutcomeKind.FAILED, _error_body(error, _class_of(error))
 
     async def _call(
         self, handler: Handler, arguments: dict[str, Any], context: Context, timeout_seconds: float | None
@@ -137,7 +142,22 @@ def _error_body(error: BaseException, failure_class: str | None = None) -> str:
     }
     if failure_class is not None:
         body["failure_class"] = failure_class
+    if isinstance(error, EffectUnavailable) and error.retry_after_seconds is not None:
+        body["delay_seconds"] = error.retry_after_seconds
     return json.dumps(body)
+
+
+def _class_of(error: BaseException) -> str | None:
+    """The errors of connectors have subclasses of their own; the others are classified by their name."""
+    match error:
+        case EffectRefused():
+            return "effect_refused"
+        case EffectUnavailable():
+            return "effect_unavailable"
+        case EffectUnknown():
+            return "effect_unknown"
+        case _:
+            return None
 
 
 def _storable(text: str) -> str:

@@ -6,15 +6,17 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import structlog
 
 from stepwell.app import App
+from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
 from stepwell.store import leases
+from stepwell.store.calls import Call
 from stepwell.store.leases import Connection, Lease, Report
 from stepwell.store.listen import Listener
 from stepwell.worker.apart import Apart
@@ -245,6 +247,18 @@ class Worker:
 
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
         await self._ask(leases.emit, self._exchange.session_id, lease, event_type, payload)
+
+    @property
+    def connectors(self) -> Mapping[str, Connector]:
+        return self.app.connectors
+
+    @property
+    def session_id(self) -> int:
+        return self._exchange.session_id
+
+    async def perform(self, call: Call[T], *, bounded: bool = False) -> T:
+        """A handler's own call, in a transaction of its own, beside the worker's connections."""
+        return await (await self.app.client()).perform(call, bounded=bounded)
 
     # -- stopping -----------------------------------------------------------------------------------------
 

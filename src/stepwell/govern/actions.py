@@ -1,0 +1,331 @@
+"""Act on other systems under policy: receives what a handler wants done, hands on the result, once.
+
+Asked first, written down before it happens, confirmed after. An attempt that finds the receipt of one that
+ended without an answer finds out: by the key, by asking the other system, or by asking a person.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NoReturn, Protocol, TypeVar
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from stepwell.connectors.base import (
+    Action,
+    Connector,
+    Effect,
+    EffectRefused,
+    EffectUnavailable,
+    EffectUnknown,
+    OperationSpec,
+)
+from stepwell.errors import (
+    ActionConflict,
+    ApprovalCancelled,
+    ApprovalExpired,
+    ApprovalRejected,
+    DatabaseFailure,
+    EffectInFlight,
+    InvalidInput,
+    NotFound,
+    PolicyDenied,
+    StepwellError,
+    UsageError,
+)
+from stepwell.handlers import storable_json
+from stepwell.store import receipts as calls
+from stepwell.store.calls import Call
+from stepwell.store.leases import Lease
+from stepwell.store.receipts import Proposed
+
+T = TypeVar("T")
+
+STATEMENT_ENDED: Final = "57014"
+# What is found not to have been done is proposed once more; then it goes, or somebody decided otherwise.
+TURN_LIMIT: Final = 3
+REASON_LIMIT: Final = 2_000
+_SECRET_NAME: Final = re.compile(
+    r"(password|passwd|secret|token|api[_-]?key|authorization|credentials?|private[_-]?key|cookie)$", re.I
+)
+
+
+class Awaiting(BaseException):
+    """Leaves the handler: its unit waits for a person and runs again. Not for handlers to catch."""
+
+    def __init__(self, event: str, approval_id: int | None = None) -> None:
+        self.event = event
+        self.approval_id = approval_id
+
+
+class Desk(Protocol):
+    """What acting needs of its worker."""
+
+    @property
+    def connectors(self) -> Mapping[str, Connector]: ...
+    @property
+    def session_id(self) -> int: ...
+    async def perform(self, call: Call[T], *, bounded: bool = False) -> T: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One action as the handler asked for it."""
+
+    connector: Connector
+    spec: OperationSpec
+    operation: str
+    target: str
+    fields: Mapping[str, Any]
+    reversible: bool
+    document: str
+    tenant_id: int
+
+    def action(self, key: str) -> Action:
+        return Action(
+            self.tenant_id, self.connector.name, self.operation, self.target, self.fields, key,
+            self.reversible,
+        )  # fmt: skip
+
+
+class Acting:
+    """The governed actions of one execution of a handler."""
+
+    def __init__(self, lease: Lease, desk: Desk) -> None:
+        self._lease = lease
+        self._desk = desk
+        self._counts: Counter[str] = Counter()
+        self._keys: set[str] = set()
+
+    async def act(
+        self,
+        connector: str,
+        operation: str,
+        target: str,
+        fields: Mapping[str, Any],
+        *,
+        reversible: bool | None = None,
+        key: str | None = None,
+        reverses: int | None = None,
+    ) -> Any:
+        plan = self._plan(connector, operation, target, fields, reversible, key, reverses)
+        if key is None:
+            return await self._settle_matter(plan)
+        # Two calls at once with one key would each take the other's effect for an earlier attempt.
+        if key in self._keys:
+            raise ActionConflict(f"key {key} is in use by another action of this handler", field="key")
+        self._keys.add(key)
+        try:
+            return await self._settle_matter(plan)
+        finally:
+            self._keys.discard(key)
+
+    async def reverse(self, receipt_id: int) -> Any:
+        """Undo an effect: an action like any other, with a receipt of its own."""
+        back = await self._desk.perform(calls.reversal(self._lease.tenant_id, receipt_id))
+        return await self.act(
+            back["connector"], back["operation"], back["target"], back.get("fields") or {},
+            key=f"reverse:{receipt_id}", reverses=receipt_id,
+        )  # fmt: skip
+
+    def _plan(
+        self,
+        name: str,
+        operation: str,
+        target: str,
+        fields: Mapping[str, Any],
+        reversible: bool | None,
+        key: str | None,
+        reverses: int | None,
+    ) -> Plan:
+        connector, spec = self._find(name, operation)
+        if reversible and not spec.reversible:
+            raise UsageError(f"{name}.{operation} cannot be reversed", hint="leave reversible out")
+        way_back = spec.reversible if reversible is None else reversible
+        call = f"{name}.{operation}"
+        self._counts[call] += 1
+        document = {
+            "connector": name, "operation": operation, "target": target, "fields": fields,
+            "writes": spec.writes, "reversible": way_back, "key": key, "reverses": reverses,
+            "call": f"{call}#{self._counts[call]}",
+        }  # fmt: skip
+        try:
+            text = storable_json(to_json(document))
+        except (PydanticSerializationError, ValueError) as error:
+            raise InvalidInput(f"the action cannot be written as JSON: {error}", field="fields") from error
+        # What is judged is what is sent, whatever the handler does to its mapping meanwhile.
+        kept = json.loads(text)["fields"]
+        if not isinstance(kept, dict):
+            raise InvalidInput("fields: a mapping is accepted", field="fields")
+        return Plan(
+            connector, spec, operation, target, kept, way_back, text, self._lease.tenant_id
+        )  # fmt: skip
+
+    def _find(self, name: str, operation: str) -> tuple[Connector, OperationSpec]:
+        known = self._desk.connectors
+        if name not in known:
+            raise NotFound(
+                f"connector {name} is not registered", field="connector",
+                hint=f"registered: {', '.join(sorted(known)) or 'none; use app.connector(…)'}",
+            )  # fmt: skip
+        found = known[name]
+        if operation not in found.operations:
+            raise NotFound(
+                f"connector {name} has no operation {operation}", field="operation",
+                hint=f"it has {', '.join(sorted(found.operations))}",
+            )  # fmt: skip
+        return found, found.operations[operation]
+
+    async def _settle_matter(self, plan: Plan) -> Any:
+        for _ in range(TURN_LIMIT):
+            proposed = await self._propose(plan)
+            match proposed.decision:
+                case "cached":
+                    return proposed.result
+                case "go":
+                    return await self._perform(plan, proposed, is_first=True)
+                case "doubt":
+                    is_settled, result = await self._find_out(plan, proposed)
+                    if is_settled:
+                        return result
+                case "wait":
+                    raise Awaiting(f"approval.decided.{proposed.approval_id}", proposed.approval_id)
+                case _:
+                    _refuse(plan, proposed)
+        raise EffectUnknown(f"{plan.connector.name}.{plan.operation} could not be settled")
+
+    async def _propose(self, plan: Plan, fault: str | None = None) -> Proposed:
+        lease = self._lease
+        call = calls.propose(
+            self._desk.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, plan.document, fault
+        )
+        try:
+            return await self._desk.perform(call, bounded=fault is None)
+        except DatabaseFailure as error:
+            if error.sqlstate != STATEMENT_ENDED or fault is not None:
+                raise
+        # No answer in time is a no, and that too is on record.
+        return await self._propose(plan, "policy_timeout")
+
+    async def _perform(self, plan: Plan, proposed: Proposed, *, is_first: bool) -> Any:
+        receipt_id = _number(proposed)
+        try:
+            effect = await plan.connector.perform(plan.action(proposed.idempotency_key))
+        except (EffectRefused, EffectUnavailable) as error:
+            _scrub(error, plan.fields)
+            # That this try did nothing says nothing about an earlier one.
+            if is_first:
+                await self._settle(receipt_id, "void", {"reason": error.message})
+            raise
+        except EffectUnknown as error:
+            _scrub(error, plan.fields)
+            await self._leave_in_doubt(plan, receipt_id, error.message)
+            raise
+        except Exception as error:
+            # Nobody foresaw it, so nobody knows how far it had come. Its text may hold anything.
+            what = f"connector {plan.connector.name} raised {type(error).__name__}"
+            await self._leave_in_doubt(plan, receipt_id, what)
+            raise EffectUnknown(what) from None
+        return await self._confirm(receipt_id, effect)
+
+    async def _leave_in_doubt(self, plan: Plan, receipt_id: int, reason: str) -> None:
+        settled = await self._settle(receipt_id, "unconfirmed", {"reason": reason})
+        if plan.spec.writes and not plan.spec.idempotent and not plan.spec.confirmable:
+            raise Awaiting(settled["event"])
+
+    async def _find_out(self, plan: Plan, proposed: Proposed) -> tuple[bool, Any]:
+        """An earlier attempt may have made the effect. (False, None): it surely did not."""
+        spec, receipt_id = plan.spec, _number(proposed)
+        if proposed.may_perform and (spec.idempotent or not spec.writes):
+            return True, await self._perform(plan, proposed, is_first=False)
+        if spec.confirmable:
+            try:
+                effect = await plan.connector.confirm(plan.action(proposed.idempotency_key))
+            except EffectUnknown:
+                pass
+            except StepwellError as error:
+                _scrub(error, plan.fields)
+                raise
+            else:
+                if effect is not None:
+                    return True, await self._confirm(receipt_id, effect)
+                await self._settle(receipt_id, "void", {"reason": "the other system says it was not done"})
+                return False, None
+        settled = await self._settle(receipt_id, "unconfirmed", {"reason": "nobody can tell"})
+        raise Awaiting(settled["event"])
+
+    async def _confirm(self, receipt_id: int, effect: Effect) -> Any:
+        found = {
+            "result": effect.result,
+            "external_id": effect.external_id,
+            "prior": effect.prior,
+            "reversal": None if effect.reversal is None else asdict(effect.reversal),
+            "usage": None if effect.usage is None else asdict(effect.usage),
+        }
+        return (await self._settle(receipt_id, "confirmed", found))["result"]
+
+    async def _settle(self, receipt_id: int, outcome: str, effect: Mapping[str, Any]) -> dict[str, Any]:
+        lease = self._lease
+        try:
+            text = storable_json(to_json(effect, inf_nan_mode="null"))
+        except (PydanticSerializationError, ValueError):
+            # It has happened all the same; what cannot be written is left out.
+            text = json.dumps({"external_id": effect.get("external_id"), "reason": "its result is not JSON"})
+        call = calls.settle(
+            self._desk.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id, outcome, text
+        )
+        return await self._desk.perform(call)
+
+
+def _number(proposed: Proposed) -> int:
+    assert proposed.receipt_id is not None, "go and doubt come with a receipt"
+    return proposed.receipt_id
+
+
+def _refuse(plan: Plan, proposed: Proposed) -> NoReturn:
+    what = f"{plan.connector.name}.{plan.operation}"
+    reason = proposed.reason or proposed.reason_code or proposed.decision
+    match proposed.decision:
+        case "deny":
+            denied = PolicyDenied(f"policy denies {what}: {reason} ({proposed.reason_code})")
+            denied.reason_code = proposed.reason_code or "rule"
+            raise denied
+        case "rejected":
+            raise ApprovalRejected(f"approval {proposed.approval_id} for {what} was rejected")
+        case "expired":
+            raise ApprovalExpired(f"approval {proposed.approval_id} for {what} was not decided in time")
+        case "cancelled":
+            raise ApprovalCancelled(f"approval {proposed.approval_id} for {what} was taken back")
+        case "conflict":
+            raise ActionConflict(reason, field="key")
+        case "busy":
+            raise EffectInFlight(reason)
+        case other:
+            raise PolicyDenied(f"policy gave the unknown decision {other} on {what}")
+
+
+def _scrub(error: StepwellError, fields: Mapping[str, Any]) -> None:
+    """Take the values of fields with the names of secrets out of an error."""
+    message = error.message
+    for value in sorted(_secrets(fields), key=len, reverse=True):
+        message = message.replace(value, "[redacted]")
+    if message != error.message:
+        error.message = message[:REASON_LIMIT]
+        error.args = (error.message,)
+        error.detail = None
+    error.__cause__ = error.__context__ = None
+
+
+def _secrets(value: Any, *, is_secret: bool = False) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _secrets(item, is_secret=is_secret or bool(_SECRET_NAME.search(str(name))))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _secrets(item, is_secret=is_secret)
+    elif is_secret and isinstance(value, str) and len(value) >= 4:
+        yield value

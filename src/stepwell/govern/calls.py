@@ -1,0 +1,185 @@
+"""Govern from a program: receives policy texts, receipts and names, hands on verdicts, versions and receipts.
+
+The same calls for an app, for a client and for the command line: `await app.receipts(run_id=7)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from stepwell.client import Client, JobHandle
+from stepwell.define.problem import DefinitionError
+from stepwell.errors import NotFound, UsageError
+from stepwell.govern.policy_file import PolicyFile, read_policy
+from stepwell.store import policy as policy_calls
+from stepwell.store import receipts as receipt_calls
+from stepwell.store.calls import Call
+from stepwell.store.policy import PolicyVersion, RuleAnswer, Verdict
+from stepwell.store.receipts import Receipt
+
+__all__ = ["CaseOutcome", "Explained", "Govern", "GovernCalls", "PolicyVersion", "Receipt", "Verdict"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOutcome:
+    """A case of a policy file: what was expected, and what the rules say."""
+
+    name: str
+    line: int
+    expect: dict[str, Any]
+    verdict: dict[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        return all(self.verdict.get(name) == value for name, value in self.expect.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What would happen to an action, and how each rule stands to it, in the order they are asked."""
+
+    verdict: dict[str, Any]
+    answers: list[RuleAnswer]
+
+
+class GovernCalls:
+    """Everything about policies and receipts, for whatever can hand on a client."""
+
+    async def _connected(self) -> Client:
+        raise NotImplementedError
+
+    async def _govern(self, make: Callable[[Client], Call[T]], *, bounded: bool = False) -> T:
+        client = await self._connected()
+        return await client.perform(make(client), bounded=bounded)
+
+    # -- policy -------------------------------------------------------------------------------------------
+
+    async def policy_check(self, text: str | bytes, *, file: str = "<yaml>") -> PolicyFile:
+        """Read a policy and let the database judge its rules; every problem with its line in one error."""
+        found = read_policy(text, file)
+        if found.rules or not found.cases:
+            problems = await self._govern(lambda _: policy_calls.check(found.rules), bounded=True)
+            if problems:
+                raise DefinitionError(found.placed(problems))
+        return found
+
+    async def policy_test(
+        self, text: str | bytes, *, file: str = "<yaml>", rules: Sequence[Mapping[str, Any]] | None = None
+    ) -> list[CaseOutcome]:
+        """Carry out the cases of a file: on `rules`, else on the file's own, else on those in force."""
+        found = await self.policy_check(text, file=file)
+        if not found.cases:
+            raise UsageError(f"{file} has no cases", hint="write them under the key cases", field="file")
+        judged = rules or found.rules or (await self.policy()).rules
+        outcomes = []
+        for case in found.cases:
+            action = case.action
+            verdict = await self._govern(
+                lambda _, action=action: policy_calls.try_rules(judged, action),  # type: ignore[misc]
+                bounded=True,
+            )
+            outcomes.append(CaseOutcome(case.name, case.line, case.expect, verdict))
+        return outcomes
+
+    async def policy_explain(
+        self, action: Mapping[str, Any], *, rules: Sequence[Mapping[str, Any]] | None = None
+    ) -> Explained:
+        """What the policy in force, or these rules, would say to an action, and why."""
+        if rules is None:
+            verdict = await self._govern(
+                lambda client: policy_calls.evaluate(client.tenant_id, action), bounded=True
+            )
+            in_force = await self._govern(lambda client: policy_calls.version(client.tenant_id, None))
+            asked: Sequence[Mapping[str, Any]] = in_force.rules if in_force is not None else []
+        else:
+            asked = rules
+            verdict = await self._govern(lambda _: policy_calls.try_rules(asked, action), bounded=True)
+        answers = await self._govern(lambda _: policy_calls.trace(asked, action), bounded=True)
+        return Explained(verdict, answers)
+
+    async def policy_propose(
+        self, text: str | bytes, *, file: str = "<yaml>", by: str | None = None, reason: str | None = None
+    ) -> dict[str, Any]:
+        """Put a rule set to the reviewers; it judges when its approval is granted."""
+        found = await self.policy_check(text, file=file)
+        if not found.rules:
+            raise UsageError(f"{file} has no rules", field="file")
+        return await self._govern(
+            lambda client: policy_calls.propose(
+                client.tenant_id, found.rules, found.source, by or client.actor, reason
+            )
+        )
+
+    async def policy_activate(self, version_no: int, *, by: str | None = None) -> str:
+        """Put the first rule set of an empty installation in force; later ones need their approval."""
+        return await self._govern(
+            lambda client: policy_calls.activate(client.tenant_id, version_no, by or client.actor)
+        )
+
+    async def policies(self, *, limit: int = 100) -> list[PolicyVersion]:
+        return await self._govern(lambda client: policy_calls.versions(client.tenant_id, limit))
+
+    async def policy(self, version_no: int | None = None) -> PolicyVersion:
+        """One version; the one in force without a number."""
+        found = await self._govern(lambda client: policy_calls.version(client.tenant_id, version_no))
+        if found is None:
+            what = "no policy is in force" if version_no is None else f"there is no version {version_no}"
+            raise NotFound(what, hint="propose one with 'stepwell policy propose FILE'", field="version")
+        return found
+
+    async def verdicts(self, run_id: int | None = None, *, limit: int = 100) -> list[Verdict]:
+        """What policy said to actions, the newest first."""
+        return await self._govern(lambda client: policy_calls.verdicts(client.tenant_id, run_id, limit))
+
+    # -- receipts -----------------------------------------------------------------------------------------
+
+    async def receipts(
+        self, *, run_id: int | None = None, state: str | None = None, limit: int = 100
+    ) -> list[Receipt]:
+        return await self._govern(
+            lambda client: receipt_calls.receipts(client.tenant_id, run_id, state, limit)
+        )
+
+    async def receipt(self, receipt_id: int) -> Receipt:
+        found = await self._govern(lambda client: receipt_calls.receipt(client.tenant_id, receipt_id))
+        if found is None:
+            raise NotFound(f"receipt {receipt_id} does not exist", field="receipt")
+        return found
+
+    async def receipt_settle(
+        self,
+        receipt_id: int,
+        outcome: str,
+        reason: str,
+        *,
+        by: str | None = None,
+        external_id: str | None = None,
+    ) -> str:
+        """Say whether an effect in doubt happened (`confirmed`) or not (`void`); its step goes on."""
+        return await self._govern(
+            lambda client: receipt_calls.settle_by_hand(
+                client.tenant_id, receipt_id, outcome, by or client.actor, reason, external_id
+            )
+        )
+
+    async def reverse(
+        self, receipt_id: int, *, by: str | None = None, reason: str | None = None
+    ) -> JobHandle:
+        """Ask for an effect to be undone: a job of a worker that has the connector, judged by policy."""
+        client = await self._connected()
+        call = receipt_calls.reverse(client.tenant_id, receipt_id, by or client.actor, reason)
+        return JobHandle(client, await client.perform(call))
+
+
+class Govern(GovernCalls):
+    """The same for who has a client and no app."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def _connected(self) -> Client:
+        return self._client

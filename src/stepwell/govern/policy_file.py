@@ -1,0 +1,168 @@
+"""Read a policy and its test cases from YAML: receives text, hands on rules as the database keeps them.
+
+The database judges the rules; a problem it finds by number and field is shown with its line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepwell.define.duration import parse_duration
+from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
+from stepwell.define.yaml_nodes import Located, compose, problem_at
+from stepwell.store.policy import PolicyProblem
+
+__all__ = ["PolicyCase", "PolicyFile", "match_path", "read_policy"]
+
+FILE_WORDS: Final = ("policy", "rules", "cases")
+RULE_WORDS: Final = (
+    "name", "priority", "match", "effect", "tier", "two_person", "reason", "approvers", "role", "expires",
+)  # fmt: skip
+CASE_WORDS: Final = ("name", "action", "expect")
+EXPECT_WORDS: Final = ("effect", "rule", "reason_code", "tier", "two_person")
+EFFECTS: Final = ("allow", "deny", "needs_approval")
+ANYTHING: Final = "any"
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCase:
+    """One action and what must come of it."""
+
+    name: str
+    action: dict[str, Any]
+    expect: dict[str, Any]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """Rules as the database keeps them, where each was written, and the cases of the same file."""
+
+    rules: list[dict[str, Any]]
+    cases: list[PolicyCase]
+    source: str
+    document: Located
+    places: list[Located]
+
+    def placed(self, problems: Iterable[PolicyProblem]) -> list[Problem]:
+        """What the database found, with the line it is about."""
+        return [self._place(found) for found in problems]
+
+    def _place(self, found: PolicyProblem) -> Problem:
+        at = self.places[found.rule_no - 1] if 0 < found.rule_no <= len(self.places) else self.document
+        field = "expires" if found.field == "expires_seconds" else found.field
+        if isinstance(at.value, dict) and field in at.value:
+            at = at.value[field][1]
+        return problem_at(at.mark, found.problem, field=field)
+
+
+def read_policy(text: str | bytes, file: str) -> PolicyFile:
+    """Raises DefinitionError with every mistake that can be seen without a database."""
+    document = compose(text, file)
+    problems: list[Problem] = []
+    pairs = _mapping(document, FILE_WORDS, problems)
+    if "rules" not in pairs and "cases" not in pairs:
+        problems.append(problem_at(document.mark, "there are neither rules nor cases"))
+    places = _list(pairs.get("rules"), "rules", problems)
+    rules = [_rule(node, problems) for node in places]
+    cases = [_case(node, problems) for node in _list(pairs.get("cases"), "cases", problems)]
+    if problems:
+        raise DefinitionError(problems)
+    source = text if isinstance(text, str) else text.decode("utf-8-sig")
+    return PolicyFile(rules, [case for case in cases if case is not None], source, document, places)
+
+
+def match_path(match: Mapping[str, Any]) -> str:
+    """`{connector: mail, fields.priority: [1, 2], target: ops/*}` as a SQL/JSON path."""
+    terms = []
+    for name, wanted in match.items():
+        place = "$" + "".join(
+            f".{part}" if _PLAIN.fullmatch(part) else f".{json.dumps(part)}" for part in name.split(".")
+        )
+        values = wanted if isinstance(wanted, list) else [wanted]
+        choice = " || ".join(_term(place, value) for value in values)
+        terms.append(f"({choice})" if len(values) > 1 else choice)
+    return " && ".join(terms)
+
+
+def _term(place: str, value: Any) -> str:
+    if isinstance(value, str) and value.endswith("*"):
+        return f"{place} starts with {json.dumps(value[:-1])}"
+    return f"{place} == {json.dumps(value)}"
+
+
+def _rule(node: Located, problems: list[Problem]) -> dict[str, Any]:
+    pairs = _mapping(node, RULE_WORDS, problems)
+    rule = {name: found.plain() for name, found in pairs.items()}
+    if "match" in pairs:
+        rule["match"] = _match(pairs["match"], problems)
+    if "expires" in pairs:
+        try:
+            rule["expires_seconds"] = int(parse_duration(rule.pop("expires"), "expires"))
+        except (DefinitionError, ValueError) as error:
+            problems.append(problem_at(pairs["expires"].mark, str(error)))
+    return rule
+
+
+def _match(node: Located, problems: list[Problem]) -> Any:
+    if node.value == ANYTHING:
+        return "true"
+    if not isinstance(node.value, dict):
+        return node.plain()
+    if not node.value:
+        problems.append(problem_at(node.mark, f"is empty; write {ANYTHING} to match every action"))
+    for name, (mark, found) in node.value.items():
+        for value in found.value if isinstance(found.value, list) else [found]:
+            if isinstance(value.value, (list, dict)) or (isinstance(found.value, list) and not found.value):
+                message = f"{quoted(name)}: a value or a list of values is accepted"
+                problems.append(problem_at(mark, message, field="match"))
+    return match_path(node.plain())
+
+
+def _case(node: Located, problems: list[Problem]) -> PolicyCase | None:
+    pairs = _mapping(node, CASE_WORDS, problems)
+    missing = [word for word in ("action", "expect") if word not in pairs]
+    if missing:
+        problems.append(problem_at(node.mark, f"a case needs {' and '.join(missing)}"))
+        return None
+    action, expect = pairs["action"], pairs["expect"]
+    if not isinstance(action.value, dict):
+        problems.append(problem_at(action.mark, "a mapping is accepted", field="action"))
+        return None
+    if isinstance(expect.value, dict):
+        _mapping(expect, EXPECT_WORDS, problems)
+        wanted = expect.plain()
+    else:
+        wanted = {"effect": expect.plain()}
+    if wanted.get("effect") not in EFFECTS:
+        problems.append(problem_at(expect.mark, f"the effect is one of {', '.join(EFFECTS)}", field="expect"))
+    name = pairs["name"].plain() if "name" in pairs else f"line {node.mark.line}"
+    return PolicyCase(str(name), action.plain(), wanted, node.mark.line)
+
+
+def _mapping(node: Located, words: tuple[str, ...], problems: list[Problem]) -> dict[str, Located]:
+    if not isinstance(node.value, dict):
+        message = f"{node.kind()} is not accepted; accepted: a mapping with the keys {', '.join(words)}"
+        problems.append(problem_at(node.mark, message))
+        return {}
+    for name, (mark, _) in node.value.items():
+        if name not in words:
+            hint = did_you_mean(name, words)
+            problems.append(
+                problem_at(mark, f"the key {quoted(name)} is not known{hint}; accepted: {', '.join(words)}")
+            )
+    return {name: found for name, (_, found) in node.value.items() if name in words}
+
+
+def _list(node: Located | None, field: str, problems: list[Problem]) -> list[Located]:
+    if node is None:
+        return []
+    if not isinstance(node.value, list):
+        problems.append(problem_at(node.mark, f"{node.kind()} is not a list", field=field))
+        return []
+    return node.value
