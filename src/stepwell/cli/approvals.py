@@ -46,6 +46,8 @@ def show(context: typer.Context, approval: ApprovalArgument, as_json: JsonOption
         print_json(found)
         return
     console().print(_table([found]))
+    for line in _particulars(found):
+        typer.echo(f"  {line}")
     for vote in found.votes or []:
         typer.echo(f"  {vote['voter']}: {vote['decision']}{' - ' + vote['reason'] if vote['reason'] else ''}")
 
@@ -57,6 +59,11 @@ def request(
     step: StepArgument,
     quorum: Annotated[int, typer.Option(help="How many others must agree: 1 or 2.", min=1, max=2)] = 1,
     expires_seconds: Annotated[int | None, typer.Option(help="So long it may be decided.")] = None,
+    tier: Annotated[int, typer.Option(help="1 low, 2 med, 3 high.", min=1, max=3)] = 1,
+    approver: Annotated[
+        list[str] | None, typer.Option(help="Name of somebody who may decide; repeatable.")
+    ] = None,
+    role: Annotated[str | None, typer.Option(help="Role whose people may decide.")] = None,
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
@@ -67,7 +74,7 @@ def request(
         context,
         lambda people: people.approval_request(
             action, step_name(step), name, reason=reason, quorum=quorum, expires_seconds=expires_seconds,
-            key=key,
+            key=key, tier=tier, approvers=approver, role=role,
         ),
     )  # fmt: skip
     typer.echo(f"approval {made}: requested")
@@ -102,6 +109,24 @@ def withdraw(
 def _decide(context: typer.Context, approval: int, decision: str, name: str, reason: str | None) -> None:
     state = act(context, lambda people: people.approval_decide(approval, decision, name, reason=reason))
     typer.echo(f"approval {approval}: {state}")
+
+
+def _particulars(found: Approval) -> list[str]:
+    """What it is about, as far as it says: the proposed action, or the rules that would change."""
+    about = found.about or {}
+    lines = [f"asked: {found.reason}"] if found.reason else []
+    lines.append(f"tier {('low', 'med', 'high')[found.tier - 1] if found.tier <= 3 else found.tier}")
+    who = " or ".join(
+        [*(found.approvers or ()), *([f"role {found.approver_role}"] if found.approver_role else ())]
+    )
+    lines.append(f"decided by {who or 'anybody else'}")
+    if "connector" in about:
+        lines.append(f"action: {about['connector']}.{about['operation']} on {about['target']}")
+        lines += [f"  {name} = {value}" for name, value in about.get("fields", {}).items()]
+        lines.append("can be reversed" if about.get("reversible") else "cannot be reversed")
+    for word, rules in about.get("diff", {}).items():
+        lines += [f"rule {word}: {(rule.get('new') or rule)['name']}" for rule in rules]
+    return lines
 
 
 def _table(rows: list[Approval]) -> Table:

@@ -1,0 +1,145 @@
+"""Show receipts in a terminal, settle those in doubt: receives numbers, hands on what was done elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic_core import to_json
+from rich.table import Table
+from rich.text import Text
+
+from stepwell.cli.connect import JsonOption, LimitOption, ask, print_json
+from stepwell.cli.people_words import AsOption, person
+from stepwell.cli.render import console
+from stepwell.client import Client
+from stepwell.govern.calls import Govern, Receipt
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="List and show the receipts of what was done in other systems; settle those in doubt.",
+)
+
+ReceiptArgument = Annotated[int, typer.Argument(help="Number of the receipt.", metavar="RECEIPT", min=1)]
+
+
+def govern(context: typer.Context, what: Callable[[Govern], Awaitable[T]]) -> T:
+    """Carry out one call about policies or receipts."""
+
+    async def perform(client: Client) -> T:
+        return await what(Govern(client))
+
+    return ask(context, perform)
+
+
+@app.command("list")
+def list_receipts(
+    context: typer.Context,
+    run: Annotated[int | None, typer.Option(help="Only those of this run.")] = None,
+    state: Annotated[
+        str | None, typer.Option(help="intended, confirmed, unconfirmed, void or reversed; default: all.")
+    ] = None,
+    limit: LimitOption = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List receipts, the newest first: stepwell receipts list --run 7."""
+    found = govern(context, lambda calls: calls.receipts(run_id=run, state=state, limit=limit))
+    if as_json:
+        print_json(found)
+    elif not found:
+        typer.echo("no receipts")
+    else:
+        console().print(_table(found))
+
+
+@app.command()
+def show(context: typer.Context, receipt: ReceiptArgument, as_json: JsonOption = False) -> None:
+    """Show what was attempted, what happened, how it is undone: stepwell receipts show 7340032."""
+    found = govern(context, lambda calls: calls.receipt(receipt))
+    if as_json:
+        print_json(found)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in _lines(found):
+        if value not in (None, "", {}):
+            # As it is: what stands in brackets is no markup.
+            table.add_row(name, Text(value if isinstance(value, str) else to_json(value).decode()))
+    console().print(table)
+
+
+@app.command()
+def settle(
+    context: typer.Context,
+    receipt: ReceiptArgument,
+    outcome: Annotated[str, typer.Argument(help="confirmed: it happened; void: it did not.")],
+    reason: Annotated[str, typer.Option(help="How you know; kept in the log.")],
+    external_id: Annotated[str | None, typer.Option(help="What the other system calls it.")] = None,
+    who: AsOption = None,
+) -> None:
+    """Say whether an effect in doubt happened: stepwell receipts settle 7340032 void --reason 'not there'."""
+    name = person(who)
+    state = govern(
+        context,
+        lambda calls: calls.receipt_settle(receipt, outcome, reason, by=name, external_id=external_id),
+    )
+    typer.echo(f"receipt {receipt}: {state}")
+
+
+def _table(rows: list[Receipt]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in ("RECEIPT", "STATE", "RUN", "STEP", "ACTION", "TARGET", "EXTERNAL ID", "REVERSIBLE", "AT"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(
+            str(row.receipt_id),
+            row.state_code,
+            str(row.run_id),
+            row.step_id or "",
+            f"{row.connector}.{row.operation}",
+            Text(row.target),
+            Text(row.external_id or ""),
+            "yes" if row.reversible and row.state_code == "confirmed" else "no",
+            row.intended_at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+        )
+    return table
+
+
+def _lines(row: Receipt) -> list[tuple[str, Any]]:
+    response = row.response_metadata or {}
+    cost = None
+    if row.cost_micros is not None:
+        cost = f"{row.cost_micros / 1_000_000:.6f} {row.currency or ''}".rstrip()
+    way_back = None
+    if row.reversal is not None:
+        way_back = f"{row.connector}.{row.reversal.get('operation')} on {row.reversal.get('target')}"
+    return [
+        ("receipt", row.receipt_id),
+        ("state", row.state_code),
+        ("action", f"{row.connector}.{row.operation} on {row.target}"),
+        ("fields", row.request_metadata.get("fields")),
+        ("key", row.idempotency_key),
+        ("run, step", f"{row.run_id}, {row.step_id or row.step_run_id}"),
+        ("tries", row.try_count),
+        ("result", response.get("result")),
+        ("note", response.get("note")),
+        ("external id", row.external_id),
+        ("prior values", row.prior),
+        ("undone by", way_back or "cannot be reversed"),
+        ("reverses", row.reverses_receipt_id),
+        ("reversed by", row.reversed_by_receipt_id),
+        ("model", f"{row.provider} {row.model}" if row.model else None),
+        ("tokens", f"{row.input_tokens} in, {row.output_tokens} out" if row.model else None),
+        ("cost", cost),
+        ("allowed by", f"rule {row.rule_name} of policy version {row.policy_version}: {row.policy_reason}"),
+        ("approval", row.approval_id),
+        ("asked for by", row.requested_by),
+        ("done by", row.acting),
+        ("intended at", row.intended_at.astimezone().isoformat(sep=" ", timespec="seconds")),
+        ("settled at", row.settled_at and row.settled_at.astimezone().isoformat(sep=" ", timespec="seconds")),
+    ]
