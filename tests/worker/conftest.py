@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -13,6 +14,7 @@ import pytest
 import stepwell as sw
 from stepwell.testing import check_invariants
 from tests.support.clock import Clock
+from tests.worker.acting import Ledger
 
 Scenario = Callable[[], Awaitable[Any]]
 LIMIT_SECONDS = 60.0
@@ -65,3 +67,29 @@ class Turn:
 @pytest.fixture
 def turn(db: psycopg.Connection[Any], clock: Clock) -> Turn:
     return Turn(db, clock)
+
+
+@pytest.fixture
+def ledger(app: sw.App, tmp_path: Path) -> Ledger:
+    """A connector of the app whose effects can be counted."""
+    return app.connector(Ledger(tmp_path / "ledger"))
+
+
+@pytest.fixture
+def acts(app):
+    """A workflow of one step that acts as its input says, and hands on what came back."""
+
+    @app.operation(retry=sw.Retry(max_attempts=4, initial="1s"))
+    async def book(ctx: sw.Context, calls: list[dict]):
+        return [
+            await ctx.act("ledger", call.get("op", "put"), call.get("target", "A"), call.get("fields", {}),
+                key=call.get("key"))
+            for call in calls
+        ]  # fmt: skip
+
+    app.publish(sw.Workflow("one", sw.Operation("book")))
+
+    async def start(*calls, **options):
+        return await app.start("one", {"calls": list(calls)}, **options)
+
+    return start

@@ -1,0 +1,140 @@
+"""A change of policy is a proposal: it judges when others have agreed, and in no other way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.drive import Engine
+from tests.sql.people.asking import refused
+from tests.sql.policy.judging import judged
+from tests.support.clock import Clock
+from tests.worker.acting import put_in_force, rule
+
+ALLOW, DENY = rule("one", "allow"), rule("one", "deny")
+
+
+def propose(engine: Engine, *rules: dict[str, Any], actor: str = "ada") -> dict[str, Any]:
+    found: dict[str, Any] = engine.one(
+        "select fn_policy_propose(1, %s, 'source', %s, 'why')", (Jsonb(list(rules)), actor)
+    )
+    return found
+
+
+def decide(engine: Engine, approval_id: int, decision: str, actor: str = "ben") -> str:
+    found: str = engine.one("select fn_approval_decide(1, %s, %s, %s)", (approval_id, decision, actor))
+    return found
+
+
+def states(engine: Engine) -> list[tuple[int, str]]:
+    return engine.db.execute("select version_no, state_code from v_policy order by version_no").fetchall()
+
+
+@pytest.mark.requirement("RT-06")
+def test_the_first_set_is_put_in_force_by_the_operator_once(engine: Engine):
+    made = propose(engine, ALLOW)
+    assert judged(engine)["reason_code"] == "no_policy"
+    assert engine.one("select fn_policy_activate(1, 1, 'operator')") == "active"
+    assert engine.one("select fn_policy_activate(1, 1, 'operator')") == "active"
+    assert judged(engine)["effect"] == "allow"
+    assert engine.state(made["approval_id"]) == "cancelled"
+    assert engine.events(made["proposal_id"])[-2:] == ["proposal.merged", "policy.activated"]
+    second = propose(engine, DENY)
+    with refused("SW003", f"approval {second['approval_id']}"):
+        engine.one("select fn_policy_activate(1, 2, 'operator')")
+    with refused("SW002", "version 9"):
+        engine.one("select fn_policy_activate(1, 9, 'operator')")
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RT-06")
+def test_a_later_set_judges_when_its_approval_is_granted(engine: Engine):
+    put_in_force(engine.db, ALLOW, rule("gone", "deny", "$.attempt > 3", 11))
+    made = propose(engine, DENY, rule("new", "allow", "$.attempt > 9", 12))
+    assert [one["name"] for one in made["diff"]["added"]] == ["new"]
+    assert [one["name"] for one in made["diff"]["removed"]] == ["gone"]
+    assert made["diff"]["changed"] == [{"old": ALLOW, "new": DENY}]
+    assert judged(engine)["effect"] == "allow"
+    with refused("SW007", "who asks"):
+        decide(engine, made["approval_id"], "approve", "cli:ada")
+    assert decide(engine, made["approval_id"], "approve") == "approved"
+    assert judged(engine) | {"effect": "deny", "policy_version": 2} == judged(engine)
+    assert states(engine) == [(1, "replaced"), (2, "active")]
+    assert engine.events(made["proposal_id"]) == [
+        "proposal.drafted", "proposal.submitted", "proposal.review_started", "proposal.approved",
+        "policy.activated", "proposal.merged",
+    ]  # fmt: skip
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RT-06")
+@pytest.mark.parametrize("end", ["reject", "expire", "withdraw"])
+def test_a_set_that_is_not_approved_never_judges(engine: Engine, clock: Clock, end: str):
+    put_in_force(engine.db, ALLOW)
+    made = propose(engine, DENY)
+    if end == "reject":
+        decide(engine, made["approval_id"], "reject")
+    elif end == "withdraw":
+        engine.one("select fn_approval_withdraw(1, %s, 'ada')", (made["approval_id"],))
+    else:
+        clock.advance(days=2)
+        engine.timers()
+    assert states(engine) == [(1, "active"), (2, "rejected")]
+    assert judged(engine)["effect"] == "allow"
+    assert engine.faults() == {}
+
+
+def test_two_may_have_to_agree(engine: Engine):
+    put_in_force(engine.db, ALLOW)
+    engine.db.execute("update dot_config set config_value = '2' where config_key = 'approval.quorum.policy'")
+    made = propose(engine, DENY)
+    assert decide(engine, made["approval_id"], "approve", "ben") == "requested"
+    assert judged(engine)["effect"] == "allow"
+    assert decide(engine, made["approval_id"], "approve", "cleo") == "approved"
+
+
+def test_what_was_compared_with_other_rules_is_not_put_in_force(engine: Engine):
+    put_in_force(engine.db, ALLOW)
+    first, second = propose(engine, DENY), propose(engine, rule("other", "deny"))
+    decide(engine, first["approval_id"], "approve")
+    with refused("SW003", "no longer in force"):
+        decide(engine, second["approval_id"], "approve")
+    assert decide(engine, second["approval_id"], "reject") == "rejected"
+    assert states(engine) == [(1, "replaced"), (2, "active"), (3, "rejected")]
+    with refused("SW003", "in force already"):
+        propose(engine, DENY)
+
+
+@pytest.mark.requirement("RT-06")
+@pytest.mark.parametrize(
+    "change",
+    ["update policy_set set rules = '[]'", "delete from policy_set", "truncate policy_set cascade"],
+)
+def test_a_rule_set_is_final_for_its_owner_too(engine: Engine, change: str):
+    put_in_force(engine.db, ALLOW)
+    with refused("SW007", "final"):
+        engine.db.execute(change)
+
+
+def test_no_role_of_the_application_activates_or_acts(db: psycopg.Connection):
+    def may(role: str, function: str) -> bool:
+        row = db.execute(
+            """select bool_or(has_function_privilege(%s, oid, 'execute')) from pg_proc
+               where pronamespace = 'stepwell'::regnamespace and proname = %s""",
+            (role, function),
+        ).fetchone()
+        assert row is not None
+        return bool(row[0])
+
+    assert not may("stepwell_api", "fn_policy_activate")
+    assert may("stepwell_api", "fn_policy_propose")
+    assert may("stepwell_api", "fn_receipt_reverse")
+    for function in ("fn_action_propose", "fn_action_settle", "fn_action_limit", "fn_action_reversal"):
+        assert may("stepwell_worker", function)
+        assert not may("stepwell_api", function)
+    for role in ("stepwell_worker", "stepwell_reader"):
+        assert not may(role, "fn_policy_propose")
+        assert not may(role, "fn_receipt_settle")

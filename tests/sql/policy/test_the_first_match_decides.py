@@ -1,0 +1,81 @@
+"""Rules are asked by priority, whatever their order in the file; the first that is true decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
+
+from tests.sql.drive import Engine
+from tests.sql.policy.judging import ACTION, tried
+from tests.worker.acting import rule
+
+# Each with what it is of ACTION.
+MATCHES = {
+    "true": True,
+    '$.connector == "http"': True,
+    '$.connector == "mail"': False,
+    "$.fields.amount > 10": True,
+    "$.fields.amount > 100": False,
+    "$.fields.missing == 1": False,
+    '$.target starts with "/orders"': True,
+    '!($.workflow == "order")': False,
+    "exists($.input.customer)": True,
+    '$.fields.amount > "x"': None,
+}
+EFFECTS = ("allow", "deny", "needs_approval")
+
+
+def expected(rules: list[dict[str, Any]]) -> tuple[str, str, str | None]:
+    """The rule of the document, in five lines of another language."""
+    for one in sorted(rules, key=lambda one: one["priority"]):
+        match MATCHES[one["match"]]:
+            case True:
+                return one["effect"], "rule", one["name"]
+            case None:
+                return "deny", "rule_unknown", one["name"]
+    return "deny", "no_match", None
+
+
+rule_sets = st.lists(
+    st.tuples(st.sampled_from(sorted(MATCHES)), st.sampled_from(EFFECTS), st.integers(0, 9999)),
+    min_size=1,
+    max_size=12,
+    unique_by=lambda drawn: drawn[2],
+)
+
+
+@pytest.mark.requirement("RT-06")
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=rule_sets)
+def test_the_database_and_a_plain_reading_agree(engine: Engine, drawn):
+    rules = [rule(f"r{at}", effect, match, priority) for at, (match, effect, priority) in enumerate(drawn)]
+    found = tried(engine, rules)
+    assert (found["effect"], found["reason_code"], found.get("rule")) == expected(rules)
+
+
+def test_a_verdict_says_all_the_rule_says(engine: Engine):
+    asks = rule(
+        "large", "needs_approval", "$.fields.amount > 10", tier="high", two_person=True, role="lead",
+        expires_seconds=60,
+    )  # fmt: skip
+    assert tried(engine, [asks]) == {
+        "effect": "needs_approval", "tier": "high", "two_person": True, "role": "lead",
+        "expires_seconds": 60, "reason": "because of large", "reason_code": "rule", "rule": "large",
+        "priority": 10,
+    }  # fmt: skip
+
+
+def test_the_trace_shows_every_rule_in_the_order_of_asking(engine: Engine):
+    rules = [
+        rule("b", "deny", "$.attempt > 1", 20),
+        rule("a", "allow", '$.step == "x"', 5),
+        rule("c", "allow", "true", 30),
+    ]
+    rows = engine.db.execute(
+        "select rule, answer from fn_policy_trace(%s, %s)", (Jsonb(rules), Jsonb(ACTION))
+    ).fetchall()
+    assert rows == [("a", "false"), ("b", "false"), ("c", "true")]

@@ -1,0 +1,232 @@
+"""A worker may die at any point around an effect: it is made once, never twice, and never lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from stepwell.connectors.base import Action, Connector, Effect
+from stepwell.errors import LeaseLost
+from stepwell.govern.actions import Acting, Awaiting
+from stepwell.store import leases, perform
+from stepwell.store.calls import Call
+from stepwell.testing import check_invariants
+from tests.sql.drive import Engine
+from tests.worker.acting import Ledger, put_in_force, rule
+
+SEEDS = 500
+CRASH_LIMIT = 6
+
+
+class Crash(BaseException):
+    """The process is gone: nothing after this line happens."""
+
+
+class Fate:
+    """Decides at every boundary whether the process dies there, and remembers where it did."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.deaths: list[str] = []
+
+    def pass_by(self, place: str) -> None:
+        if len(self.deaths) < CRASH_LIMIT and self.random.random() < 0.3:
+            self.deaths.append(place)
+            raise Crash(place)
+
+
+class Mortal:
+    """A worker's desk on a real database: each call commits by itself, and may never come back."""
+
+    def __init__(
+        self, db: psycopg.Connection[Any], session_id: int, connector: Connector, fate: Fate
+    ) -> None:
+        self._db = db
+        self._fate = fate
+        self.session_id = session_id
+        self.connectors = {connector.name: connector}
+
+    async def perform(self, call: Call[Any], *, bounded: bool = False) -> Any:
+        name = call.text.split("stepwell.")[1].split("(")[0]
+        self._fate.pass_by(f"before {name}")
+        found = await perform.on_connection(self._db, call)
+        self._fate.pass_by(f"after {name}")
+        return found
+
+
+class MortalLedger(Ledger):
+    """Dies before the effect, between effect and answer, or while asked about it."""
+
+    fate: Fate
+
+    async def perform(self, action: Action) -> Effect:
+        self.fate.pass_by("before the effect")
+        found = await super().perform(action)
+        self.fate.pass_by("after the effect")
+        return found
+
+    async def confirm(self, action: Action) -> Effect | None:
+        self.fate.pass_by("before confirm")
+        found = await super().confirm(action)
+        self.fate.pass_by("after confirm")
+        return found
+
+
+@pytest.fixture
+def engine(db) -> Engine:
+    return Engine(db)
+
+
+def lease_of(engine: Engine) -> tuple[int, leases.Lease] | None:
+    session = engine.worker()
+    rows = engine.db.execute("select * from fn_job_claim(%s, 1)", (session,)).fetchall()
+    return (session, leases.Lease._make(rows[0])) if rows else None
+
+
+def bury(engine: Engine, session: int) -> None:
+    """The session is not heard of again; the keeper gives its leases back."""
+    engine.db.execute(
+        "update worker_session set expires_at = stepwell.now() - interval '1 second' where session_id = %s",
+        (session,),
+    )
+    engine.one("select fn_leases_recover()")
+
+
+def person_looks(engine: Engine, ledger: Ledger) -> bool:
+    """Somebody opens the ledger and says what is in it."""
+    row = engine.db.execute(
+        "select receipt_id, idempotency_key from v_action_receipt where state_code = 'unconfirmed'"
+    ).fetchone()
+    if row is None:
+        return False
+    outcome = "confirmed" if ledger.has(row[1]) else "void"
+    engine.one("select fn_receipt_settle(1, %s, %s, 'ben', 'looked into the ledger')", (row[0], outcome))
+    return True
+
+
+def live(engine: Engine, ledger: Ledger, fate: Fate, operation: str, amount: int) -> Any:
+    """Attempts of one job until one gets through; hands on its result."""
+    for _ in range(40):
+        taken = lease_of(engine)
+        if taken is None:
+            assert person_looks(engine, ledger), "nothing can be claimed and nobody is asked"
+            continue
+        session, lease = taken
+        acting = Acting(lease, Mortal(engine.db, session, ledger, fate))
+        try:
+            result = asyncio.run(acting.act("ledger", operation, "A", {"amount": amount}))
+            fate.pass_by("before the report")
+        except Crash:
+            bury(engine, session)
+        except Awaiting as awaiting:
+            body = {"event": awaiting.event, "facet": "waiting_human"}
+            engine.report(session, (lease, "waiting", body))  # type: ignore[arg-type]
+        else:
+            engine.complete(session, lease, output=result)  # type: ignore[arg-type]
+            return result
+    raise AssertionError(f"it does not end: {fate.deaths}")
+
+
+@pytest.mark.requirement("RT-05")
+def test_five_hundred_random_crashes_make_every_effect_once(engine: Engine, dsn, tmp_path):
+    put_in_force(engine.db, rule("free", "allow"))
+    ledger = MortalLedger(tmp_path / "ledger")
+    crashed: dict[str, int] = {}
+    for seed in range(SEEDS):
+        fate = ledger.fate = Fate(seed)
+        operation = ("put", "add", "blind")[seed % 3]
+        before = len(ledger.keys())
+        engine.enqueue("op", p_max_attempts=100)
+        result = live(engine, ledger, fate, operation, seed)
+        assert len(ledger.keys()) == before + 1, f"seed {seed}, {operation}, deaths {fate.deaths}"
+        # What a person confirms comes without a result.
+        assert result in ({"entry": "A", "amount": seed}, None)
+        assert result is not None or operation == "blind"
+        for place in fate.deaths:
+            crashed[place] = crashed.get(place, 0) + 1
+    assert len(set(ledger.keys())) == SEEDS
+    assert engine.one("select count(*) from v_action_receipt where state_code = 'confirmed'") == SEEDS
+    assert engine.one("select count(*) from action_receipt") == SEEDS
+    # Each boundary was died at.
+    assert {
+        "before fn_action_propose", "after fn_action_propose", "before the effect", "after the effect",
+        "before fn_action_settle", "after fn_action_settle", "before confirm", "after confirm",
+        "before the report",
+    } <= set(crashed)  # fmt: skip
+    assert sum(crashed.values()) >= SEEDS
+    assert check_invariants(dsn) == []
+
+
+def half_done(engine: Engine, ledger: Ledger, where: str, operation: str = "add") -> tuple[int, Acting]:
+    """An attempt that stands still at this place, as a process does that is stopped."""
+    engine.enqueue("op", p_max_attempts=100)
+    taken = lease_of(engine)
+    assert taken is not None
+    session, lease = taken
+    acting = Acting(lease, Mortal(engine.db, session, ledger, Fate(0)))
+    acting._desk._fate.pass_by = die_at(where)  # type: ignore[attr-defined]
+    with pytest.raises(Crash):
+        asyncio.run(acting.act("ledger", operation, "A", {}))
+    acting._desk._fate.pass_by = lambda place: None  # type: ignore[attr-defined]
+    return session, acting
+
+
+def die_at(where: str) -> Callable[[str], None]:
+    def pass_by(place: str) -> None:
+        if place == where:
+            raise Crash(place)
+
+    return pass_by
+
+
+@pytest.mark.requirement("RT-05")
+def test_a_late_confirmation_counts_while_nobody_has_taken_over(engine: Engine, dsn, tmp_path):
+    """The effect has happened; that its worker lost its lease meanwhile does not undo it."""
+    put_in_force(engine.db, rule("free", "allow"))
+    ledger = Ledger(tmp_path / "ledger")
+    session, acting = half_done(engine, ledger, "before fn_action_settle")
+    bury(engine, session)
+    (receipt_id, state) = engine.db.execute("select receipt_id, state_code from v_action_receipt").fetchone()  # type: ignore[misc]
+    assert state == "unconfirmed"
+    asyncio.run(acting._confirm(receipt_id, ledger.effect(Action(1, "ledger", "add", "A"))))
+    new_session, new_lease = lease_of(engine)  # type: ignore[misc]
+    again = Acting(new_lease, Mortal(engine.db, new_session, ledger, Fate(0)))
+    again._desk._fate.pass_by = lambda place: None  # type: ignore[attr-defined]
+    assert asyncio.run(again.act("ledger", "add", "A", {})) == {"entry": "A", "amount": None}
+    assert len(ledger.keys()) == 1
+
+
+@pytest.mark.requirement("RT-05", "LN-05")
+def test_who_was_overtaken_settles_nothing(engine: Engine, dsn, tmp_path):
+    put_in_force(engine.db, rule("free", "allow"))
+    ledger = Ledger(tmp_path / "ledger")
+    session, acting = half_done(engine, ledger, "before fn_action_settle")
+    bury(engine, session)
+    new_session, new_lease = lease_of(engine)  # type: ignore[misc]
+    again = Acting(new_lease, Mortal(engine.db, new_session, ledger, Fate(0)))
+    again._desk._fate.pass_by = die_at("after fn_action_propose")  # type: ignore[attr-defined]
+    with pytest.raises(Crash):
+        asyncio.run(again.act("ledger", "add", "A", {}))
+    receipt_id = engine.one("select receipt_id from action_receipt")
+    with pytest.raises(LeaseLost):
+        asyncio.run(acting._settle(receipt_id, "void", {}))
+    assert engine.one("select state_code from v_action_receipt") == "unconfirmed"
+
+
+def test_an_intent_without_its_lease_is_not_written(engine: Engine, dsn, tmp_path):
+    put_in_force(engine.db, rule("free", "allow"))
+    ledger = Ledger(tmp_path / "ledger")
+    engine.enqueue("op", p_max_attempts=100)
+    session, lease = lease_of(engine)  # type: ignore[misc]
+    bury(engine, session)
+    acting = Acting(lease, Mortal(engine.db, session, ledger, Fate(0)))
+    acting._desk._fate.pass_by = lambda place: None  # type: ignore[attr-defined]
+    with pytest.raises(LeaseLost):
+        asyncio.run(acting.act("ledger", "add", "A", {}))
+    assert ledger.keys() == []
+    assert engine.one("select count(*) from action_receipt") == 0

@@ -1,0 +1,210 @@
+"""Actions that wait for people, that are refused or capped, and that are undone under the same rules."""
+
+from __future__ import annotations
+
+import pytest
+
+import stepwell as sw
+from tests.support.wait import until_async
+from tests.worker.acting import failure, open_approval, put_in_force, receipts, rule, state_of, verdicts
+
+
+@pytest.mark.requirement("RT-06")
+def test_an_action_waits_for_its_approval_and_goes_on(app, play, db, ledger, acts):
+    put_in_force(
+        db, rule("ask", "needs_approval", two_person=True, tier="high", approvers=["ben", "cleo", "client"])
+    )
+    seen = []
+    ledger.before = lambda action: seen.append(state_of(db))
+
+    async def scenario():
+        async with sw.Worker(app, slots=1) as worker:
+            run = await acts({"fields": {"amount": 9, "password": "hunter22"}})
+            await until_async(lambda: state_of(db) == "waiting")
+            await until_async(lambda: worker.busy_count == 0)
+            approval = await app.approval(open_approval(db))
+            assert (approval.tier, approval.quorum, approval.acting) == (3, 2, f"worker:{worker.name}")
+            assert approval.about["fields"] == {"amount": 9, "password": "[redacted]"}
+            assert approval.about["rule"] == "ask"
+            dialect = db.execute("select runtime_code from v_unit_dialect where scope = 'step'").fetchone()
+            assert dialect == ("waiting_approval",)
+            with pytest.raises(sw.PermissionDenied, match="who asks"):
+                await app.approval_decide(approval.approval_id, "approve", "client")
+            with pytest.raises(sw.PermissionDenied, match="who acts"):
+                await app.approval_decide(approval.approval_id, "approve", f"worker:{worker.name}")
+            with pytest.raises(sw.PermissionDenied, match="ben, cleo"):
+                await app.approval_decide(approval.approval_id, "approve", "dan")
+            assert await app.approval_decide(approval.approval_id, "approve", "cli:ben") == "requested"
+            assert await app.approval_decide(approval.approval_id, "approve", "ben") == "requested"
+            assert await app.approval_decide(approval.approval_id, "approve", "cleo") == "approved"
+            assert (await run.result())[0]["amount"] == 9
+
+    play(scenario)
+    assert seen == ["in_progress"]
+    assert len(ledger.keys()) == 1
+    assert [effect for effect, _, _ in verdicts(db)] == ["needs_approval", "needs_approval"]
+    approval_id = db.execute("select approval_id from approval_detail where action = 'act'").fetchone()
+    assert db.execute("select approval_id from action_receipt").fetchone() == approval_id
+
+
+@pytest.mark.parametrize("end", ["rejected", "expired", "cancelled"])
+def test_an_approval_that_is_not_given_fails_the_step_for_good(app, play, db, turn, ledger, acts, end):
+    put_in_force(db, rule("ask", "needs_approval", expires_seconds=3600))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await acts({})
+            await until_async(lambda: state_of(db) == "waiting")
+            approval = open_approval(db)
+            if end == "rejected":
+                assert await app.approval_decide(approval, "reject", "ben", reason="too much") == "rejected"
+            elif end == "expired":
+                turn.on(hours=2)
+            else:
+                await app.approval_withdraw(approval, "client")
+            assert state_of(db) == "cannot_complete"
+            with pytest.raises(sw.Conflict):
+                await run.result()
+
+    play(scenario)
+    assert ledger.keys() == []
+    failed = failure(db)
+    assert failed[0] == f"approval_{end}"
+    assert ("too much" in failed[1]) == (end == "rejected")
+
+
+def test_a_decision_before_the_step_has_parked_is_not_lost(app, play, db, ledger):
+    """The question is committed before the report that parks: somebody may be that quick."""
+    put_in_force(db, rule("ask", "needs_approval"))
+    approve = "select fn_approval_decide(1, %s, %s, 'ben', 'quick')"
+
+    @app.operation
+    async def book(ctx: sw.Context, word: str):
+        try:
+            return await ctx.act("ledger", "put", word)
+        finally:
+            if ctx.task_type == "RUN":
+                db.execute(approve, (open_approval(db), word))
+
+    app.publish(sw.Workflow("one", sw.Operation("book")))
+
+    async def scenario():
+        async with sw.Worker(app):
+            assert (await (await app.start("one", {"word": "approve"})).result())["entry"] == "approve"
+            with pytest.raises(sw.Conflict):
+                await (await app.start("one", {"word": "reject"})).result()
+
+    play(scenario)
+    assert len(ledger.keys()) == 1
+    assert failure(db)[0] == "approval_rejected"
+
+
+def test_a_cancelled_run_asks_nobody_any_more(app, play, db, ledger, acts):
+    put_in_force(db, rule("ask", "needs_approval"))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await acts({})
+            await until_async(lambda: state_of(db) == "waiting")
+            approval = open_approval(db)
+            await run.cancel()
+            assert (await app.approval(approval)).state_code == "cancelled"
+            with pytest.raises(sw.Conflict):
+                await app.approval_decide(approval, "approve", "ben")
+
+    play(scenario)
+    assert ledger.keys() == []
+
+
+def test_a_refused_effect_is_void_and_final_and_an_unavailable_one_is_tried_again(
+    app, play, db, turn, ledger, acts
+):
+    put_in_force(db, rule("free", "allow"))
+
+    async def scenario():
+        async with sw.Worker(app):
+            with pytest.raises(sw.Conflict):
+                await (await acts({"fields": {"fail": "refused"}})).result()
+            assert (failure(db)[0], receipts(db)[0][0]) == ("effect_refused", "void")
+            run = await acts({"fields": {"fail": "unavailable"}})
+            await until_async(lambda: (failure(db) or "")[0] == "effect_unavailable")
+            late = db.execute(
+                "select next_eligible_at - failed_at from unit_failure order by failed_at desc limit 1"
+            ).fetchone()
+            assert late[0].total_seconds() == 5
+            await run.cancel()
+
+    play(scenario)
+    assert ledger.keys() == []
+    assert {state for state, _ in receipts(db)} == {"void"}
+    assert db.execute("select sum(write_count) from run_write_count").fetchone() == (0,)
+
+
+def test_a_run_makes_as_many_writes_as_it_may(app, play, db, ledger, acts):
+    put_in_force(db, rule("free", "allow"))
+    db.execute("update tenant set max_writes_per_run = 2 where tenant_id = 1")
+
+    async def scenario():
+        async with sw.Worker(app):
+            with pytest.raises(sw.Conflict):
+                await (await acts(*[{"target": name} for name in "ABC"])).result()
+            assert verdicts(db)[-1][:2] == ("deny", "writes_exhausted")
+            db.execute("update workflow_registry set max_writes_per_run = 3")
+            await (await acts(*[{"target": name} for name in "ABC"], {"op": "read"})).result()
+
+    play(scenario)
+    assert len(ledger.keys()) == 2 + 3
+
+
+@pytest.mark.requirement("RT-09")
+def test_an_effect_is_reversed_under_policy_with_a_receipt_of_its_own(app, play, db, ledger, acts):
+    put_in_force(
+        db,
+        rule("undo", "needs_approval", "$.reverses > 0", priority=1),
+        rule("free", "allow", priority=2),
+    )
+
+    async def scenario():
+        async with sw.Worker(app):
+            await (await acts({"target": "A"}, {"target": "B", "op": "blind"})).result()
+            blind, done = await app.receipts()
+            with pytest.raises(sw.Conflict, match="cannot be reversed"):
+                await app.reverse(blind.receipt_id)
+            job = await app.reverse(done.receipt_id, by="ada", reason="wrong order")
+            assert (await app.reverse(done.receipt_id, by="ada")).id == job.id
+            await until_async(lambda: open_approval(db))
+            approval = open_approval(db)
+            with pytest.raises(sw.PermissionDenied):
+                await app.approval_decide(approval, "approve", "ada")
+            await app.approval_decide(approval, "approve", "ben")
+            await job.result()
+            undone = await app.receipt(done.receipt_id)
+            undoing = await app.receipt(undone.reversed_by_receipt_id)
+            assert undone.state_code == "reversed"
+            assert (undoing.operation, undoing.reverses_receipt_id) == ("remove", done.receipt_id)
+            assert (undoing.state_code, undoing.requested_by) == ("confirmed", "ada")
+            with pytest.raises(sw.Conflict, match="reversed already"):
+                await app.reverse(done.receipt_id)
+
+    play(scenario)
+    assert [line["op"] for line in ledger.lines()] == ["put", "blind", "remove"]
+
+
+@pytest.mark.requirement("RT-06")
+def test_a_reversal_that_policy_denies_undoes_nothing_and_may_be_asked_for_again(app, play, db, ledger, acts):
+    put_in_force(db, rule("once", "allow", '$.operation == "put"'))
+
+    async def scenario():
+        async with sw.Worker(app):
+            await (await acts({})).result()
+            (done,) = await app.receipts()
+            job = await app.reverse(done.receipt_id)
+            with pytest.raises(sw.Conflict):
+                await job.result()
+            put_in_force(db, rule("all", "allow"))
+            again = await app.reverse(done.receipt_id)
+            assert again.id != job.id
+            await again.result()
+            assert (await app.receipt(done.receipt_id)).state_code == "reversed"
+
+    play(scenario)
