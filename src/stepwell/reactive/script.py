@@ -22,7 +22,7 @@ PERMANENT_EXCEPTIONS: Final = frozenset(
         *("TypeError", "ValidationError", "InvalidInput", "OutputContractError", "ExpressionError"),
         *("LimitExceeded", "NotFound", "NotFoundError", "NotImplementedError", "UnknownOperation"),
         *("PermissionDenied", "PermissionError", "PolicyDenied", "Refused", "ApprovalRejected"),
-        *("ApprovalExpired", "WaitTimeout", "Dead"),
+        *("ApprovalExpired", "ApprovalCancelled", "ActionConflict", "EffectRefused", "WaitTimeout", "Dead"),
     )
 )
 _WORDS: Final = ("completed", "error", "retry", "dead", "waiting", "never")
