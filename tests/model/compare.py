@@ -81,9 +81,17 @@ def is_confluent(example: Example) -> bool:
     """True when the order of events cannot change how the run ends."""
     graphs = (example.graph, *example.workflows.values())
     cut = example.fate.cancel_after is not None or example.fate.abort_after is not None
-    return not cut and not any(
-        graph.failure_policy == "abort-dependents" and any(node.kind == "map" for node in graph.nodes)
-        for graph in graphs
+    # A sub-workflow that waits in vain may be ended by its own time-out or by that of its step.
+    races = any(
+        node.kind == "subworkflow" and node.timeout_seconds for graph in graphs for node in graph.nodes
+    )
+    return (
+        not cut
+        and not races
+        and not any(
+            graph.failure_policy == "abort-dependents" and any(node.kind == "map" for node in graph.nodes)
+            for graph in graphs
+        )
     )
 
 

@@ -108,6 +108,14 @@ KEPT = {
         ),
         outcomes={"c": Dead("no")},
     ),
+    "a sub-workflow that waits in vain is given up with its step": example(
+        Sequential(
+            Parallel(SubWorkflow("inner", id="sub", timeout="1h"), op("a")), Conditional("sub", op("b"))
+        ),
+        outcomes={"t1": [Waiting("never"), Completed()]},
+        signals={"never": None},
+        workflows={"inner": NEVER_ENDS},
+    ),
     "items that wait do not hold the slots of their map": example(
         Map("$.input.items", Sequential(Wait("e", id="w"), op("a")), id="all", max_concurrency=1), input=ITEMS
     ),

@@ -195,7 +195,9 @@ def _leaf(drawing: _Drawing, place: _Place, kind: str) -> Drawn:
         case "wait":
             step = Wait(f"event.{step_id}", id=step_id, timeout=draw(_durations()), **details)
         case "subworkflow":
-            step = SubWorkflow(f"workflow.{step_id}", id=step_id, inputs=draw(_inputs(place)), **details)
+            limit = draw(st.sampled_from([None, None, "4h"]))
+            inputs = draw(_inputs(place))
+            step = SubWorkflow(f"workflow.{step_id}", id=step_id, inputs=inputs, timeout=limit, **details)
         case _:
             if drawing.shape.details:
                 details |= {

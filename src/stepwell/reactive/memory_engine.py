@@ -146,7 +146,7 @@ class MemoryEngine:
                 self._call(run, unit)
             case "retry":
                 self._resume(run, unit)
-            case "signal" | "timeout" if unit.node.kind == "wait":
+            case "signal" | "timeout" if unit.node.kind == "wait" or f"{action.path}/" in self._runs:
                 self._wait_ends(run, unit, action.kind)
             case _:
                 self._resume(run, unit)
@@ -212,6 +212,8 @@ class MemoryEngine:
             self._fail(run, unit, request_id, rules.failure("SubWorkflow", str(problem)))
         else:
             self._open(graph, rules.bind_inputs(unit, run.projection.input), run, unit)
+            if unit.node.timeout_seconds is not None:
+                self._timeouts[Action("timeout", run.prefix + unit.path)] = None
 
     def _subrun_ended(self, run: _Run) -> None:
         parent, step = run.parent, run.step

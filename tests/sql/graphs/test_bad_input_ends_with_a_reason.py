@@ -12,6 +12,7 @@ import pytest
 from stepwell.define import Conditional, Map, Operation, Sequential, Step, SubWorkflow
 from tests.sql.drive import Engine, operation, subworkflow
 from tests.sql.graphs.publishing import publish, start
+from tests.support.clock import Clock
 
 op = Operation
 
@@ -145,3 +146,33 @@ def test_too_deep_a_nesting_fails_the_innermost_step_and_all_around_it(engine: E
         engine.one("select count(*) from work_unit where scope = 'workflow_run' and state_code <> 'failed'")
         == 0
     )
+
+
+@pytest.mark.requirement("JW-10")
+def test_a_sub_workflow_that_takes_too_long_fails_and_its_run_is_cancelled(engine: Engine, clock: Clock):
+    publish(engine, Sequential(op("a"), op("b")), "inner")
+    run_id = start(engine, Sequential(SubWorkflow("inner", id="sub", timeout="1h"), op("z")))
+    session = engine.worker(lease_seconds=86_400)
+    held = engine.claim(session)
+    clock.advance(minutes=59)
+    assert engine.timers() == 0
+    clock.advance(minutes=2)
+    assert engine.timers() == 1
+    state, why = reason(engine, run_id, "sub")
+    assert state == "cannot_complete"
+    assert why == "WaitingTimeout: the run of the sub-workflow did not end within 3600 seconds"
+    assert engine.run_state(run_id + 1) == "cancelled"
+    assert len(engine.complete(session, *held)) == 1, "the handler is told that its work is no longer wanted"
+
+
+@pytest.mark.requirement("JW-10")
+def test_a_sub_workflow_that_ends_in_time_leaves_no_timer(engine: Engine):
+    publish(engine, op("a"), "inner")
+    run_id = start(engine, SubWorkflow("inner", id="sub", timeout="1h"))
+    assert engine.one("select count(*) from timer") == 1
+    engine.drain(engine.worker())
+    assert engine.run_state(run_id) == "completed"
+    assert engine.faults() == {}
+    publish(engine, Conditional("$.input.flag == true", op("t")), "inner")
+    assert engine.run_state(engine.start("w", {"flag": False})) == "completed"
+    assert engine.faults() == {}

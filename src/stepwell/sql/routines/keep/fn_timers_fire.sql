@@ -48,7 +48,7 @@ begin
             inner join stepwell.work_unit as u on g.tenant_id = u.tenant_id and g.unit_id = u.unit_id
             -- A timer that its unit has outlived wakes nobody, and must not stop the others.
             where case
-                when g.timer_kind in ('sleep', 'wait_timeout') then u.state_code = 'waiting'
+                when g.timer_kind = 'sleep' then u.state_code = 'waiting'
                 when g.timer_kind in ('start', 'retry') then u.state_code in ('ready', 'failed')
                 else true end
             group by g.timer_kind
@@ -61,7 +61,7 @@ begin
                 when 'sleep' then
                     perform stepwell._units_wake(v_part.tenant_ids, v_part.unit_ids, 'SLEPT', null, null, null);
                 when 'wait_timeout' then
-                    perform stepwell._units_wake(v_part.tenant_ids, v_part.unit_ids, 'WAITING_TIMEOUT', null, null, null);
+                    perform stepwell._waits_expire(v_part.tenant_ids, v_part.unit_ids);
                 when 'deadline' then
                     perform stepwell._units_overdue(v_part.tenant_ids, v_part.unit_ids);
                 else

@@ -21,6 +21,12 @@ begin
         continue when not exists (select from stepwell.work_unit as u
             where u.tenant_id = v_step.tenant_id and u.unit_id = v_step.unit_id and u.state_code = 'in_progress');
         perform stepwell._subrun_start(v_step.tenant_id, v_step.unit_id, v_step.workflow_name, v_step.inputs);
+        -- Not for one that ended while it started.
+        insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+        select u.tenant_id, u.unit_id, 'wait_timeout', stepwell.now() + make_interval(secs => v_step.timeout_seconds)
+        from stepwell.work_unit as u
+        where u.tenant_id = v_step.tenant_id and u.unit_id = v_step.unit_id and u.state_code = 'in_progress'
+            and v_step.timeout_seconds is not null;
     end loop;
 end
 $$;
