@@ -103,6 +103,8 @@ class JobOptions(TypedDict, total=False):
     process_after: datetime | None
     concurrency_key: str | None
     max_concurrency: int | None
+    # Of the key at most so many enter within any such time: "100/1m".
+    rate_limit: str | None
     max_attempts: int | None
 
 

@@ -41,6 +41,7 @@ COMMANDS = {
     "receipts": "stepwell.cli.receipts",
     "reverse": "stepwell.cli.reverse",
     "people": "stepwell.cli.people",
+    "tenants": "stepwell.cli.tenants",
     "slack": "stepwell.cli.slack",
     "content": "stepwell.cli.content",
     "worker": "stepwell.cli.worker",

@@ -11,7 +11,7 @@ from typing import overload
 from stepwell.define.limits import MAX_DURATION_SECONDS
 from stepwell.define.problem import DefinitionError, quoted
 
-__all__ = ["Duration", "format_duration", "parse_duration", "seconds_of"]
+__all__ = ["Duration", "format_duration", "parse_duration", "parse_rate", "seconds_of"]
 
 Duration = int | float | str | timedelta
 
@@ -39,6 +39,17 @@ def parse_duration(value: object, field: str, *, zero: bool = False) -> int | fl
             f"{quoted(value)} is longer than the limit of {MAX_DURATION_SECONDS // 86_400} days", field=field
         )
     return _as_seconds(millis)
+
+
+def parse_rate(value: str, field: str) -> tuple[int, float]:
+    """How many within how many seconds: "100/1m" → (100, 60)."""
+    count, slash, time = value.partition("/")
+    if not slash or not re.fullmatch(r"[1-9]\d{0,6}", count.strip(), re.ASCII):
+        raise DefinitionError.one(
+            f'{quoted(value)} is not a rate; accepted: a number, a slash, a length of time, like "100/1m"',
+            field=field,
+        )
+    return int(count), float(parse_duration(time, field))
 
 
 @overload

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic_core import to_json
 
+from stepwell.define.duration import parse_rate
 from stepwell.store import arrays
 
 T = TypeVar("T")
@@ -113,16 +114,19 @@ def enqueue_jobs(
     concurrency_key: str | None = None,
     max_concurrency: int | None = None,
     max_attempts: int | None = None,
+    rate_limit: str | None = None,
     actor: str = "client",
     trace_id: str | None = None,
     correlation_id: str | None = None,
 ) -> Call[list[Enqueued]]:
     return Call(
         "select * from stepwell.fn_job_enqueue("
-        "%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        "%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s,"
+        " p_rate_count => %s, p_rate_seconds => %s)",
         (
             tenant, operation, _json_array(payloads), list(keys) if keys is not None else None, priority,
             process_after, concurrency_key, max_concurrency, max_attempts, actor, trace_id, correlation_id,
+            *((None, None) if rate_limit is None else parse_rate(rate_limit, "rate_limit")),
         ),
         lambda rows: [Enqueued(*row) for row in rows],
     )  # fmt: skip

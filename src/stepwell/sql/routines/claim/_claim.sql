@@ -48,6 +48,10 @@ begin
             'event', 'retry_attempt', p_session_id => p_session_id, p_now => p_now);
         perform stepwell._rollups_lend(v_fresh.retry_tenant_ids, array(select q >> 20 from unnest(v_fresh.retry_unit_ids) as q));
     end if;
+    if v_fresh.unit_ids is not null or v_fresh.retry_unit_ids is not null then
+        perform stepwell._tenant_leases_note(v_fresh.tenant_ids || v_fresh.retry_tenant_ids,
+            v_fresh.unit_ids || v_fresh.retry_unit_ids);
+    end if;
     v_tenant_ids := array_fill(p_tenant_id, array[v_handed_count]) || v_fresh.tenant_ids || v_fresh.retry_tenant_ids;
     insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
     values (p_session_id, v_tenant_ids, v_unit_ids)

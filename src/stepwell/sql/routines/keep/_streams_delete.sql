@@ -13,7 +13,7 @@ begin
     foreach v_table in array array['unit_output', 'unit_failure', 'unit_checkpoint', 'unit_wake', 'event_wait',
         'timer', 'map_item', 'transition_idempotency', 'task_detail', 'step_block', 'step_escalation',
         'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'policy_decision',
-        'run_write_count', 'work_unit'] loop
+        'run_write_count', 'tenant_lease', 'work_unit'] loop
         execute format(
             'delete from stepwell.%I as x using unnest($1, $2) as q (tenant_id, stream_id)
              where x.tenant_id = q.tenant_id

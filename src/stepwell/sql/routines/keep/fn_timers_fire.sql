@@ -1,4 +1,4 @@
--- Purpose: does what is due: retries and delayed starts enter the queue, sleepers and timed-out waits wake, deadlines
+-- Purpose: does what is due: entries of rate limits come back, retries and delayed starts enter the queue, sleepers and timed-out waits wake, deadlines
 --   mark their units overdue. Returns how many it handled and when the next one is due.
 -- Locks: the runs of the due units, then their timers; bounded by p_limit.
 -- Idempotency: a timer fires once: it is deleted in the transaction that acts on it.
@@ -21,6 +21,10 @@ declare
     v_part record;
     v_count int := 0;
 begin
+    v_count := stepwell._rates_return(v_now, p_limit);
+    if v_count > 0 then
+        perform stepwell._workers_wake(null);
+    end if;
     select array_agg(t.tenant_id) as tenant_ids, array_agg(t.unit_id) as unit_ids
     into v_due
     from (
@@ -70,6 +74,7 @@ begin
         end loop;
         perform stepwell._workers_wake(null);
     end if;
-    return query select v_count, (select min(t.due_at) from stepwell.timer as t);
+    return query select v_count, least((select min(t.due_at) from stepwell.timer as t),
+        (select min(k.back_at) from stepwell.rate_token as k));
 end
 $$;

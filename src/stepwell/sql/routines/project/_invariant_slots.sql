@@ -8,7 +8,7 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     with slot as (
-        select s.tenant_id, s.slot_key, s.max_count, s.used_count, (
+        select s.tenant_id, s.slot_key, s.max_count, s.used_count, s.rate_count, s.rate_used_count, (
             select count(*) from stepwell.work_unit as u
             where u.tenant_id = s.tenant_id and u.slot_key = s.slot_key and (u.lease_session_id is not null or exists (
                 select from stepwell.job_ready as r where r.tenant_id = u.tenant_id and r.class_id = u.class_id
@@ -25,5 +25,5 @@ as $$
     select 'slots_equal_their_holders', format('%s: %s in line before %s free slots', s.slot_key, s.line_count,
         s.max_count - s.used_count)
     from slot as s
-    where s.line_count > 0 and s.used_count < s.max_count
+    where s.line_count > 0 and s.used_count < s.max_count and s.rate_used_count < coalesce(s.rate_count, 1)
 $$;

@@ -34,7 +34,10 @@ begin
         return;
     end if;
     select c.class_name into v_class from stepwell.executor_class as c where c.class_id = p_unit.class_id;
-    select s.max_count, (
+    select s.max_count, s.rate_count, s.rate_seconds,
+        s.rate_used_count >= s.rate_count and s.used_count < s.max_count as by_rate, (
+        select min(k.back_at) from stepwell.rate_token as k
+        where k.tenant_id = l.tenant_id and k.slot_key = l.slot_key) as back_at, (
         select count(*) from stepwell.job_line as b
         where b.tenant_id = l.tenant_id and b.slot_key = l.slot_key and (b.rank, b.unit_id) <= (l.rank, l.unit_id)
     ) as place into v_found
@@ -42,7 +45,10 @@ begin
     inner join stepwell.concurrency_slot as s on l.tenant_id = s.tenant_id and l.slot_key = s.slot_key
     where l.tenant_id = p_unit.tenant_id and l.slot_key = p_unit.slot_key and l.rank = -p_unit.priority
         and l.unit_id = p_unit.unit_id;
-    if found then
+    if found and v_found.by_rate then
+        return query select 'rate', jsonb_build_object('name', p_name, 'key', p_unit.slot_key, 'place', v_found.place,
+            'limit', v_found.rate_count, 'seconds', v_found.rate_seconds, 'at', v_found.back_at), 'clock';
+    elsif found then
         return query select 'concurrency', jsonb_build_object('name', p_name, 'key', p_unit.slot_key,
             'limit', v_found.max_count, 'place', v_found.place), 'engine';
     elsif not exists (select from stepwell.job_ready as r where r.tenant_id = p_unit.tenant_id
@@ -51,6 +57,12 @@ begin
     elsif not exists (select from stepwell.worker_session as s
         where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.class_id = any (s.class_ids)) then
         return query select 'no_worker', jsonb_build_object('name', p_name, 'class', v_class), 'operator';
+    elsif (select count(*) from stepwell.tenant_lease as l
+            inner join stepwell.work_unit as u on l.tenant_id = u.tenant_id and l.unit_id = u.unit_id and l.lease_no = u.lease_no
+            where l.tenant_id = p_unit.tenant_id and u.lease_session_id is not null)
+        >= (select t.max_concurrency from stepwell.tenant as t where t.tenant_id = p_unit.tenant_id) then
+        return query select 'tenant_cap', jsonb_build_object('name', p_name, 'limit',
+            (select t.max_concurrency from stepwell.tenant as t where t.tenant_id = p_unit.tenant_id)), 'operator';
     else
         return query select 'queued', jsonb_build_object('name', p_name, 'class', v_class, 'place', (
             select count(*) from stepwell.job_ready as r where r.tenant_id = p_unit.tenant_id

@@ -1,7 +1,7 @@
 -- Purpose: which of these reports hold their lease, and which steps they release: joins that still wait are counted down,
 --   those with nothing left to wait for are handed back. The first of them may be handed on to the session that reports,
 --   without the way through the queue: those of its classes that come before everything in the queue, as long as no other
---   tenant has something there, up to p_hand_on_limit.
+--   tenant has something there and this one has no cap, up to p_hand_on_limit.
 -- Locks: the caller holds the runs; join steps are updated.
 -- Idempotency: none; called once per accepted batch.
 -- Raises: nothing.
@@ -43,7 +43,7 @@ begin
             exists (select from stepwell.job_ready as r where r.tenant_id < p_tenant_ids[1])
             or exists (select from stepwell.job_ready as r where r.tenant_id > p_tenant_ids[1]) as has_others,
             f.rank, f.unit_id
-        from (select 1) as one
+        from stepwell.tenant as t
         left join lateral (
             select r.rank, r.unit_id
             from unnest(p_class_ids) as c (class_id)
@@ -53,7 +53,8 @@ begin
                 order by r.rank, r.unit_id limit 1) as r
             order by r.rank, r.unit_id limit 1
         ) as f on true
-        where p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids)
+        where t.tenant_id = p_tenant_ids[1] and t.max_concurrency is null
+            and p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids)
     ), free as materialized (
         select w.tenant_id, w.unit_id, w.released_count, w.class_id,
             row_number() over (order by w.can_go_on desc, w.rank, w.unit_id) as place,

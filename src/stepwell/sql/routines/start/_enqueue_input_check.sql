@@ -3,7 +3,8 @@
 -- Idempotency: reads only.
 -- Raises: SW001 naming the field; SW006 over a limit.
 create or replace function stepwell._enqueue_input_check(
-    p_payloads jsonb[], p_keys text[], p_priority int, p_concurrency_key text, p_max_concurrency int, p_trace_id text
+    p_payloads jsonb[], p_keys text[], p_priority int, p_concurrency_key text, p_max_concurrency int, p_trace_id text,
+    p_rate_count int, p_rate_seconds double precision
 ) returns void
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -27,6 +28,11 @@ begin
     end if;
     if p_max_concurrency < 1 or (p_max_concurrency is not null and p_concurrency_key is null) then
         raise exception using errcode = 'SW001', message = 'max_concurrency: must be 1 or more, with a concurrency_key';
+    end if;
+    if (p_rate_count is null) <> (p_rate_seconds is null) or p_rate_count < 1 or p_rate_seconds <= 0
+        or (p_rate_count is not null and p_concurrency_key is null) then
+        raise exception using errcode = 'SW001', column = 'rate_limit',
+            message = 'rate_limit: must be 1 or more within a time above zero, with a concurrency_key';
     end if;
     if p_trace_id !~ '^[0-9a-f]{32}$' then
         raise exception using errcode = 'SW001', message = 'trace_id: must be 32 lowercase hex digits (W3C trace context)';

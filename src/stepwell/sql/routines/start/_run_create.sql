@@ -17,6 +17,7 @@ declare
     v_step_count int;
     v_mandatory_count int;
     v_has_content boolean;
+    v_slot_key text;
     v_first record;
 begin
     select count(*) filter (where d.scope_no = 0), count(*) filter (where d.scope_no = 0 and not d.optional),
@@ -31,6 +32,7 @@ begin
         tenant_id, run_id, parent_run_id, open_count, mandatory_count, idle_count, last_rollup_at)
     select p_tenant_id, q.run_id, q.parent_id >> 20, v_step_count, v_mandatory_count, v_mandatory_count, v_now
     from unnest(p_run_ids, p_parent_unit_ids) as q (run_id, parent_id);
+    v_slot_key := stepwell._workflow_slot(p_tenant_id, p_version.workflow_id);
     insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
     select p_tenant_id, format('run:%s:%s', r.run_id, g.group_no), g.max_concurrency
     from unnest(p_run_ids) as r (run_id)
@@ -47,7 +49,8 @@ begin
         p_tenant_id, (r.run_id << 20) | d.step_no, p_version.version_id, d.step_no, d.operation_id, o.class_id,
         d.pending_count, d.priority + p_priority, d.max_attempts, not d.optional, d.has_contract, v_now,
         'step', v_step_machine, 'not_started',
-        case when d.group_no is not null then format('run:%s:%s', r.run_id, d.group_no) end
+        case when d.group_no is not null then format('run:%s:%s', r.run_id, d.group_no)
+            when o.class_id is not null then v_slot_key end
     from unnest(p_run_ids) as r (run_id)
     cross join stepwell.workflow_step_def as d
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
@@ -58,7 +61,7 @@ begin
         'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', p_actor);
     select array_agg(p_tenant_id) as tenant_ids, array_agg(0) as released_counts,
         array_agg((r.run_id << 20) | d.step_no order by r.run_id, d.step_no) as unit_ids,
-        bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null) as has_slots
+        bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null or v_slot_key is not null) as has_slots
     into v_first
     from unnest(p_run_ids) as r (run_id)
     cross join stepwell.workflow_step_def as d

@@ -17,7 +17,9 @@ create or replace function stepwell.fn_job_enqueue(
     p_correlation_id text default null,
     p_source_ref text default null,
     p_target_ref text default null,
-    p_payload_ref text default null
+    p_payload_ref text default null,
+    p_rate_count int default null,
+    p_rate_seconds double precision default null
 ) returns table (job_id bigint, is_new boolean)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -38,12 +40,16 @@ declare
     v_new_ids bigint[];
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id);
+    perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id,
+        p_rate_count, p_rate_seconds);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
     if p_concurrency_key is not null then
-        insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
-        values (p_tenant_id, 'key:' || p_concurrency_key, coalesce(p_max_concurrency, 1))
-        on conflict (tenant_id, slot_key) do update set max_count = coalesce(p_max_concurrency, concurrency_slot.max_count);
+        -- A key with a rate and no limit of its own runs as many at once as the rate lets in.
+        insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count, rate_count, rate_seconds)
+        values (p_tenant_id, 'key:' || p_concurrency_key,
+            coalesce(p_max_concurrency, case when p_rate_count is null then 1 else 2147483647 end), p_rate_count, p_rate_seconds)
+        on conflict (tenant_id, slot_key) do update set max_count = coalesce(p_max_concurrency, s.max_count),
+            rate_count = coalesce(p_rate_count, s.rate_count), rate_seconds = coalesce(p_rate_seconds, s.rate_seconds);
     end if;
     with born as (
         insert into stepwell.job_detail (

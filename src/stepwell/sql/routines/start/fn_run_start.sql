@@ -50,6 +50,7 @@ begin
     )
     select array_agg(f.run_id order by f.run_id) into v_new_ids from fresh as f;
     if v_new_ids is not null then
+        perform stepwell._start_rate_check(p_tenant_id, v_version.workflow_id, v_now);
         perform stepwell._run_create(p_tenant_id, v_version, v_new_ids, p_priority, p_actor);
     end if;
     if p_trigger_refs is null then

@@ -1,0 +1,120 @@
+"""Keep tenants and caps in a terminal: receives limits, hands on what is in force."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.client import Client
+from stepwell.errors import UsageError
+from stepwell.store import tenants as calls
+from stepwell.store.tenants import Caps, Tenant
+
+NONE = "none"
+CAPS = ("max_concurrency", "max_runs_per_min", "max_writes_per_run")
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Set the weights and caps of tenants and workflows."
+)
+
+Concurrency = Annotated[
+    str | None, typer.Option("--max-concurrency", help=f"Units in hand at once, or {NONE}.")
+]
+RunsPerMin = Annotated[
+    str | None, typer.Option("--max-runs-per-min", help=f"Runs started within a minute, or {NONE}.")
+]
+WritesPerRun = Annotated[
+    str | None, typer.Option("--max-writes-per-run", help=f"Side effects of one run, or {NONE}.")
+]
+
+
+@app.command("set")
+def set_tenant(
+    context: typer.Context,
+    tenant: Annotated[str, typer.Argument(help="Code of the tenant; made when it does not exist.")],
+    weight: Annotated[int | None, typer.Option(help="Share beside the other tenants, 1 to 1000.")] = None,
+    max_concurrency: Concurrency = None,
+    max_runs_per_min: RunsPerMin = None,
+    max_writes_per_run: WritesPerRun = None,
+) -> None:
+    """Make a tenant or change it: `stepwell tenants set acme --weight 3 --max-concurrency 50`."""
+    settings = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
+    if weight is not None:
+        settings["weight"] = weight
+
+    async def act(client: Client) -> Tenant:
+        await client.perform(calls.set_tenant(tenant, settings))
+        return next(found for found in await client.perform(calls.tenants()) if found.name == tenant)
+
+    typer.echo(_line(ask(context, act)))
+
+
+@app.command()
+def caps(
+    context: typer.Context,
+    workflow: Annotated[str, typer.Argument(help="Name of a published workflow.")],
+    max_concurrency: Concurrency = None,
+    max_runs_per_min: RunsPerMin = None,
+    max_writes_per_run: WritesPerRun = None,
+) -> None:
+    """Give a workflow caps of its own: `stepwell tenants caps order.process --max-runs-per-min 100`."""
+    settings = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
+
+    async def act(client: Client) -> list[Caps]:
+        await client.perform(calls.set_workflow_caps(client.tenant_id, workflow, settings))
+        return await client.perform(calls.capped_workflows(client.tenant_id))
+
+    found = {item.name: item for item in ask(context, act)}
+    typer.echo(_line(found[workflow]) if workflow in found else f"{workflow}: no caps of its own")
+
+
+@app.command("list")
+def list_tenants(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List tenants with weight and caps, and the workflows that have caps of their own."""
+
+    async def read(client: Client) -> tuple[list[Tenant], list[Caps]]:
+        return (
+            await client.perform(calls.tenants()),
+            await client.perform(calls.capped_workflows(client.tenant_id)),
+        )
+
+    tenants, workflows = ask(context, read)
+    if as_json:
+        print_json(
+            {
+                "tenants": [asdict(found) for found in tenants],
+                "workflows": [asdict(found) for found in workflows],
+            }
+        )
+        return
+    for found in tenants:
+        typer.echo(_line(found))
+    for own in workflows:
+        typer.echo(f"  workflow {_line(own)}")
+
+
+def _settings(*given: str | None) -> dict[str, int | None]:
+    return {name: _number(name, text) for name, text in zip(CAPS, given, strict=True) if text is not None}
+
+
+def _number(name: str, text: str) -> int | None:
+    if text == NONE:
+        return None
+    if not text.isdecimal():
+        option = "--" + name.replace("_", "-")
+        raise UsageError(
+            f"{option} {text!r} is not accepted", hint=f"give a whole number, or {NONE}", field=name
+        )
+    return int(text)
+
+
+def _line(caps: Caps) -> str:
+    parts = [f"weight {caps.weight}"] if isinstance(caps, Tenant) else []
+    for name in CAPS:
+        value = getattr(caps, name)
+        if value is not None:
+            parts.append(f"{name} {value}")
+    return f"{caps.name}: {', '.join(parts)}"

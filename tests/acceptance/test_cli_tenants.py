@@ -1,0 +1,40 @@
+"""Tenants at a terminal: weights and caps, of tenants and workflows, and what a bad value is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import psycopg
+
+from tests.acceptance.running import clean_environment
+from tests.sql.drive import Engine, operation
+
+
+def test_caps_are_set_listed_and_taken_away(dsn: str, db: psycopg.Connection):
+    Engine(db).publish("order.process", operation("a"))
+
+    def run(*arguments: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "stepwell", "--database-url", dsn, "tenants", *arguments],
+            capture_output=True, text=True, timeout=60, env=clean_environment(None), check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return (done.stdout + done.stderr).strip()
+
+    assert (
+        run("set", "acme", "--weight", "3", "--max-concurrency", "50") == "acme: weight 3, max_concurrency 50"
+    )
+    assert run("set", "acme", "--max-concurrency", "none") == "acme: weight 3"
+    capped = run("caps", "order.process", "--max-runs-per-min", "100")
+    assert capped == "order.process: max_runs_per_min 100"
+    assert run("list").splitlines() == [
+        "acme: weight 3",
+        "default: weight 1",
+        "  workflow order.process: max_runs_per_min 100",
+    ]
+    assert run("caps", "order.process", "--max-runs-per-min", "none") == "order.process: no caps of its own"
+    assert "workflow nothing is not published" in run("caps", "nothing", "--max-concurrency", "1", code=1)
+    assert "give a whole number, or none" in run("set", "acme", "--max-concurrency", "many", code=2)
+    assert "from 1 to 1000000" in run("set", "acme", "--max-concurrency", "0", code=1)
+    assert "must be lowercase letters" in run("set", "No Name", code=1)
