@@ -1,0 +1,137 @@
+"""What Slack shows follows the approvals: taken by one notifier, noted, tried again, ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.sql.drive import Engine, human
+from tests.sql.people.asking import refused
+from tests.support.clock import Clock
+
+CHANNEL = "C0AAAA"
+
+
+def asked(engine: Engine, **named: Any) -> int:
+    engine.publish("order.check", human("sign-off", role="office"))
+    unit = engine.unit(engine.start("order.check"), "sign-off")
+    words = "".join(f", p_{name} => %s" for name in named)
+    found: int = engine.one(
+        f"select fn_approval_request(1, 'reopen', %s, 'ada', 'why'{words})", (unit, *named.values())
+    )
+    return found
+
+
+def take(engine: Engine) -> list[tuple[Any, ...]]:
+    query = "select approval_id, message_ts, try_count, face, approval from fn_slack_cards_take(1, %s)"
+    return engine.db.execute(query, (CHANNEL,)).fetchall()
+
+
+def note(engine: Engine, approval: int, **named: Any) -> None:
+    words = "".join(f", p_{name} => %s" for name in named)
+    engine.one(f"select fn_slack_card_note(1, %s{words})", (approval, *named.values()))
+
+
+def test_an_open_approval_is_handed_out_once_with_its_words(engine: Engine):
+    approval = asked(engine)
+    ((found, message_ts, try_count, face, words),) = take(engine)
+    assert (found, message_ts, try_count, face) == (approval, None, 1, "requested:0")
+    assert (words["workflow"], words["subject"], words["requested_by"]) == ("order.check", "sign-off", "ada")
+    assert take(engine) == []
+
+
+def test_a_hold_ends_when_its_notifier_is_gone(engine: Engine, clock: Clock):
+    approval = asked(engine)
+    take(engine)
+    clock.advance(seconds=121)
+    ((found, _, try_count, _, _),) = take(engine)
+    assert (found, try_count) == (approval, 2)
+
+
+def test_it_is_handed_out_again_when_what_it_shows_is_behind(engine: Engine):
+    approval = asked(engine, quorum=2)
+    take(engine)
+    note(engine, approval, message_ts="17.1", face="requested:0")
+    assert take(engine) == []
+    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    assert [row[1:4] for row in take(engine)] == [("17.1", 1, "requested:1")]
+    note(engine, approval, face="requested:1")
+    engine.one("select fn_approval_decide(1, %s, 'reject', 'cleo', 'no')", (approval,))
+    assert [row[3] for row in take(engine)] == ["rejected:2"]
+    note(engine, approval, face="rejected:2", is_final=True)
+    assert take(engine) == []
+
+
+def test_a_change_during_the_showing_is_not_lost(engine: Engine):
+    approval = asked(engine)
+    take(engine)
+    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    note(engine, approval, message_ts="17.1", face="requested:0")
+    assert [row[3] for row in take(engine)] == ["approved:1"]
+
+
+def test_a_failure_is_tried_again_each_time_later(engine: Engine, clock: Clock):
+    approval = asked(engine)
+    pauses = []
+    for _ in range(12):
+        assert len(take(engine)) == 1
+        note(engine, approval, error="channel_not_found")
+        pause = engine.one("select extract(epoch from next_try_at - noted_at)::int from slack_card")
+        assert take(engine) == []
+        pauses.append(pause)
+        clock.advance(seconds=pause + 1)
+    assert pauses == [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600]
+    take(engine)
+    note(engine, approval, error="ratelimited", retry_seconds=1800)
+    assert engine.one("select extract(epoch from next_try_at - noted_at)::int from slack_card") == 1800
+    assert engine.one("select last_error from slack_card") == "ratelimited"
+
+
+@pytest.mark.parametrize("end", ["expired", "cancelled"])
+def test_expiry_and_withdrawal_are_shown_too(engine: Engine, clock: Clock, end: str):
+    approval = asked(engine, expires_seconds=60)
+    take(engine)
+    note(engine, approval, message_ts="17.1", face="requested:0")
+    if end == "expired":
+        clock.advance(seconds=61)
+        engine.timers()
+    else:
+        engine.one("select fn_approval_withdraw(1, %s, 'ada')", (approval,))
+    assert [row[3] for row in take(engine)] == [f"{end}:0"]
+
+
+def test_an_approval_that_was_decided_unseen_gets_no_message(engine: Engine):
+    approval = asked(engine)
+    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    assert take(engine) == []
+
+
+def test_two_notifiers_never_take_the_same(engine: Engine, dsn: str, clock: Clock):
+    asked(engine)
+    take(engine)
+    clock.advance(seconds=121)
+    with psycopg.connect(dsn) as one, psycopg.connect(dsn) as other:
+        query = "select approval_id from stepwell.fn_slack_cards_take(1, 'C0AAAA')"
+        first = one.execute(query).fetchall()
+        second = other.execute(query).fetchall()
+        assert (len(first), second) == (1, [])
+
+
+def test_what_is_no_channel_is_refused(engine: Engine):
+    with refused("SW001", "channel"):
+        engine.one("select fn_slack_cards_take(1, '#general')")
+    with refused("SW001", "limit"):
+        engine.one("select fn_slack_cards_take(1, 'C0AAAA', 0)")
+
+
+def test_another_tenant_is_not_served(engine: Engine):
+    engine.one("select set_config('stepwell.tenant_id', '2', false)")
+    calls = (
+        "fn_slack_cards_take(1, 'C0AAAA')", "fn_slack_card_note(1, 1)", "fn_slack_user_unmap(1, 'U1')",
+        "fn_slack_user_map(1, 'U1', 'ada', 'x')", "fn_slack_callback_accept(1, 'v0=x', 1)",
+    )  # fmt: skip
+    for call in calls:
+        with refused("SW007", "bound to tenant 2"):
+            engine.one(f"select {call}")
