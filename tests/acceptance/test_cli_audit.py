@@ -1,4 +1,4 @@
-"""Sealing at a terminal: what is printed, and with which exit code."""
+"""Sealing and evidence at a terminal: what is printed, and with which exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.govern.sealing import append, seal
-from tests.sql.drive import Engine, operation
+from tests.sql.drive import Engine, operation, wait
 from tests.support.clock import Clock
 from tests.support.processes import stepwell
 
@@ -44,6 +44,37 @@ def test_a_log_is_sealed_checked_and_found_changed(
     assert f"(workflow.completed, unit {run_id << 20})" in bad.stdout
     (problem,) = json.loads(stepwell(*database, "audit", "verify", "--json").stdout)["problems"]
     assert problem["kind"] == "altered"
+
+
+def test_evidence_is_exported_and_checked(dsn: str, db: psycopg.Connection, run_id: int, tmp_path: Path):
+    bundle = str(tmp_path / "b.zip")
+    database = ("--database-url", dsn)
+    made = stepwell(*database, "evidence", "export", str(run_id), "--to", bundle, "--json")
+    assert made.returncode == 0, made.stderr
+    good = stepwell("evidence", "verify", bundle, "--head", json.loads(made.stdout)["head_hash"])
+    assert (good.returncode, good.stdout.startswith(f"✓ verified  run {run_id} (order.process")) == (0, True)
+    assert stepwell(*database, "evidence", "verify", bundle, "--recorded").returncode == 0
+    db.execute("update evidence_bundle set bundle_sha256 = repeat('0', 64)")
+    other = stepwell(*database, "evidence", "verify", bundle, "--recorded")
+    assert (other.returncode, "no bundle of run" in other.stdout) == (1, True)
+    Path(bundle).write_bytes(Path(bundle).read_bytes()[:-30])
+    cut = stepwell("evidence", "verify", bundle)
+    assert (cut.returncode, cut.stdout.startswith("✗ truncated")) == (1, True)
+
+
+def test_what_cannot_be_done_is_said_in_one_sentence(dsn: str, db: psycopg.Connection, tmp_path: Path):
+    engine = Engine(db)
+    engine.publish("w", wait("parcel", "came"))
+    run_id = engine.start("w")
+    refused = stepwell("--database-url", dsn, "evidence", "export", str(run_id), "--to", str(tmp_path))
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "evidence is exported when it has ended" in refused.stderr
+    absent = stepwell("evidence", "verify", str(tmp_path / "none.zip"))
+    assert (absent.returncode, "No such file" in absent.stderr) == (1, True)
+    append(db, 5 << 20)
+    seal(db)
+    unreadable = stepwell("--database-url", dsn, "audit", "verify", "--anchor", "https:" + "//example.org/x")
+    assert "a webhook cannot be read back" in unreadable.stderr
 
 
 def test_the_doctor_says_how_far_behind_the_seal_is(dsn: str, db: psycopg.Connection, clock: Clock):

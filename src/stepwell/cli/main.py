@@ -47,6 +47,7 @@ COMMANDS = {
     "worker": "stepwell.cli.worker",
     "keeper": "stepwell.cli.keeper",
     "audit": "stepwell.cli.audit",
+    "evidence": "stepwell.cli.evidence",
     "schedule": "stepwell.cli.schedule",
     "db": "stepwell.cli.db",
     "machine": "stepwell.cli.machine",

@@ -312,18 +312,21 @@ class Bundle:
         return previous if previous < block_no else 0
 
     def check_contents(self) -> None:
-        """The event that sealed the bundle names what was in it; it is the newest of the chain shown here."""
+        """An event of the run itself, sealed like the others, names what was in the bundle."""
         wanted = contents_digest(self.entries)
-        seals = [event for event in self.events if event["event_type"] == SEAL_EVENT and "payload" in event]
-        proven = [event for event in seals if (event["tx"], event["event_id"]) in self.proven]
-        named = [json.loads(event["payload"])["digest"] for event in proven if self._shows_payload(event)]
+        named = [
+            json.loads(event["payload"])["digest"]
+            for event in self.events
+            if event["event_type"] == SEAL_EVENT
+            and event["stream_id"] == self.run["run_id"]
+            and (event["tx"], event["event_id"]) in self.proven
+            and "payload" in event
+            and self._shows_payload(event)
+        ]
         if not named:
             self.say("missing", "the event that seals the bundle", "nothing binds the files to the log")
         elif wanted not in named:
             self.say("altered", "the files of the bundle", "they are not those that the log remembers")
-        run_stream = [event for event in proven if event["stream_id"] == self.run["run_id"]]
-        if proven and not run_stream:
-            self.say("altered", "run.json", "the bundle was sealed for another run")
 
     def _shows_payload(self, event: Record) -> bool:
         shown = commitment(bytes.fromhex(event["salt"]), event["payload"]) == event["payload_commitment"]

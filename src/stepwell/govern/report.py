@@ -1,0 +1,370 @@
+"""Draw the evidence of a run for people: receives its contents, hands on one HTML page without scripts.
+
+Both languages are in the page, and two radio buttons choose. Words and colours of states are the registry's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from stepwell.govern.bundle import Contents
+from stepwell.govern.report_words import WORDS
+from stepwell.machines.model import Registry, State
+from stepwell.store.audit import Chain
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+# Longer tables are cut here; events.jsonl has all of them.
+EVENT_ROWS_LIMIT = 2000
+VALUE_CHARACTERS = 20_000
+# The state machine of an event, by the first word of its type.
+SCOPES = {
+    "workflow": "workflow_run",
+    "task": "task",
+    "job": "job",
+    "approval": "approval",
+    "receipt": "receipt",
+}
+SIGNS = {"approve": "✓", "reject": "✗"}
+
+Row = dict[str, Any]
+
+
+def render(
+    contents: Contents, events: Sequence[Row], chain: Chain, blocks: Sequence[Row], registry: Registry
+) -> str:
+    return _Report(contents, events, chain, blocks, registry).page()
+
+
+class _Report:
+    def __init__(
+        self,
+        contents: Contents,
+        events: Sequence[Row],
+        chain: Chain,
+        blocks: Sequence[Row],
+        registry: Registry,
+    ) -> None:
+        self.contents = contents
+        self.run = contents.run
+        self.events = events
+        self.chain = chain
+        self.blocks = blocks
+        self.registry = registry
+        self.names = {step["unit_id"]: escape(step["name"]) for step in self.run["steps"]}
+        self.names[self.run["run_id"] << 20] = word("itself")
+        for item in contents.approvals:
+            self.names[item["approval_id"]] = escape(item["action"])
+        for item in contents.receipts:
+            self.names[item["receipt_id"]] = escape(f"{item['connector']}.{item['operation']}")
+        self.began = datetime.fromisoformat(self.run["created_at"])
+        self.ended = _moment(self.run["finished_at"]) or datetime.fromisoformat(events[-1]["at"])
+
+    def page(self) -> str:
+        title = escape(f"{self.run['workflow']} · {self.run['run_id']}")
+        style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+        sections = [
+            self.heading(), self.seal(), self.steps(), self.approvals(), self.decisions(), self.receipts(),
+            self.costs(), self.values(), self.timeline(),
+        ]  # fmt: skip
+        return (
+            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{title}</title><style>\n{style}</style></head><body><main>\n"
+            '<input type="radio" name="lang" id="lang-en" aria-label="English" checked>'
+            '<input type="radio" name="lang" id="lang-vi" aria-label="Tiếng Việt">\n'
+            '<div class="languages"><label for="lang-en">English</label>'
+            '<label for="lang-vi">Tiếng Việt</label></div>\n' + "".join(sections) + "</main></body></html>\n"
+        )
+
+    def heading(self) -> str:
+        run = self.run
+        trigger = run["trigger_type"] + (f" · {run['trigger_ref']}" if run["trigger_ref"] else "")
+        facts = [
+            ("created", _time(run["created_at"])), ("finished", _time(run["finished_at"])),
+            ("duration", _span(self.ended, self.began)), ("started_by", escape(run["started_by"])),
+            ("trigger", escape(trigger)), ("tenant", escape(run["tenant"])),
+            ("graph", f"{word('version')} {run['version_no']} · {_hash(run['graph_hash'])}"),
+            ("trace", _code(run["trace_id"])), ("correlation", _code(run["correlation_id"])),
+            ("parent", escape(str(run["parent_run_id"] or ""))),
+            ("children", escape(", ".join(map(str, run["child_run_ids"])))),
+        ]  # fmt: skip
+        rows = "".join(f"<div><dt>{word(key)}</dt><dd>{text}</dd></div>" for key, text in facts if text)
+        return (
+            f'<header><div class="kicker">{word("title")} · {word("run")} {run["run_id"]}</div>'
+            f'<div class="line"><h1>{escape(run["workflow"])}</h1>'
+            f"{self.chip('workflow_run', run['state_code'])}</div><dl>{rows}</dl></header>\n"
+        )
+
+    def seal(self) -> str:
+        rows = [
+            [
+                f"{block['block_no']}",
+                _time(block["sealed_at"]),
+                f"{block['event_count']}",
+                _code(block["block_hash"]),
+            ]
+            for block in self.blocks
+        ]
+        command = f"python verify.py evidence-run-{self.run['run_id']}.zip"
+        note = f'<p class="soft">{word("proof")}</p><pre>{command}</pre>'
+        chain = f'<p class="soft">{word("trust")}</p><p>{word("chain")} {_code(self.chain.chain_id)}</p>'
+        heads = ("block", "sealed_at", "events_in_block", "block_hash")
+        return _section("seal", note + chain + _table(heads, rows, numbers={0, 2}))
+
+    def steps(self) -> str:
+        people = self._last_actors()
+        rows = []
+        for step in self.run["steps"]:
+            who = step["pic"] or people.get(step["unit_id"], "")
+            kind = step["operation"] or step["kind"] or step["scope"]
+            below = "" if kind == step["name"] else f'<br><span class="soft">{escape(kind)}</span>'
+            rows.append(
+                [
+                    escape(step["name"]) + below, self.chip(step["scope"], step["state_code"]), escape(who),
+                    str(_tries(step) or "—"),
+                    self._course(step),
+                ]
+            )  # fmt: skip
+        heads = ("step", "state", "who", "attempts", "time")
+        return _section("steps", _table(heads, rows, numbers={3}, course=4, name=0), len(rows))
+
+    def _last_actors(self) -> dict[int, str]:
+        return {
+            event["unit_id"]: event["actor"] for event in self.events if event["to_state"] and event["actor"]
+        }
+
+    def _course(self, step: Row) -> str:
+        """When a step ran, within the run: a bar as long as its part of the whole."""
+        began, ended = _moment(step["started_at"]), _moment(step["completed_at"])
+        if began is None:
+            return ""
+        whole = max((self.ended - self.began).total_seconds(), 1e-6)
+        left = 198 * min(max((began - self.began).total_seconds() / whole, 0), 1)
+        width = max(200 * ((ended or self.ended) - began).total_seconds() / whole, 2.0)
+        width = min(width, 200 - left)
+        label = f"{_clock(began)} · {_span(ended, began) or '…'}"
+        return (
+            f'<svg viewBox="0 0 200 18" preserveAspectRatio="none" role="img" aria-label="{escape(label)}">'
+            f'<rect class="ground" width="200" height="18" rx="3"/>'
+            f'<rect class="bar" x="{left:.1f}" y="4" width="{width:.1f}" height="10" rx="2"/></svg>'
+            f'<span class="soft">{escape(label)}</span>'
+        )
+
+    def approvals(self) -> str:
+        cards = []
+        for item in self.contents.approvals:
+            votes = "".join(
+                f"<li>{SIGNS[vote['decision']]} <strong>{escape(vote['voter'])}</strong> "
+                f'{word(vote["decision"])} <span class="soft">{_time(vote["voted_at"])}</span>'
+                f"{' — ' + escape(vote['reason']) if vote['reason'] else ''}</li>"
+                for vote in item["votes"]
+            )
+            about = self.names.get(item["subject_unit_id"], "")
+            asked = f"{word('asked_by')} {escape(item['requested_by'])}, {_time(item['requested_at'])}"
+            reason = f"<div>{escape(item['reason'])}</div>" if item["reason"] else ""
+            cards.append(
+                f'<div class="card">{self.chip("approval", item["state_code"])} '
+                f"<strong>{escape(item['action'])}</strong> · {about} "
+                f'<span class="soft">{asked} · {item["quorum"]} {word("of_votes")}</span>'
+                f"{reason}<ul>{votes}</ul></div>"
+            )
+        return _section("approvals", "".join(cards), len(cards))
+
+    def decisions(self) -> str:
+        rows = [
+            [
+                f"{escape(item['connector'])}.{escape(item['operation'])}<br>"
+                f'<span class="soft">{escape(item["target"])}</span>',
+                f"<strong>{word(item['effect'])}</strong>",
+                escape(item["rule_name"] or "—")
+                + (f' <span class="soft">v{item["policy_version"]}</span>' if item["policy_version"] else ""),
+                escape(item["reason"]),
+                self.names.get(item["unit_id"], ""), _time(item["decided_at"]),
+            ]
+            for item in self.contents.decisions
+        ]  # fmt: skip
+        return _section(
+            "decisions", _table(("action", "effect", "rule", "reason", "step", "when"), rows), len(rows)
+        )
+
+    def receipts(self) -> str:
+        rows = [
+            [
+                f"{escape(item['connector'])}.{escape(item['operation'])}<br>"
+                f'<span class="soft">{escape(item["target"])}</span>',
+                self.chip("receipt", item["state_code"]), escape(item["external_id"] or ""),
+                word("yes" if item["reversible"] else "no"),
+                escape(item["acting"]), _time(item["intended_at"]),
+            ]
+            for item in self.contents.receipts
+        ]  # fmt: skip
+        heads = ("action", "state", "external", "reversible", "who", "when")
+        return _section("receipts", _table(heads, rows), len(rows))
+
+    def costs(self) -> str:
+        rows = [
+            [
+                escape(item["provider"]), escape(item["model"] or ""), f"{item['call_count']:,}",
+                f"{item['input_tokens']:,}", f"{item['output_tokens']:,}",
+                f"{_money(item['cost_micros'])} {escape(item['currency'] or '')}",
+            ]
+            for item in self.contents.costs
+        ]  # fmt: skip
+        heads = ("provider", "model", "calls", "tokens_in", "tokens_out", "cost")
+        return _section("costs", _table(heads, rows, numbers={2, 3, 4, 5}), len(rows))
+
+    def values(self) -> str:
+        note = word("with_values" if self.run["with_payloads"] else "metadata_only")
+        rows = []
+        for item in [*self.contents.inputs, *self.contents.outputs]:
+            kind = item["label"].partition(":")[0]
+            inner = "".join(f"<li>{escape(line)}</li>" for line in item["shape"])
+            shown = (
+                f"<details><summary>{len(item['shape'])} {word('names')}</summary><ul>{inner}</ul></details>"
+            )
+            if "value" in item:
+                text = json.dumps(json.loads(item["value"]), ensure_ascii=False, indent=1)
+                shown += f"<pre>{escape(text[:VALUE_CHARACTERS])}</pre>"
+            what = word(kind) + (f" · {escape(item['error_type'])}" if "error_type" in item else "")
+            name = self.names.get(item["unit_id"], "")
+            rows.append([name, what, f"{item['size']:,} B", shown, _hash(item["commitment"])])
+        table = _table(("step", "what", "size", "inside", "hash"), rows, numbers={2}, name=0)
+        return _section("values", f'<p class="note">{note}</p>{table}', len(rows))
+
+    def timeline(self) -> str:
+        rows = []
+        for event in self.events[:EVENT_ROWS_LIMIT]:
+            change = ""
+            if event["to_state"] is not None:
+                scope = SCOPES.get(event["event_type"].partition(".")[0], "step")
+                before = self.label(scope, event["from_state"]) if event["from_state"] else ""
+                change = f"{before} → {self.label(scope, event['to_state'])}"
+            rows.append(
+                [
+                    _time(event["at"], exact=True),
+                    f"<code>{escape(event['event_type'])}</code>",
+                    self.names.get(event["unit_id"], ""),
+                    change, escape(event["actor"] or event["actor_class"]),
+                    f'<span class="hash soft">{event["tx"]}/{event["event_id"]}</span>',
+                ]
+            )  # fmt: skip
+        more = len(self.events) - len(rows)
+        rest = f'<p class="soft">+ {more:,} (events.jsonl)</p>' if more > 0 else ""
+        heads = ("when", "event", "step", "change", "actor", "position")
+        return _section("events", _table(heads, rows) + rest, len(self.events))
+
+    def _state(self, scope: str, state_code: str) -> State | None:
+        machine = self.registry.active(scope)
+        states = machine.states if machine is not None else ()
+        return next((state for state in states if state.state_code == state_code), None)
+
+    def label(self, scope: str, state_code: str) -> str:
+        state = self._state(scope, state_code)
+        if state is None:
+            return escape(state_code)
+        key = state.ui_label_i18n_key
+        return _both(self.registry.text(key, "en"), self.registry.text(key, "vi"))
+
+    def chip(self, scope: str, state_code: str) -> str:
+        """Icon, text and colour of a state, together, as everywhere."""
+        state = self._state(scope, state_code)
+        if state is None:
+            return f'<span class="chip">{escape(state_code)}</span>'
+        colour = self.registry.colours[state.ui_color_token]
+        return (
+            f'<span class="chip" style="color:{escape(colour.fg)};background:{escape(colour.bg)}">'
+            f"{escape(state.ui_icon_glyph)} {self.label(scope, state_code)}</span>"
+        )
+
+
+def _tries(step: Row) -> int:
+    """Attempts so far, the one that succeeded too; people do not try, they do."""
+    is_done_by_machine = step["state_code"] == "completed" and step["operation"] is not None
+    return int(step["attempt_count"]) + int(is_done_by_machine)
+
+
+def word(key: str) -> str:
+    return _both(*WORDS[key])
+
+
+def _both(en: str, vi: str) -> str:
+    return f'<span lang="en">{escape(en)}</span><span lang="vi">{escape(vi)}</span>'
+
+
+def _section(key: str, body: str, count: int | None = None) -> str:
+    if count == 0:
+        body = f'<p class="soft">{word("none")}</p>'
+    number = "" if count is None else f'<span class="count">{count:,}</span>'
+    return f'<section id="{key}"><h2>{word(key)}{number}</h2>{body}</section>\n'
+
+
+def _table(
+    heads: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: set[int] | None = None,
+    course: int | None = None, name: int | None = None,
+) -> str:  # fmt: skip
+    def kind(at: int) -> str:
+        if at in (numbers or ()):
+            return ' class="number"'
+        return ' class="course"' if at == course else ' class="name"' if at == name else ""
+
+    top = "".join(f'<th scope="col"{kind(at)}>{word(key)}</th>' for at, key in enumerate(heads))
+    body = "".join(
+        "<tr>" + "".join(f"<td{kind(at)}>{cell}</td>" for at, cell in enumerate(row)) + "</tr>\n"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%H:%M:%S}"
+
+
+def _time(text: str | None, *, exact: bool = False) -> str:
+    at = _moment(text)
+    if at is None:
+        return ""
+    shown = f"{at:%Y-%m-%d %H:%M:%S}" + (f".{at.microsecond // 1000:03}" if exact else "")
+    return f'<time datetime="{escape(at.isoformat())}">{shown} UTC</time>'
+
+
+def _span(ended: datetime | None, began: datetime | None) -> str:
+    if ended is None or began is None:
+        return ""
+    length: timedelta = ended - began
+    seconds = max(length.total_seconds(), 0.0)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02} m"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+def _money(micros: int) -> str:
+    """At least two places, as many as it takes."""
+    text = f"{micros / 1_000_000:,.6f}".rstrip("0")
+    whole, _, places = text.partition(".")
+    return f"{whole}.{places:0<2}"
+
+
+def _code(text: str | None) -> str:
+    return "" if text is None else f"<code>{escape(text)}</code>"
+
+
+def _hash(text: str) -> str:
+    """Enough of a hash to recognise it; the whole one is in the files, and under the pointer."""
+    return f'<code title="{escape(text)}">{escape(text[:16])}…</code>'

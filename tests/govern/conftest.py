@@ -1,0 +1,50 @@
+"""Fixtures of sealing and evidence: `told` is a database with a run in it and the bundles of that run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from stepwell.client import Client
+from stepwell.govern.evidence import Exported, export
+from tests.govern.story import tell
+from tests.support.databases import Databases
+
+
+@dataclass(frozen=True)
+class Told:
+    dsn: str
+    run_id: int
+    exported: Exported
+    data: bytes
+    data_with_payloads: bytes
+
+
+def export_run(dsn: str, run_id: int, to: Path | str, *, with_payloads: bool = False) -> Exported:
+    async def act() -> Exported:
+        client = await Client.connect(dsn, actor="cli:ada")
+        try:
+            return await export(client, run_id, str(to), with_payloads=with_payloads)
+        finally:
+            await client.close()
+
+    # In a thread: while a browser is open, its driver keeps an event loop running in this one.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(act())).result()
+
+
+@pytest.fixture(scope="module")
+def told(databases: Databases, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    folder = tmp_path_factory.mktemp("bundles")
+    with databases.fresh(template) as dsn:
+        with psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db:
+            run_id = tell(db)
+        plain = export_run(dsn, run_id, folder)
+        full = export_run(dsn, run_id, folder / "full.zip", with_payloads=True)
+        yield Told(dsn, run_id, plain, Path(plain.url).read_bytes(), Path(full.url).read_bytes())

@@ -1,0 +1,306 @@
+"""A bundle: the same bytes each time, no value in it unless asked, checked by a bare Python."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from stepwell.client import Client
+from stepwell.errors import Conflict, LimitExceeded, NotFound, StorageUnavailable
+from stepwell.govern.bundle import costs, shape
+from stepwell.govern.evidence import export
+from stepwell.govern.verify import verify
+from tests.govern.conftest import Told, export_run
+from tests.govern.story import CANARY
+from tests.sql.drive import Engine, human, operation, subworkflow, wait
+
+
+def files(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def document(told: Told, name: str) -> Any:
+    return json.loads(files(told.data)[name])
+
+
+@pytest.mark.requirement("RT-10")
+def test_the_same_run_gives_the_same_bytes(told: Told, tmp_path: Path):
+    """Also after another bundle of it was made, and other work was sealed."""
+    with psycopg.connect(told.dsn, autocommit=True, options="-csearch_path=stepwell") as db:
+        engine = Engine(db)
+        engine.start("order.process", {}, ref="later")
+        engine.drain(engine.worker())
+    again = export_run(told.dsn, told.run_id, tmp_path)
+    assert Path(again.url).read_bytes() == told.data
+    full = export_run(told.dsn, told.run_id, tmp_path / "full.zip", with_payloads=True)
+    assert Path(full.url).read_bytes() == told.data_with_payloads
+
+
+def test_the_database_remembers_its_sha256(told: Told):
+    with psycopg.connect(told.dsn, options="-csearch_path=stepwell") as db:
+        rows = db.execute(
+            "select bundle_sha256, size_bytes, with_payloads from evidence_bundle order by with_payloads"
+        ).fetchall()
+    assert rows == [
+        (hashlib.sha256(data).hexdigest(), len(data), full)
+        for data, full in ((told.data, False), (told.data_with_payloads, True))
+    ]
+
+
+def test_no_value_of_the_run_is_in_a_bundle_of_metadata(told: Told):
+    """Input, outputs, an error, what a person answered, fields and answers of actions, payloads of events."""
+    assert CANARY.encode() not in told.data
+    assert CANARY.encode() in told.data_with_payloads
+    (given,) = document(told, "inputs.json")
+    assert given["shape"] == [
+        "$: object", "$.card: string", "$.items: array", "$.items[]: object", "$.items[].price: number",
+        "$.items[].sku: string", "$.order_id: string",
+    ]  # fmt: skip
+
+
+def test_a_short_value_cannot_be_guessed_from_its_hash(told: Told):
+    """The hash is salted: somebody without the salt cannot try the few values there are."""
+    (given,) = document(told, "inputs.json")
+    with psycopg.connect(told.dsn, options="-csearch_path=stepwell") as db:
+        text = db.execute("select input::text from run_detail where run_id = %s", (told.run_id,)).fetchone()[
+            0
+        ]  # type: ignore[index]
+    guesses = {hashlib.sha256(prefix + text.encode()).hexdigest() for prefix in (b"", b"\x00", b"\x02")}
+    assert given["commitment"] not in guesses
+
+
+def test_it_tells_what_happened(told: Told):
+    run = document(told, "run.json")
+    assert (run["workflow"], run["state_code"], run["trigger_ref"]) == ("order.process", "completed", "A-1")
+    assert {step["name"]: step["state_code"] for step in run["steps"]} == dict.fromkeys(
+        ("validate", "charge", "sign-off", "pack"), "completed"
+    )
+    (approval,) = document(told, "approvals.json")
+    assert [vote["voter"] for vote in approval["votes"]] == ["bob", "cleo"]
+    assert [receipt["external_id"] for receipt in document(told, "receipts.json")] == [
+        "ext-1",
+        "ext-2",
+        "ext-3",
+    ]
+    assert {decision["rule_name"] for decision in document(told, "decisions.json")} == {"small sums"}
+    assert document(told, "costs.json") == [
+        {
+            "provider": "acme", "model": "gpt-small", "currency": "USD", "call_count": 2,
+            "input_tokens": 2000, "output_tokens": 400, "cost_micros": 7000,
+        }
+    ]  # fmt: skip
+    failures = [item for item in document(told, "outputs.json") if "error_type" in item]
+    assert [item["error_type"] for item in failures] == ["Timeout"]
+
+
+def test_events_of_approvals_and_receipts_are_proven_too(told: Told):
+    events = [json.loads(line) for line in files(told.data)["events.jsonl"].splitlines()]
+    kinds = {event["event_type"].partition(".")[0] for event in events}
+    assert {"workflow", "step", "approval", "receipt", "evidence"} <= kinds
+
+
+@pytest.mark.requirement("RT-10")
+@pytest.mark.parametrize("isolation", [("-I", "-S"), ("-I", "-S", "-O")])
+def test_the_verifier_inside_runs_without_any_package(told: Told, tmp_path: Path, isolation: tuple[str, ...]):
+    bundle, verifier, anchor = tmp_path / "b.zip", tmp_path / "verify.py", tmp_path / "anchor.jsonl"
+    bundle.write_bytes(told.data)
+    verifier.write_bytes(files(told.data)["verify.py"])
+    anchor.write_bytes(b"")
+    command = [sys.executable, *isolation, str(verifier), str(bundle)]
+    good = subprocess.run(
+        [*command, "--head", told.exported.head_hash, "--anchor", str(anchor)],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env={},
+    )  # fmt: skip
+    assert (good.returncode, good.stderr) == (0, "")
+    assert f"verified: run {told.run_id} (order.process, completed)" in good.stdout
+    assert told.exported.sha256 in good.stdout
+    bundle.write_bytes(told.data.replace(b'"actor": "ada"', b'"actor": "eve"', 1))
+    bad = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env={})
+    assert bad.returncode == 1
+    assert bad.stdout.startswith("altered: event ")
+    absent = subprocess.run([*command[:-1], "none.zip"], capture_output=True, text=True, check=False, env={})
+    assert absent.returncode == 2
+
+
+def test_the_verifier_imports_only_what_python_brings():
+    import stepwell.govern.verify as verifier
+
+    source = Path(verifier.__file__).read_text(encoding="utf-8")
+    imported = {
+        line.split()[1].partition(".")[0]
+        for line in source.splitlines()
+        if line.startswith(("import ", "from "))
+    }
+    assert imported <= set(sys.stdlib_module_names)
+
+
+def test_a_run_that_goes_on_is_refused(dsn: str, db: psycopg.Connection, tmp_path: Path):
+    engine = Engine(db)
+    engine.publish("w", wait("parcel", "came"))
+    run_id = engine.start("w")
+    with pytest.raises(Conflict, match="evidence is exported when it has ended"):
+        export_run(dsn, run_id, tmp_path)
+    with pytest.raises(NotFound, match="run 99 does not exist"):
+        export_run(dsn, 99, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def ended_run(db: psycopg.Connection) -> int:
+    engine = Engine(db)
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+    engine.drain(engine.worker())
+    return run_id
+
+
+def test_an_older_transaction_that_stays_open_is_named_as_the_reason(
+    dsn: str, db: psycopg.Connection, tmp_path: Path
+):
+    async def act(run_id: int) -> None:
+        client = await Client.connect(dsn)
+        try:
+            await export(client, run_id, str(tmp_path), limit_seconds=0.0)
+        finally:
+            await client.close()
+
+    with psycopg.connect(dsn) as holding:
+        holding.execute("select pg_current_xact_id()")
+        run_id = ended_run(db)
+        with pytest.raises(Conflict, match="an older transaction is still open"):
+            asyncio.run(act(run_id))
+    export_run(dsn, run_id, tmp_path)
+
+
+def test_too_many_events_are_refused(dsn: str, db: psycopg.Connection, tmp_path: Path):
+    run_id = ended_run(db)
+    db.execute("update dot_config set config_value = '2' where config_key = 'limits.evidence_events'")
+    with pytest.raises(LimitExceeded, match="more than 2 events"):
+        export_run(dsn, run_id, tmp_path)
+
+
+def test_a_tampered_log_gives_no_bundle(dsn: str, db: psycopg.Connection, tmp_path: Path):
+    run_id = ended_run(db)
+    export_run(dsn, run_id, tmp_path)
+    db.execute("set session_replication_role = replica")
+    db.execute(
+        "update event_log set actor = 'forged' where stream_id = %s and to_state = 'completed'", (run_id,)
+    )
+    with pytest.raises(Conflict, match="does not prove itself: altered"):
+        export_run(dsn, run_id, tmp_path)
+    db.execute("delete from event_log where stream_id = %s and to_state = 'completed'", (run_id,))
+    with pytest.raises(Conflict, match=r"not those that were sealed|does not prove itself"):
+        export_run(dsn, run_id, tmp_path)
+
+
+def test_a_state_that_no_event_explains_is_found(dsn: str, db: psycopg.Connection, tmp_path: Path):
+    """The table was changed, the log was not."""
+    run_id = ended_run(db)
+    db.execute("update work_unit set state_code = 'cancelled' where unit_id = %s", ((run_id << 20) + 1,))
+    with pytest.raises(Conflict, match="it is cancelled, its last event left it completed"):
+        export_run(dsn, run_id, tmp_path)
+
+
+@pytest.mark.parametrize("where", ["file", "memory"])
+def test_it_is_stored_through_fsspec(dsn: str, db: psycopg.Connection, tmp_path: Path, where: str):
+    import fsspec
+
+    run_id = ended_run(db)
+    url = f"file:{'//'}{tmp_path}/deep/folder" if where == "file" else "memory:" + "//bucket/deep"
+    made = export_run(dsn, run_id, url)
+    fs, path = fsspec.core.url_to_fs(made.url)
+    assert verify(fs.cat_file(path)) == []
+    assert db.execute("select stored_url from evidence_bundle").fetchone() == (made.url,)
+
+
+def test_a_place_that_cannot_be_used_is_told_in_one_sentence(
+    dsn: str, db: psycopg.Connection, tmp_path: Path
+):
+    run_id = ended_run(db)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageUnavailable, match="cannot be used"):
+        export_run(dsn, run_id, tmp_path / "file" / "b.zip")
+    with pytest.raises(StorageUnavailable, match=r"nosuch.*cannot be used"):
+        export_run(dsn, run_id, "nosuch:" + "//user:secret@bucket/x")
+
+
+def test_names_of_a_table_keyed_by_data_are_not_shown():
+    found = shape({f"user-{at}@example.org": {"age": at} for at in range(60)})
+    assert found == ["$: object", "$.*: object", "$.*.age: number"]
+
+
+def test_depth_and_number_of_names_are_bounded():
+    deep: Any = 1
+    for _ in range(100):
+        deep = {"a": deep}
+    assert len(shape(deep)) == 7
+    wide = [{f"k{at}": at} for at in range(300)]
+    assert shape(wide)[-1] == "and 102 more"
+
+
+def test_costs_are_summed_per_provider_model_and_currency():
+    row = {
+        "provider": "p",
+        "model": "m",
+        "currency": "EUR",
+        "input_tokens": 1,
+        "output_tokens": None,
+        "cost_micros": 5,
+    }
+    found = costs([row, {**row, "currency": "USD"}, row, {**row, "provider": None}])
+    assert [(item["currency"], item["call_count"], item["cost_micros"]) for item in found] == [
+        ("EUR", 2, 10),
+        ("USD", 1, 5),
+    ]
+
+
+def decision(step_id: str, test: str) -> dict[str, Any]:
+    return {"id": step_id, "kind": "decision", "test": test}
+
+
+def test_every_kind_of_run_can_be_exported_however_it_ended(dsn: str, db: psycopg.Connection, tmp_path: Path):
+    """Maps, branches, runs inside runs, tasks; completed, failed, cancelled: each proves itself."""
+    engine = Engine(db)
+    engine.publish(
+        "mapped", {"id": "each", "kind": "map", "over": "$.input.items"}, operation("x", scope=1), edges=[]
+    )
+    engine.publish(
+        "outer", subworkflow("call", "mapped", inputs={"items": "$.input.items"}), operation("after")
+    )
+    engine.publish(
+        "chosen", decision("test", "$.input.items[0] == 1"),
+        operation("yes", branch=1), operation("no", branch=2),
+        edges=[("test", "yes"), ("test", "no")],
+        branches=[
+            {"no": 1, "decision": 1, "negated": False, "label": "then"},
+            {"no": 2, "decision": 1, "negated": True, "label": "otherwise"},
+        ],
+    )  # fmt: skip
+    engine.publish("signed", human("sign", tasks=[{"id": "read"}, {"id": "count"}]))
+    engine.publish("failing", operation("bad"), operation("never"))
+    given = {"items": [1, 2, 3]}
+    runs = [engine.start(name, given) for name in ("mapped", "outer", "chosen")]
+    worker = engine.worker()
+    engine.drain(worker)
+    failing = engine.start("failing", given)
+    engine.kill(worker, *engine.claim(worker))
+    cancelled = engine.start("signed", given)
+    engine.one("select fn_run_cancel(1, %s, 'ada', 'no longer needed')", (cancelled,))
+    ends = {engine.run_state(run_id) for run_id in (*runs, failing, cancelled)}
+    assert ends == {"completed", "failed", "cancelled"}
+    for run_id in (*runs, failing, cancelled):
+        made = export_run(dsn, run_id, tmp_path)
+        assert verify(Path(made.url).read_bytes()) == []
+    assert json.loads(files(Path(tmp_path / f"evidence-run-{runs[1]}.zip").read_bytes())["run.json"])[
+        "child_run_ids"
+    ]
