@@ -28,7 +28,8 @@ from bench.workloads import WORKER_SLOTS
 from stepwell import App, Worker, Workflow, __version__
 from stepwell.store.migrate import migrate
 
-START_BATCH = 2000
+# The worker begins with the first five hundred while the next are being started.
+START_BATCH = 500
 ENQUEUE_BATCH = 10_000
 WARM_UP_RUNS = 20
 RUNS_OPEN = "select count(*) from stepwell.run_detail where finished_at is null"
