@@ -7,7 +7,7 @@ import pytest
 
 from tests.interleave.conftest import LIMIT_SECONDS, Session
 from tests.sql.drive import Engine, human, operation, subworkflow
-from tests.sql.people.asking import People, refused
+from tests.sql.people.asking import People
 from tests.support.clock import Clock
 
 
@@ -178,8 +178,11 @@ def test_a_decision_meets_the_end_of_its_subject(engine: Engine, sessions, unit:
 
 @pytest.fixture
 def inner(engine: Engine, people: People) -> int:
-    """A step of a sub-workflow, in ada's hands."""
-    engine.publish("inner", human("x", role="office"))
+    """A step of a sub-workflow, in ada's hands; beside it two that a worker does."""
+    retry = {"max_attempts": 3, "initial_seconds": 60}
+    engine.publish(
+        "inner", human("x", role="office"), operation("a", retry=retry), operation("b", retry=retry), edges=[]
+    )  # fmt: skip
     engine.publish("outer", subworkflow("in", "inner"), human("y", role="office"), edges=[])
     unit = engine.unit(engine.start("outer") + 1, "x")
     people.claim(unit, "ada")
@@ -187,36 +190,78 @@ def inner(engine: Engine, people: People) -> int:
 
 
 WAIT = "select fn_step_wait(1, %s, 'ada', '{waiting_human}') ->> 'state'"
+FAILURE = {"error": {"type": "E", "message": "no"}}
 
 
-def test_a_colour_that_must_go_up_does_not_wait_for_a_run_above_that_is_busy(
-    engine: Engine, sessions, inner: int
-):
+def colour(engine: Engine, run_id: int) -> str:
+    found: str = engine.one("select rollup_state_code from run_progress where run_id = %s", (run_id,))
+    return found
+
+
+def test_a_person_below_waits_for_the_run_above(engine: Engine, sessions, inner: int):
     outer = (inner >> 20) - 1
     above, below = sessions(), sessions()
     above.one(CLAIM, (engine.unit(outer, "y"), "ben"))
-    assert outcome(below, WAIT, inner) == "55P03"
-    assert engine.state(inner) == "in_progress"
+    waiting = below.meanwhile(lambda: outcome(below, WAIT, inner))
     above.commit()
-    assert outcome(below, WAIT, inner) == "waiting"
+    assert waiting.result(LIMIT_SECONDS) == "waiting"
     below.commit()
-    assert engine.one("select rollup_state_code from run_progress where run_id = %s", (outer,)) == "yellow"
+    assert colour(engine, outer) == "yellow"
     assert engine.faults() == {}
 
 
-def test_whoever_goes_down_the_runs_never_meets_who_goes_up(
-    engine: Engine, people: People, sessions, inner: int
-):
-    """Cancel holds the run above and wants the one below, which is held by who wants the one above."""
+def test_a_report_whose_colour_must_go_up_gives_way_to_a_busy_run_above(engine: Engine, sessions, inner: int):
     outer = (inner >> 20) - 1
-    cancelling, waiting = sessions(), sessions()
-    waiting.db.execute("select from run_progress where run_id = %s for update", (inner >> 20,))
+    worker = engine.worker()
+    lease, other = engine.claim(worker)
+    above, below = sessions(), sessions()
+    above.one(CLAIM, (engine.unit(outer, "y"), "ben"))
+    # What does not change the colour of its run needs nobody above.
+    assert below.complete(worker, other) == []
+    below.commit()
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        below.report(worker, (lease, "failed", FAILURE))
+    below.rollback()
+    assert engine.state(lease.unit_id) == "in_progress"
+    above.commit()
+    assert below.report(worker, (lease, "failed", FAILURE)) == []
+    below.commit()
+    assert colour(engine, outer) == "red"
+    assert engine.faults() == {}
+
+
+def test_who_goes_down_the_runs_never_meets_who_goes_up(engine: Engine, sessions, inner: int):
+    """Cancel holds the run above and wants the one below, which a report holds that wants the one above."""
+    outer = (inner >> 20) - 1
+    worker = engine.worker()
+    lease, other = engine.claim(worker)
+    cancelling, reporting = sessions(), sessions()
+    reporting.complete(worker, other)
     cancel = cancelling.meanwhile(lambda: cancelling.one("select fn_run_cancel(1, %s, 'r')", (outer,)))
-    assert outcome(waiting, WAIT, inner) == "55P03"
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        reporting.report(worker, (lease, "failed", FAILURE))
+    reporting.rollback()
     assert cancel.result(LIMIT_SECONDS) == "cancelled"
     cancelling.commit()
-    with refused("SW004"):
-        people.wait(inner, "ada", ["waiting_human"])
+    assert [row.row_kind for row in engine.complete(worker, lease)] == ["refused"]
+    engine.one("select fn_worker_close(%s)", (worker,))
+    assert engine.faults() == {}
+
+
+def test_two_people_in_two_runs_below_one_do_not_meet(engine: Engine, people: People, sessions):
+    engine.publish("inner", human("x", role="office"))
+    engine.publish("outer", subworkflow("one", "inner"), subworkflow("two", "inner"), edges=[])
+    outer = engine.start("outer")
+    units = [engine.unit(run, "x") for run in (outer + 1, outer + 2)]
+    for unit in units:
+        people.claim(unit, "ada")
+    first, second = sessions(), sessions()
+    first.one(WAIT, (units[1],))
+    other = second.meanwhile(lambda: outcome(second, WAIT, units[0]))
+    first.commit()
+    assert other.result(LIMIT_SECONDS) == "waiting"
+    second.commit()
+    assert engine.one("select wait_count from run_progress where run_id = %s", (outer,)) == 2
     assert engine.faults() == {}
 
 
@@ -225,6 +270,7 @@ def test_a_correction_below_waits_for_the_runs_above_from_the_top(
 ):
     outer = (inner >> 20) - 1
     people.complete(inner, "ada")
+    engine.drain(engine.worker())
     approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (inner,))
     engine.one(DECIDE, (approval, "approve", "ben"))
     above, reopening = sessions(), sessions()

@@ -21,6 +21,7 @@ declare
     v_unit stepwell.work_unit;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');

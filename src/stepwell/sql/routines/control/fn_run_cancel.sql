@@ -22,7 +22,7 @@ declare
     v_verdict record;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_run_id << 20]);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
     if v_state = 'cancelled' then
         return v_state;

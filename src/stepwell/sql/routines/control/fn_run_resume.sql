@@ -1,5 +1,5 @@
 -- Purpose: resumes a paused run: what was ready is queued again, the colour is computed anew.
--- Locks: the run.
+-- Locks: the run, after those above it.
 -- Idempotency: a run in progress stays so.
 -- Raises: SW002 when there is no such run; SW004 when the registry refuses; SW007 for another tenant.
 create or replace function stepwell.fn_run_resume(p_tenant_id int, p_run_id bigint, p_actor text) returns text
@@ -17,7 +17,7 @@ declare
     v_unit_ids bigint[];
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_run_id << 20]);
     if stepwell._run_state(p_tenant_id, p_run_id) = 'in_progress' then
         return 'in_progress';
     end if;

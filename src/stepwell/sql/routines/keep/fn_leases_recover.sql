@@ -44,6 +44,7 @@ begin
     from stepwell.worker_lease as l
     cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
     where l.session_id = any (v_ids);
+    perform stepwell._runs_lock_up(v_held.tenant_ids, v_held.unit_ids);
     perform stepwell._stream_lock(v_held.tenant_ids, v_held.unit_ids);
     for v_session in
         select s.session_id, s.worker_name, s.closed_at

@@ -1,6 +1,6 @@
 -- Purpose: does what is due: entries of rate limits come back, retries and delayed starts enter the queue, sleepers and timed-out waits wake, deadlines
 --   mark their units overdue. Returns how many it handled and when the next one is due.
--- Locks: the runs of the due units, then their timers; bounded by p_limit.
+-- Locks: the runs of the due units and those above, then their timers; bounded by p_limit.
 -- Idempotency: a timer fires once: it is deleted in the transaction that acts on it.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell.fn_timers_fire(p_limit int default 500)
@@ -38,6 +38,7 @@ begin
         where a.tenant_id = x.tenant_id and a.approval_id = x.unit_id
     ) as t;
     if v_due.unit_ids is not null then
+        perform stepwell._runs_lock_up(v_due.tenant_ids, v_due.unit_ids);
         perform stepwell._stream_lock(v_due.tenant_ids, v_due.unit_ids);
         for v_part in
             with gone as (

@@ -23,7 +23,6 @@ declare
     v_open_ids bigint[] := array[p_unit_id];
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._runs_lock(array_fill(p_tenant_id, array[cardinality(v_around)]), v_around);
     v_answer := stepwell._step_answer(p_tenant_id, p_unit_id, 'step_reopen_for_correction', p_key);
     if v_answer is not null then
         return v_answer;

@@ -52,7 +52,7 @@ as $$
     inner join stepwell.work_unit as s on w.tenant_id = s.tenant_id and w.parent_id = s.unit_id
     inner join stepwell.state_def as d on s.state_machine_id = d.state_machine_id and s.state_code = d.state_code
     where p.parent_run_id is not null and w.state_code in ('in_progress', 'paused')
-        and s.state_code in ('in_progress', 'waiting') and coalesce(s.lent_class, d.semantic_class)
+        and s.state_code in ('in_progress', 'waiting') and s.mandatory and coalesce(s.lent_class, d.semantic_class)
             <> case p.rollup_state_code when 'red' then 'red' when 'yellow' then 'wait' else 'active' end
     union all
     select 'pending_counts_equal_unfinished_predecessors', format('step %s waits for %s, %s have not ended',

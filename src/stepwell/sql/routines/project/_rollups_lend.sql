@@ -1,5 +1,6 @@
 -- Purpose: runs of sub-workflows lend their colour to the steps they run in: where it has changed, the step counts under
---   another class from now on, the counters and the colour of the run above follow, and so on upwards.
+--   another class from now on, the counters and the colour of the run above follow, and so on upwards. Steps that do not
+--   count, the optional ones and those of a map's items, are lent nothing.
 -- Locks: the caller holds the runs; the runs above, out of order, so without waiting: when somebody else holds one, the
 --   whole transaction gives up with 55P03 and is tried again. Nothing is locked where no class changes.
 -- Idempotency: yes.
@@ -22,7 +23,7 @@ begin
         inner join stepwell.state_def as d on s.state_machine_id = d.state_machine_id and s.state_code = d.state_code
         cross join lateral (select case p.rollup_state_code
             when 'red' then 'red' when 'yellow' then 'wait' else 'active' end as class) as l
-        where w.state_code in ('in_progress', 'paused') and s.state_code in ('in_progress', 'waiting')
+        where w.state_code in ('in_progress', 'paused') and s.state_code in ('in_progress', 'waiting') and s.mandatory
             and coalesce(s.lent_class, d.semantic_class) <> l.class
         order by p.tenant_id, p.parent_run_id, w.parent_id
     loop
@@ -30,7 +31,7 @@ begin
         where p.tenant_id = v_child.tenant_id and p.run_id = v_child.parent_run_id
         for update nowait;
         -- Read again: only now nobody else changes the step.
-        select d.semantic_class, coalesce(s.lent_class, d.semantic_class) as class, s.mandatory::int as one into v_step
+        select d.semantic_class, coalesce(s.lent_class, d.semantic_class) as class into v_step
         from stepwell.work_unit as s
         inner join stepwell.state_def as d on s.state_machine_id = d.state_machine_id and s.state_code = d.state_code
         where s.tenant_id = v_child.tenant_id and s.unit_id = v_child.unit_id and s.state_code in ('in_progress', 'waiting');
@@ -42,10 +43,9 @@ begin
             rollup_state_code = case when p.frozen_at is not null then p.rollup_state_code
                 else stepwell._rollup_colour(n.red_count, n.wait_count, n.active_count) end
         from (
-            select x.active_count + v_step.one * ((v_child.class = 'active')::int - (v_step.class = 'active')::int)
-                    as active_count,
-                x.wait_count + v_step.one * ((v_child.class = 'wait')::int - (v_step.class = 'wait')::int) as wait_count,
-                x.red_count + v_step.one * ((v_child.class = 'red')::int - (v_step.class = 'red')::int) as red_count
+            select x.active_count + (v_child.class = 'active')::int - (v_step.class = 'active')::int as active_count,
+                x.wait_count + (v_child.class = 'wait')::int - (v_step.class = 'wait')::int as wait_count,
+                x.red_count + (v_child.class = 'red')::int - (v_step.class = 'red')::int as red_count
             from stepwell.run_progress as x
             where x.tenant_id = v_child.tenant_id and x.run_id = v_child.parent_run_id
         ) as n
