@@ -73,6 +73,27 @@ def test_on_the_critical_path_it_is_red_at_once_and_follows_the_path(engine: Eng
 
 
 @pytest.mark.requirement("SM-19")
+def test_a_block_that_left_the_critical_path_still_turns_red_with_time(
+    engine: Engine, people: People, clock: Clock
+):
+    unit = aside(engine, people)
+    people.unblock(unit, "ada", "found:1")
+    first = engine.unit(unit >> 20, "first")
+    people.claim(first, "ben")
+    people.complete(first, "ben")
+    people.block(unit, "ada", "other")
+    assert (severity(engine, unit), colour(engine, unit)) == ("red", "red")
+    approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (first,))
+    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    people.reopen_for_correction(first, "ben", "data_error", approval)
+    assert (severity(engine, unit), colour(engine, unit)) == ("yellow_dark", "yellow")
+    clock.advance(hours=4, seconds=1)
+    engine.timers()
+    assert (severity(engine, unit), colour(engine, unit)) == ("red", "red")
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-19")
 def test_past_its_deadline_it_is_red(engine: Engine, people: People, clock: Clock):
     unit = aside(engine, people, deadline=600)
     clock.advance(seconds=601)

@@ -20,8 +20,8 @@ begin
         secs => stepwell._class_limit(u.tenant_id, u.unit_id, 'block_severity.threshold_seconds')::float8)
     from stepwell.work_unit as u
     inner join stepwell.step_block as b on u.tenant_id = b.tenant_id and u.unit_id = b.unit_id
+    -- Also where it is red for now: a block that leaves the critical path still turns red with time.
     where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.state_code = 'blocked'
-        and not u.blocked_escalated
     union all
     select u.tenant_id, u.unit_id, 'escalation', min(e.due_at)
     from stepwell.work_unit as u
