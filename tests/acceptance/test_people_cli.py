@@ -45,7 +45,7 @@ def test_a_step_is_done_and_corrected_from_a_terminal(dsn: str, db: psycopg.Conn
     assert "cannot decide" in run("approvals", "approve", asked, "--as", "ada", code=1)
     assert "approved" in run("approvals", "approve", asked, "--as", "ben")
     assert "1 of 1" in run("approvals", "list", "--state", "approved")
-    assert "nothing else is touched" in run("step", "effect", step)
+    assert "depends on it" in run("step", "effect", step)
     refusal = run(
         "step", "reopen", step, "--reason", "data_error", "--approval", asked, "--as", "ada", code=1
     )

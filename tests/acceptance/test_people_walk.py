@@ -170,7 +170,8 @@ class Walk:
         answer = await self.app.step_reopen_for_correction(
             self.sign, "ben", "data_error", await self.granted(self.sign, "ada")
         )
-        assert (answer["state"], answer["downstream"]) == ("in_progress", [])
+        told = [(row["step_id"], row["state_code"], row["reopened"]) for row in answer["downstream"]]
+        assert (answer["state"], told) == ("in_progress", [("archive", "ready", False)])
         await self.app.step_complete(self.sign, "ben", {"corrected": True})
 
     async def t13_the_rest_is_cancelled(self) -> None:

@@ -91,7 +91,12 @@ def correction_table(look: Look, rows: Sequence[Dependent]) -> RenderableType:
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         after = "" if row.relation == "around" else word(look, "could reopen" if row.can_reopen else "left")
-        made.add_row(f"{row.run_id}/{row.step_id}", word(look, row.relation), Text(after, style="dim"))
+        made.add_row(
+            f"{row.run_id}/{row.step_id}",
+            look.chip("step", row.state_code),
+            word(look, row.relation),
+            Text(after, style="dim"),
+        )
     return made
 
 

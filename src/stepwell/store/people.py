@@ -93,6 +93,7 @@ class Dependent:
     step_run_id: int
     step_id: str
     step_kind: str
+    state_code: str
     can_reopen: bool
 
 
@@ -122,7 +123,7 @@ def complete_step(
 
 def correction_preview(tenant: int, unit_id: int) -> Call[list[Dependent]]:
     return Call(
-        "select d.relation, d.run_id, d.step_run_id, d.step_id, d.step_kind, d.can_reopen"
+        "select d.relation, d.run_id, d.step_run_id, d.step_id, d.step_kind, d.state_code, d.can_reopen"
         " from stepwell.fn_step_correction_preview(%s, %s) as d",
         (tenant, unit_id),
         lambda rows: [Dependent(*row) for row in rows],

@@ -94,7 +94,7 @@ def test_what_comes_after_the_map_and_inside_the_item_waits(engine: Engine, peop
     pack, weigh = items(engine, run_id, "pack")[0], items(engine, run_id, "weigh")[0]
     ship = engine.unit(run_id, "ship")
     answer = people.reopen_for_correction(pack, "ben", "data_error", granted(engine, pack), "reopen")
-    assert touched(answer) == [("around", "all", True), ("after", "ship", True), ("after", "weigh", True)]
+    assert touched(answer) == [("around", "all", True), ("after", "ship", True), ("after", "weigh[0]", True)]
     assert [engine.state(unit) for unit in (pack, weigh, ship)] == ["in_progress", "waiting", "waiting"]
     assert engine.faults() == {}
     people.complete(pack, "ada")
@@ -163,7 +163,7 @@ def test_a_step_of_a_sub_workflow_opens_every_run_above(engine: Engine, people: 
     assert touched(answer) == [
         ("after", "check", True),
         ("around", "all", True),
-        ("around", "in", True),
+        ("around", "in[0]", True),
         ("around", "mid", True),
         ("after", "close", True),
     ]

@@ -12,7 +12,7 @@ declare
     v_answer jsonb;
 begin
     select p_answer || jsonb_build_object('step_run_id', u.unit_id, 'run_id', u.unit_id >> 20, 'state', u.state_code,
-        'step_id', (select a.name from stepwell._step_asks(u) as a))
+        'step_id', (select a.name || coalesce('[' || u.item_no || ']', '') from stepwell._step_asks(u) as a))
     into v_answer
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
