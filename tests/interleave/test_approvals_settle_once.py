@@ -184,3 +184,23 @@ def test_parallel_steps_share_the_writes_of_their_run(engine: Engine, sessions):
     )
     assert won["decision"] == "go"
     assert (lost["decision"], lost["reason_code"]) == ("deny", "writes_exhausted")
+
+
+def test_who_waits_for_a_lock_is_not_denied(engine: Engine, sessions):
+    """The time limit is the policy's: a lock that is not to be had in time is another try, not a verdict."""
+    put_in_force(engine.db, rule("ask", "needs_approval"))
+    engine.db.execute("update dot_config set config_value = '2000' where config_key = 'policy.timeout_ms'")
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+    session = engine.worker()
+    (lease,) = engine.claim(session)
+    first, second = sessions(), sessions()
+    first.one("select run_id from run_progress where run_id = %s for update", (run_id,))
+    second.one("select fn_action_limit()")
+    waiting = second.meanwhile(lambda: propose(second, session, lease))
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        waiting.result(LIMIT_SECONDS)
+    second.rollback()
+    first.rollback()
+    assert engine.one("select count(*) from policy_decision") == 0
+    assert propose(engine, session, lease)["decision"] == "wait"

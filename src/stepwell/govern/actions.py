@@ -6,8 +6,10 @@ ended without an answer finds out: by the key, by asking the other system, or by
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -30,6 +32,7 @@ from stepwell.errors import (
     ApprovalExpired,
     ApprovalRejected,
     DatabaseFailure,
+    DatabaseUnavailable,
     EffectInFlight,
     InvalidInput,
     NotFound,
@@ -49,6 +52,8 @@ STATEMENT_ENDED: Final = "57014"
 # What is found not to have been done is proposed once more; then it goes, or somebody decided otherwise.
 TURN_LIMIT: Final = 3
 REASON_LIMIT: Final = 2_000
+# A database that restarts is waited for: what cannot be written down now would be in doubt for ever.
+PAUSES_SECONDS: Final = (0.1, 0.4, 1.5, 5.0)
 _SECRET_NAME: Final = re.compile(
     r"(password|passwd|secret|token|api[_-]?key|authorization|credentials?|private[_-]?key|cookie)$", re.I
 )
@@ -151,7 +156,7 @@ class Acting:
         document = {
             "connector": name, "operation": operation, "target": target, "fields": fields,
             "writes": spec.writes, "reversible": way_back, "key": key, "reverses": reverses,
-            "call": f"{call}#{self._counts[call]}",
+            "call": f"{call}#{self._counts[call]}", "token": uuid.uuid4().hex,
         }  # fmt: skip
         try:
             text = storable_json(to_json(document))
@@ -203,12 +208,15 @@ class Acting:
         call = calls.propose(
             self._desk.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, plan.document, fault
         )
-        try:
-            return await self._desk.perform(call, bounded=fault is None)
-        except DatabaseFailure as error:
-            if error.sqlstate != STATEMENT_ENDED or fault is not None:
-                raise
-        # No answer in time is a no, and that too is on record.
+        if fault is not None:
+            return await self._ask(call)
+        # A machine too busy for once is no refusal; no answer in time twice is one, and on record.
+        for _ in range(2):
+            try:
+                return await self._ask(call, bounded=True)
+            except DatabaseFailure as error:
+                if error.sqlstate != STATEMENT_ENDED:
+                    raise
         return await self._propose(plan, "policy_timeout")
 
     async def _perform(self, plan: Plan, proposed: Proposed, *, is_first: bool) -> Any:
@@ -278,7 +286,16 @@ class Acting:
         call = calls.settle(
             self._desk.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id, outcome, text
         )
-        return await self._desk.perform(call)
+        return await self._ask(call)
+
+    async def _ask(self, call: Call[T], *, bounded: bool = False) -> T:
+        """One call; again when the database was away, which both calls of an action allow."""
+        for pause in PAUSES_SECONDS:
+            try:
+                return await self._desk.perform(call, bounded=bounded)
+            except DatabaseUnavailable:
+                await asyncio.sleep(pause)
+        return await self._desk.perform(call, bounded=bounded)
 
 
 def _number(proposed: Proposed) -> int:

@@ -8,7 +8,7 @@ create or replace function stepwell._action_document(
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select p_action - 'key' - 'hash' || jsonb_build_object(
+    select p_action - 'key' - 'hash' - 'token' || jsonb_build_object(
         'tenant', t.tenant_code, 'workflow', w.workflow_name, 'step', d.step_id, 'run_id', u.unit_id >> 20,
         'actor', 'worker:' || s.worker_name, 'started_by', coalesce(r.started_by, j.created_by),
         'attempt', u.attempt_count + 1, 'input', coalesce(r.input, j.payload, '{}'))

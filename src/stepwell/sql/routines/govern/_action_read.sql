@@ -36,7 +36,7 @@ begin
     return jsonb_build_object('connector', p_action ->> 'connector', 'operation', p_action ->> 'operation',
         'target', p_action ->> 'target', 'fields', p_action -> 'fields', 'key', v_key,
         'writes', coalesce(p_action -> 'writes', 'true'), 'reversible', coalesce(p_action -> 'reversible', 'false'),
-        'reverses', p_action -> 'reverses',
+        'reverses', p_action -> 'reverses', 'token', left(p_action ->> 'token', 100),
         'hash', encode(sha256(convert_to(jsonb_build_object('connector', p_action ->> 'connector', 'operation',
             p_action ->> 'operation', 'target', p_action ->> 'target', 'fields', p_action -> 'fields')::text, 'UTF8')), 'hex'));
 end

@@ -1,5 +1,5 @@
 -- Purpose: the receipt of a key, if there is one, locked, and whether it settles the matter: done before, of another action,
---   or in the hands of somebody else. Null as decision: the caller goes on.
+--   in the hands of somebody else, or written by this very call. Null as decision: the caller goes on.
 -- Locks: the receipt.
 -- Idempotency: locks only.
 -- Raises: nothing.
@@ -35,6 +35,10 @@ begin
             'external_id', v_receipt.external_id);
     elsif state_code = 'void' then
         reply := null;
+    elsif state_code = 'intended' and v_receipt.unit_id = p_unit_id and v_receipt.lease_no = p_lease_no
+        and v_receipt.intent_token = p_action ->> 'token' then
+        -- The same question of the same call again: its answer was lost on the way, and nothing has been done since.
+        reply := reply || jsonb_build_object('decision', 'go');
     elsif v_receipt.unit_id <> p_unit_id or (v_receipt.lease_no = p_lease_no and state_code = 'intended') then
         reply := reply || jsonb_build_object('decision', 'busy', 'reason', format(
             'the same action is in the hands of unit %s (receipt %s, %s)', v_receipt.unit_id, receipt_id, state_code));

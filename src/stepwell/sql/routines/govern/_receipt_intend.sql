@@ -17,16 +17,16 @@ begin
     if p_void_receipt_id is not null then
         perform stepwell._must_apply(array[p_tenant_id], array[v_receipt_id], 'intended', 'executor_worker', 'rpc',
             'action_propose', null, null, array[v_payload], p_session_id => p_session_id);
-        update stepwell.action_receipt as r set lease_no = p_lease_no, try_count = r.try_count + 1, settled_at = null,
+        update stepwell.action_receipt as r set lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null,
             response_metadata = null, decision_id = p_decision_id, approval_id = p_approval_id
         where r.tenant_id = p_tenant_id and r.receipt_id = v_receipt_id;
         return v_receipt_id;
     end if;
     insert into stepwell.action_receipt (
-        tenant_id, receipt_id, unit_id, run_id, step_id, lease_no, idempotency_key, connector, operation, target, action_hash,
-        writes, reversible, request_metadata, decision_id, approval_id, requested_by, acting, reverses_receipt_id, intended_at)
-    values (p_tenant_id, v_receipt_id, p_unit_id, p_unit_id >> 20, p_document ->> 'step', p_lease_no, p_action ->> 'key',
-        p_action ->> 'connector', p_action ->> 'operation', stepwell._redact_text(p_action ->> 'target'), p_action ->> 'hash',
+        tenant_id, receipt_id, unit_id, run_id, step_id, lease_no, intent_token, idempotency_key, connector, operation, target,
+        action_hash, writes, reversible, request_metadata, decision_id, approval_id, requested_by, acting, reverses_receipt_id, intended_at)
+    values (p_tenant_id, v_receipt_id, p_unit_id, p_unit_id >> 20, p_document ->> 'step', p_lease_no, p_action ->> 'token',
+        p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation', stepwell._redact_text(p_action ->> 'target'), p_action ->> 'hash',
         (p_action ->> 'writes')::boolean, (p_action ->> 'reversible')::boolean,
         jsonb_build_object('fields', stepwell._redact(p_action -> 'fields', stepwell._redaction_pattern())),
         p_decision_id, p_approval_id, coalesce(p_document ->> 'started_by', 'engine'),

@@ -8,5 +8,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform set_config('statement_timeout', stepwell._limit('policy.timeout_ms')::text, true);
+    -- Who waits for a lock that long gives up and comes again: that is no answer of the policy.
+    perform set_config('lock_timeout', (stepwell._limit('policy.timeout_ms') / 2)::text, true);
 end
 $$;

@@ -21,6 +21,8 @@ begin
                     where o.tenant_id = r.tenant_id and o.reverses_receipt_id = r.receipt_id)
                 and not exists (select from stepwell.run_detail as d
                     where d.tenant_id = r.tenant_id and d.run_id = r.run_id)
+                and not exists (select from stepwell.job_detail as j
+                    where j.tenant_id = r.tenant_id and j.job_id = r.unit_id)
             limit p_limit))
         returning x.tenant_id, x.receipt_id
     )
