@@ -11,12 +11,13 @@ import psycopg
 import pytest
 
 from stepwell.connectors.base import Action, Connector, Effect
-from stepwell.errors import LeaseLost
+from stepwell.errors import DatabaseUnavailable, LeaseLost
+from stepwell.govern import actions
 from stepwell.govern.actions import Acting, Awaiting
 from stepwell.store import leases, perform
 from stepwell.store.calls import Call
 from stepwell.testing import check_invariants
-from tests.sql.drive import Engine
+from tests.sql.drive import Engine, operation
 from tests.worker.acting import Ledger, put_in_force, rule
 
 SEEDS = 500
@@ -216,6 +217,86 @@ def test_who_was_overtaken_settles_nothing(engine: Engine, dsn, tmp_path):
     with pytest.raises(LeaseLost):
         asyncio.run(acting._settle(receipt_id, "void", {}))
     assert engine.one("select state_code from v_action_receipt") == "unconfirmed"
+
+
+class Cut(Mortal):
+    """Its connection breaks after the commit, once for each call: the answer is lost, not the work."""
+
+    def __init__(self, db: psycopg.Connection[Any], session_id: int, connector: Connector) -> None:
+        super().__init__(db, session_id, connector, Fate(0))
+        self._fate.pass_by = lambda place: None  # type: ignore[method-assign]
+        self.cuts: list[str] = []
+
+    async def perform(self, call: Call[Any], *, bounded: bool = False) -> Any:
+        found = await super().perform(call, bounded=bounded)
+        if call.text not in self.cuts:
+            self.cuts.append(call.text)
+            raise DatabaseUnavailable("the connection was cut")
+        return found
+
+
+@pytest.mark.requirement("RT-05")
+def test_an_answer_of_the_database_that_is_lost_leaves_no_doubt(engine: Engine, dsn, tmp_path, monkeypatch):
+    """Asked again, the database knows its own answer: not even what nobody can confirm waits for a person."""
+    monkeypatch.setattr(actions, "PAUSES_SECONDS", (0.0,))
+    put_in_force(engine.db, rule("free", "allow"))
+    ledger = Ledger(tmp_path / "ledger")
+    engine.enqueue("op", p_max_attempts=100)
+    session, lease = lease_of(engine)  # type: ignore[misc]
+    desk = Cut(engine.db, session, ledger)
+    assert asyncio.run(Acting(lease, desk).act("ledger", "blind", "A", {})) == {"entry": "A", "amount": None}
+    assert len(desk.cuts) == 2
+    assert len(ledger.keys()) == 1
+    assert engine.one("select state_code from v_action_receipt") == "confirmed"
+    assert engine.one("select try_count from action_receipt") == 1
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-12")
+def test_a_step_opened_for_correction_acts_anew(engine: Engine, dsn, tmp_path):
+    """A correction is new work: its actions have keys of their own, and the first effect stays on record."""
+    put_in_force(engine.db, rule("free", "allow"))
+    ledger = Ledger(tmp_path / "ledger")
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+
+    def act_and_end(amount: int) -> None:
+        session, lease = lease_of(engine)  # type: ignore[misc]
+        desk = Mortal(engine.db, session, ledger, Fate(0))
+        desk._fate.pass_by = lambda place: None  # type: ignore[method-assign]
+        result = asyncio.run(Acting(lease, desk).act("ledger", "put", "A", {"amount": amount}))
+        engine.complete(session, lease, output=result)  # type: ignore[arg-type]
+
+    act_and_end(5)
+    unit = engine.unit(run_id, "a")
+    engine.one("select fn_person_set(1, 'ada', %s)", (["reviewer"],))
+    approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (unit,))
+    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one("select fn_step_reopen_for_correction(1, %s, 'ada', 'data_error', %s)", (unit, approval))
+    act_and_end(6)
+    assert len(set(ledger.keys())) == 2
+    assert engine.one("select count(*) from v_action_receipt where state_code = 'confirmed'") == 2
+    assert engine.faults() == {}
+
+
+@pytest.mark.parametrize(
+    ("plant", "words"),
+    [
+        ("delete from action_receipt", "no particulars"),
+        ("update run_write_count set write_count = 7", "counts 7 writes, its receipts 1"),
+        ("update action_receipt set reversed_by_receipt_id = 5", "but receipt 5 reversed it"),
+    ],
+)
+def test_a_planted_fault_of_an_effect_is_named(engine: Engine, dsn, tmp_path, plant: str, words: str):
+    put_in_force(engine.db, rule("free", "allow"))
+    ledger = MortalLedger(tmp_path / "ledger")
+    ledger.fate = Fate(0)
+    ledger.fate.deaths = [""] * CRASH_LIMIT
+    engine.enqueue("op")
+    live(engine, ledger, ledger.fate, "put", 1)
+    assert engine.faults() == {}
+    engine.db.execute(plant)
+    assert words in engine.faults()["effects_agree_with_their_receipts"]
 
 
 def test_an_intent_without_its_lease_is_not_written(engine: Engine, dsn, tmp_path):

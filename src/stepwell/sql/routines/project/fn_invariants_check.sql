@@ -19,7 +19,8 @@ begin
         (4, 'counters_equal_a_recount'),
         (5, 'pending_counts_equal_unfinished_predecessors'),
         (6, 'nothing_is_left_of_what_has_ended'),
-        (7, 'slots_equal_their_holders')
+        (7, 'slots_equal_their_holders'),
+        (8, 'effects_agree_with_their_receipts')
     ), faults as (
         select f.invariant, f.fault from stepwell._invariant_leases() as f
         union all
@@ -32,6 +33,8 @@ begin
         select f.invariant, f.fault from stepwell._invariant_leftovers() as f
         union all
         select f.invariant, f.fault from stepwell._invariant_slots() as f
+        union all
+        select f.invariant, f.fault from stepwell._invariant_effects() as f
     ), numbered as (
         select f.invariant, f.fault, row_number() over (partition by f.invariant order by f.fault) as place from faults as f
     )
