@@ -49,11 +49,15 @@ def test_a_log_is_sealed_checked_and_found_changed(
 def test_evidence_is_exported_and_checked(dsn: str, db: psycopg.Connection, run_id: int, tmp_path: Path):
     bundle = str(tmp_path / "b.zip")
     database = ("--database-url", dsn)
+    assert "was not exported yet" in stepwell(*database, "evidence", "list", str(run_id)).stdout
     made = stepwell(*database, "evidence", "export", str(run_id), "--to", bundle, "--json")
     assert made.returncode == 0, made.stderr
     good = stepwell("evidence", "verify", bundle, "--head", json.loads(made.stdout)["head_hash"])
     assert (good.returncode, good.stdout.startswith(f"✓ verified  run {run_id} (order.process")) == (0, True)
     assert stepwell(*database, "evidence", "verify", bundle, "--recorded").returncode == 0
+    (listed,) = json.loads(stepwell(*database, "evidence", "list", str(run_id), "--json").stdout)
+    assert listed["bundle_sha256"] == json.loads(made.stdout)["sha256"]
+    assert listed["bundle_sha256"] in stepwell(*database, "evidence", "list", str(run_id)).stdout
     db.execute("update evidence_bundle set bundle_sha256 = repeat('0', 64)")
     other = stepwell(*database, "evidence", "verify", bundle, "--recorded")
     assert (other.returncode, "no bundle of run" in other.stdout) == (1, True)

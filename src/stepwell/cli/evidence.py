@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from stepwell.cli.connect import JsonOption, ask, print_json
-from stepwell.cli.render import console
+from stepwell.cli.render import console, moment
 from stepwell.client import Client
 from stepwell.govern import storage, verify
 from stepwell.govern.anchor import open_anchor
@@ -59,6 +59,32 @@ def export(
     typer.echo(f"{storage.without_secrets(made.url)}  {made.size_bytes:,} bytes")
     typer.echo(f"  sha256 {made.sha256}")
     typer.echo(f"  head   {made.head_hash} (block {made.head_block_no}, {made.event_count} events)")
+
+
+@app.command("list")
+def list_bundles(
+    context: typer.Context,
+    run: Annotated[int, typer.Argument(help="Number of the run.", metavar="RUN", min=1)],
+    as_json: JsonOption = False,
+) -> None:
+    """List the bundles that were made of a run: when, by whom, their sha256, where the bytes went last.
+
+    Example: stepwell evidence list 12
+    """
+    found = ask(context, lambda client: client.perform(evidence.recorded_bundles(client.tenant_id, run)))
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        typer.echo(f"run {run} was not exported yet")
+        return
+    for bundle in found:
+        values = "with values" if bundle.with_payloads else "metadata only"
+        size = "not stored" if bundle.size_bytes is None else f"{bundle.size_bytes:,} bytes"
+        typer.echo(f"{moment(bundle.requested_at)}  {bundle.requested_by}  {values}  {size}")
+        if bundle.bundle_sha256 is not None:
+            typer.echo(f"  sha256 {bundle.bundle_sha256}")
+            typer.echo(f"  stored {bundle.stored_url}")
 
 
 @app.command("verify")
