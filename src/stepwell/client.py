@@ -56,9 +56,12 @@ class RunHandle:
             raise Conflict(f"run {self.id} {state}")
         return result
 
-    async def cancel(self, reason: str | None = None) -> str:
+    async def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
+        """Call the run off; with its granted approval where the installation asks for one."""
         client = self.client
-        return await client.perform(calls.cancel_run(client.tenant_id, self.id, client.actor, reason))
+        return await client.perform(
+            calls.cancel_run(client.tenant_id, self.id, client.actor, reason, approval_id)
+        )
 
     async def pause(self) -> str:
         return await self.client.perform(calls.pause_run(self.client.tenant_id, self.id, self.client.actor))

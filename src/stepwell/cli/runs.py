@@ -102,9 +102,18 @@ def watch(context: typer.Context, run: RunArgument, lang: LanguageOption = "en")
 
 
 @app.command()
-def cancel(context: typer.Context, runs: RunsArgument, reason: ReasonOption = None) -> None:
+def cancel(
+    context: typer.Context,
+    runs: RunsArgument,
+    reason: ReasonOption = None,
+    approval: Annotated[
+        int | None, typer.Option(help="The granted approval, where cancelling needs one.", min=1)
+    ] = None,
+) -> None:
     """Cancel runs: nothing of them starts any more, and running handlers are told to stop."""
-    each(context, "run", runs, lambda client, run: RunHandle(client, run).cancel(reason), "cancelled")
+    each(
+        context, "run", runs, lambda client, run: RunHandle(client, run).cancel(reason, approval), "cancelled"
+    )
 
 
 @app.command()

@@ -142,8 +142,15 @@ def signal(
     )
 
 
-def cancel_run(tenant: int, run_id: int, actor: str, reason: str | None) -> Call[str]:
-    return Call("select stepwell.fn_run_cancel(%s, %s, %s, %s)", (tenant, run_id, actor, reason), _value)
+def cancel_run(
+    tenant: int, run_id: int, actor: str, reason: str | None, approval_id: int | None = None
+) -> Call[str]:
+    evidence = {} if approval_id is None else {"approval_id": approval_id}
+    return Call(
+        "select stepwell.fn_run_cancel(%s, %s, %s, %s, %s::jsonb)",
+        (tenant, run_id, actor, reason, json.dumps(evidence)),
+        _value,
+    )
 
 
 def pause_run(tenant: int, run_id: int, actor: str) -> Call[str]:

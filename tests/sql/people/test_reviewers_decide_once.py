@@ -94,6 +94,9 @@ def test_an_approval_of_something_else_allows_nothing(engine: Engine, people: Pe
     right = engine.one("select fn_approval_request(1, 'workflow_cancel', %s, 'ada')", (run_id << 20,))
     decide(engine, right, "approve", "ben")
     evidence = f'{{"approval_id": {right}}}'
+    other = engine.start("w")
+    with refused("SW004", "cancel_authorised"):
+        engine.one("select fn_run_cancel(1, %s, 'ada', null, %s::jsonb)", (other, evidence))
     assert (
         engine.one("select fn_run_cancel(1, %s, 'ada', null, %s::jsonb)", (run_id, evidence)) == "cancelled"
     )

@@ -13,7 +13,8 @@ declare
 begin
     case p_guard
         when 'cancel_authorised' then
-            v_holds := stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'workflow_cancel');
+            v_holds := stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'workflow_cancel',
+                p_unit.unit_id >> 20);
         when 'replay_approved' then
             v_holds := p_evidence ->> 'replay_request_id' is not null
                 and p_evidence ->> 'approval_id' is not null

@@ -1,0 +1,49 @@
+"""Approvals at a terminal: named people, roles and tiers; a run that is cancelled with one."""
+
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+
+from tests.sql.drive import Engine, operation
+from tests.support.processes import stepwell
+
+
+@pytest.fixture
+def run(dsn: str):
+    def call(*arguments: str):
+        return stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "200"})
+
+    return call
+
+
+def test_a_run_is_cancelled_with_the_approval_of_a_lead(run, db: psycopg.Connection):
+    db.execute(
+        "update dot_config set config_value = 'true' where config_key = 'approval.required.workflow_cancel'"
+    )
+    engine = Engine(db)
+    engine.publish("w", operation("a"))
+    number = engine.start("w")
+    refused = run("runs", "cancel", str(number))
+    assert refused.returncode == 1
+    assert "cancel_authorised" in refused.stderr
+    for name, role in (("ben", "lead"), ("dan", "clerk")):
+        assert run("people", "add", name, "--role", role).returncode == 0
+    asked = run(
+        "approvals", "request", "workflow_cancel", str(number << 20), "--as", "ada", "--tier", "3",
+        "--role", "lead", "--approver", "cleo", "--reason", "no longer needed",
+    )  # fmt: skip
+    approval = asked.stdout.split()[1].rstrip(":")
+    shown = run("approvals", "show", approval).stdout
+    assert [line.strip() for line in shown.splitlines()[2:]] == [
+        "asked: no longer needed", "tier high", "decided by cleo or role lead",
+    ]  # fmt: skip
+    assert run("approvals", "approve", approval, "--as", "dan").stderr == (
+        f"stepwell: approval {approval} is decided by cleo or the role lead.\n"
+    )
+    assert run("approvals", "approve", approval, "--as", "ben").stdout == f"approval {approval}: approved\n"
+    assert run("runs", "cancel", str(number), "--approval", approval).stdout == f"run {number} is cancelled\n"
+    (found,) = json.loads(run("approvals", "list", "--json").stdout)
+    assert (found["state_code"], found["approver_role"], found["approvers"]) == ("approved", "lead", ["cleo"])
