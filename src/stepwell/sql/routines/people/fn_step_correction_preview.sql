@@ -31,7 +31,7 @@ as $$
         inner join stepwell.work_unit as s on s.tenant_id = p_tenant_id and s.unit_id = c.unit_id + r.to_no - c.def_no
         where not c.is_open and s.state_code in ('completed', 'ready', 'in_progress', 'waiting', 'blocked', 'overdue')
     )
-    select case when a.unit_id is null then 'after' else 'around' end, d.unit_id >> 20, d.unit_id, 
+    select case when a.unit_id is null then 'after' else 'around' end, d.unit_id >> 20, d.unit_id,
         k.step_id || coalesce('[' || u.item_no || ']', ''), k.step_kind, d.state_code,
         a.unit_id is not null or (k.step_kind in ('human', 'operation') and not d.is_open),
         case when a.unit_id is null then array_agg(distinct d.cause order by d.cause) else '{}' end

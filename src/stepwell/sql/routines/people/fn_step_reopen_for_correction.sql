@@ -58,7 +58,8 @@ begin
     perform stepwell._correction_rest(p_tenant_id, v_failed_ids, v_open_ids, p_actor, jsonb_build_object(
         'audit_ref', 'approval:' || p_approval_id, 'approval_id', p_approval_id, 'prior_audit_id', v_root.prior_audit_id,
         'correction_reason', p_reason));
-    perform stepwell._approvals_outlived(p_tenant_id, a.unit_id >> 20), stepwell._rollups_lend(array[p_tenant_id], array[a.unit_id >> 20])
+    perform stepwell._approvals_outlived(p_tenant_id, a.unit_id >> 20),
+        stepwell._rollups_lend(array[p_tenant_id], array[a.unit_id >> 20])
     from unnest(v_around) as a (unit_id) where a.unit_id & 1048575 = 0;
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_reopen_for_correction', p_key, jsonb_build_object(
         'ok', true, 'cycle_no', v_root.cycle_no, 'prior_audit_id', v_root.prior_audit_id,
