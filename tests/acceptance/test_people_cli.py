@@ -7,25 +7,31 @@ import subprocess
 import sys
 
 import psycopg
+import pytest
 
 from tests.acceptance.running import clean_environment
 from tests.sql.drive import Engine, human, operation
 
 
-def test_a_step_is_done_and_corrected_from_a_terminal(dsn: str, db: psycopg.Connection):
-    engine = Engine(db)
-    engine.publish(
-        "w", human("sign", role="office", form={"type": "object", "required": ["ok"]}), operation("x")
-    )
-    run_id = engine.start("w")
-
-    def run(*arguments: str, code: int = 0) -> str:
+@pytest.fixture
+def run(dsn: str):
+    def command(*arguments: str, code: int = 0) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "stepwell", "--database-url", dsn, *arguments],
             capture_output=True, text=True, timeout=60, env=clean_environment(None), check=False,
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
+
+    return command
+
+
+def test_a_step_is_done_and_corrected_from_a_terminal(run, db: psycopg.Connection):
+    engine = Engine(db)
+    engine.publish(
+        "w", human("sign", role="office", form={"type": "object", "required": ["ok"]}), operation("x")
+    )
+    run_id = engine.start("w")
 
     step = f"{run_id}/sign"
     run("people", "add", "ada", "--role", "office")
@@ -57,3 +63,28 @@ def test_a_step_is_done_and_corrected_from_a_terminal(dsn: str, db: psycopg.Conn
     assert "names no step" in run("step", "claim", "sign", code=2)
     run("people", "calendar", "office", "--time-zone", "Asia/Ho_Chi_Minh", "--hours", "1-5:09:00-17:00")
     assert engine.one("select count(*) from calendar_hours") == 5
+
+
+@pytest.mark.requirement("SM-13")
+def test_items_are_called_by_number_and_who_was_told_is_shown(run, db: psycopg.Connection):
+    engine = Engine(db)
+    engine.publish(
+        "w",
+        {"id": "all", "kind": "map", "over": "$.input.parts"},
+        human("inspect", role="office", scope=1, escalation=[{"after": 600, "tell": "director"}]),
+        edges=[],
+    )
+    run_id = engine.start("w", {"parts": ["a", "b"]})
+    run("people", "add", "ada", "--role", "office")
+    run("people", "add", "dao", "--role", "director")
+    second = f"{run_id}/inspect[1]"
+    assert run("step", "claim", second, "--as", "ada") == f"{second}: in_progress\n"
+    assert second in run("inbox", "--as", "ada")
+    assert run("inbox", "--as", "ada", "--escalated") == "nothing to do\n"
+    assert run("inbox", "--as", "dao", "--lang", "vi") == "không có việc nào\n"
+    run("step", "escalate", second, "--as", "ada", "--reason", "it burns")
+    assert "⇑ Escalated to director" in run("inbox", "--as", "dao")
+    assert "⇑ Đã báo lên director" in run("step", "show", second, "--lang", "vi")
+    (told,) = json.loads(run("inbox", "--all", "--escalated", "--json"))
+    assert (told["item_no"], told["escalation_level"], told["escalated_to"]) == (1, 1, "director")
+    assert "has no step" in run("step", "claim", f"{run_id}/inspect[7]", "--as", "ada", code=1)
