@@ -73,6 +73,27 @@ def test_an_approval_that_is_not_given_fails_the_step_for_good(app, play, db, tu
     assert ("too much" in failed[1]) == (end == "rejected")
 
 
+def test_a_replayed_step_asks_again(app, play, db, ledger, acts):
+    put_in_force(db, rule("ask", "needs_approval"))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await acts({})
+            first = await until_async(lambda: open_approval(db))
+            await until_async(lambda: state_of(db) == "waiting")
+            await app.approval_decide(first, "reject", "ben", reason="not today")
+            with pytest.raises(sw.Conflict):
+                await run.result()
+            await run.retry("tomorrow")
+            second = await until_async(lambda: open_approval(db))
+            assert second != first
+            await app.approval_decide(second, "approve", "ben")
+            await run.result()
+
+    play(scenario)
+    assert len(ledger.keys()) == 1
+
+
 def test_a_decision_before_the_step_has_parked_is_not_lost(app, play, db, ledger):
     """The question is committed before the report that parks: somebody may be that quick."""
     put_in_force(db, rule("ask", "needs_approval"))

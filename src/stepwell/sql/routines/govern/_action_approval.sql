@@ -1,6 +1,6 @@
 -- Purpose: the approval an action needs: the one asked for before, for this very action and no weaker, or a new question.
 -- Locks: none beyond the new rows.
--- Idempotency: by the action's key, its digest, the tier and the quorum.
+-- Idempotency: by the action's key, its digest, the tier, the quorum and the life of the unit.
 -- Raises: nothing of its own.
 create or replace function stepwell._action_approval(
     p_tenant_id int, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb
@@ -11,7 +11,9 @@ as $$
 declare
     v_quorum constant int := case when p_verdict ->> 'two_person' = 'true' then 2 else 1 end;
     v_tier constant int := array_position(array['low', 'med', 'high'], p_verdict ->> 'tier');
-    v_key constant text := format('act:%s:%s:%s:%s', p_action ->> 'key', p_action ->> 'hash', v_tier, v_quorum);
+    -- A unit that died of a refusal and is replayed asks again.
+    v_key constant text := format('act:%s:%s:%s:%s:%s', p_action ->> 'key', p_action ->> 'hash', v_tier, v_quorum,
+        (select count(*) from stepwell.job_dead_letter as d where d.tenant_id = p_tenant_id and d.unit_id = p_unit_id));
     v_pattern constant text := stepwell._redaction_pattern();
     v_approval_id bigint;
 begin
