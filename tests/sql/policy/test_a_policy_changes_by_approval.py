@@ -138,3 +138,27 @@ def test_no_role_of_the_application_activates_or_acts(db: psycopg.Connection):
     for role in ("stepwell_worker", "stepwell_reader"):
         assert not may(role, "fn_policy_propose")
         assert not may(role, "fn_receipt_settle")
+
+
+@pytest.mark.requirement("RT-06")
+def test_a_worker_acts_with_the_rights_of_a_worker_and_no_more(engine: Engine):
+    put_in_force(engine.db, ALLOW)
+    engine.enqueue("op")
+    session = engine.worker()
+    (lease,) = engine.claim(session)
+    action = {"connector": "c", "operation": "o", "target": "t", "fields": {}, "call": "c.o#1"}
+    with engine.db.transaction(force_rollback=True):
+        engine.db.execute("set local role stepwell_worker")
+        engine.db.execute("select stepwell.fn_action_limit()")
+        found = engine.one(
+            "select stepwell.fn_action_propose(%s, 1, %s, %s, %s)",
+            (session, lease.unit_id, lease.lease_no, Jsonb(action)),
+        )
+        assert found["decision"] == "go"
+        settled = engine.one(
+            "select stepwell.fn_action_settle(%s, 1, %s, %s, %s, 'confirmed', %s)",
+            (session, lease.unit_id, lease.lease_no, found["receipt_id"], Jsonb({"result": 7})),
+        )
+        assert (settled["state"], settled["result"]) == ("confirmed", 7)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            engine.db.execute("select * from stepwell.action_receipt")
