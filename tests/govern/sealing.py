@@ -17,6 +17,7 @@ UNSEALED = """
         coalesce((select c.last_tx from audit_chain as c where c.tenant_id = %(tenant)s), '0'),
         coalesce((select c.last_event_id from audit_chain as c where c.tenant_id = %(tenant)s), 0))
 """
+SEALABLE = "select bool_and(tx < pg_snapshot_xmin(pg_current_snapshot())) is not false from event_log"
 APPEND = """
     insert into event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, actor,
         from_state, to_state, payload)
@@ -26,7 +27,11 @@ APPEND = """
 
 
 def seal(db: psycopg.Connection, tenant_id: int = 1) -> None:
-    """Seal everything; a transaction of another test on the same server may hold that back for a while."""
+    """Seal everything, in as few blocks as it takes.
+
+    A transaction of any database of the server holds the seal back; other tests may have one open.
+    """
+    until(lambda: db.execute(SEALABLE).fetchone() == (True,), what="older transactions to end")
 
     def sealed() -> bool:
         db.execute("select * from fn_audit_seal(%s)", (tenant_id,))
