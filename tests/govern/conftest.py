@@ -30,7 +30,7 @@ def export_run(dsn: str, run_id: int, to: Path | str, *, with_payloads: bool = F
     async def act() -> Exported:
         client = await Client.connect(dsn, actor="cli:ada")
         try:
-            return await export(client, run_id, str(to), with_payloads=with_payloads)
+            return await export(client, run_id, str(to), with_payloads=with_payloads, limit_seconds=90)
         finally:
             await client.close()
 
