@@ -1,1 +1,0 @@
--- Holds the place of a migration that is written elsewhere.
