@@ -25,6 +25,15 @@ create sequence stepwell.operation_operation_id_seq as integer start 1 increment
 -- sequence: stepwell.person_person_id_seq
 create sequence stepwell.person_person_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+-- sequence: stepwell.policy_decision_decision_id_seq
+create sequence stepwell.policy_decision_decision_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.policy_set_policy_set_id_seq
+create sequence stepwell.policy_set_policy_set_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.rate_token_token_id_seq
+create sequence stepwell.rate_token_token_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.step_run_output_snapshot_snapshot_id_seq
 create sequence stepwell.step_run_output_snapshot_snapshot_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
@@ -49,6 +58,48 @@ create sequence stepwell.workflow_registry_workflow_id_seq as integer start 1 in
 -- sequence: stepwell.workflow_version_version_id_seq
 create sequence stepwell.workflow_version_version_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
+-- table: stepwell.action_receipt
+create table stepwell.action_receipt (
+    tenant_id integer not null,
+    receipt_id bigint not null,
+    unit_id bigint not null,
+    run_id bigint not null,
+    step_id text,
+    lease_no integer not null,
+    intent_token text,
+    try_count integer default 1 not null,
+    idempotency_key text not null,
+    connector text not null,
+    operation text not null,
+    target text not null,
+    action_hash text not null,
+    writes boolean not null,
+    reversible boolean not null,
+    request_metadata jsonb not null,
+    response_metadata jsonb,
+    external_id text,
+    prior jsonb,
+    reversal jsonb,
+    provider text,
+    model text,
+    input_tokens bigint,
+    output_tokens bigint,
+    cost_micros bigint,
+    currency text,
+    decision_id bigint not null,
+    approval_id bigint,
+    requested_by text not null,
+    acting text not null,
+    reverses_receipt_id bigint,
+    reversed_by_receipt_id bigint,
+    settled_by text,
+    intended_at timestamp with time zone not null,
+    settled_at timestamp with time zone
+);
+alter table stepwell.action_receipt enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.approval_detail
 create table stepwell.approval_detail (
     tenant_id integer not null,
@@ -63,7 +114,11 @@ create table stepwell.approval_detail (
     expires_at timestamp with time zone,
     decided_at timestamp with time zone,
     decided_by text,
-    request_key text
+    request_key text,
+    acting text,
+    approvers text[],
+    approver_role text,
+    about jsonb
 );
 alter table stepwell.approval_detail enable row level security;
 -- granted to stepwell_api: select
@@ -79,6 +134,96 @@ create table stepwell.approval_vote (
     voted_at timestamp with time zone not null
 );
 alter table stepwell.approval_vote enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.audit_anchor
+create table stepwell.audit_anchor (
+    tenant_id integer not null,
+    anchor text not null,
+    last_block_no bigint default 0 not null,
+    anchored_at timestamp with time zone,
+    failed_at timestamp with time zone,
+    last_error text
+);
+alter table stepwell.audit_anchor enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.audit_archived_month
+create table stepwell.audit_archived_month (
+    month date not null,
+    archived_at timestamp with time zone not null
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.audit_block
+create table stepwell.audit_block (
+    tenant_id integer not null,
+    block_no bigint not null,
+    first_tx xid8 not null,
+    first_event_id bigint not null,
+    last_tx xid8 not null,
+    last_event_id bigint not null,
+    first_at timestamp with time zone not null,
+    last_at timestamp with time zone not null,
+    event_count integer not null,
+    event_root bytea not null,
+    stream_count integer not null,
+    stream_root bytea not null,
+    history_root bytea not null,
+    previous_hash bytea not null,
+    sealed_at timestamp with time zone not null,
+    block_hash bytea not null
+);
+alter table stepwell.audit_block enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.audit_block_stream
+create table stepwell.audit_block_stream (
+    tenant_id integer not null,
+    stream_id bigint not null,
+    block_no bigint not null,
+    previous_block_no bigint not null,
+    event_count integer not null,
+    entry_hash bytea not null
+);
+alter table stepwell.audit_block_stream enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.audit_chain
+create table stepwell.audit_chain (
+    tenant_id integer not null,
+    chain_id uuid not null,
+    salt bytea not null,
+    genesis_hash bytea not null,
+    created_at timestamp with time zone not null,
+    block_count bigint default 0 not null,
+    head_hash bytea not null,
+    history_peaks bytea[] default '{}'::bytea[] not null,
+    last_tx xid8 default '0'::xid8 not null,
+    last_event_id bigint default 0 not null,
+    sealed_at timestamp with time zone
+);
+alter table stepwell.audit_chain enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.audit_leaves
+create table stepwell.audit_leaves (
+    tenant_id integer not null,
+    block_no bigint not null,
+    leaf_hashes bytea not null,
+    txs bigint[] not null,
+    event_ids bigint[] not null,
+    ats timestamp with time zone[] not null,
+    unit_ids bigint[] not null,
+    event_types text[] not null
+);
+alter table stepwell.audit_leaves enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -129,7 +274,10 @@ create table stepwell.concurrency_slot (
     tenant_id integer not null,
     slot_key text not null,
     max_count integer not null,
-    used_count integer default 0 not null
+    used_count integer default 0 not null,
+    rate_count integer,
+    rate_seconds double precision,
+    rate_used_count integer default 0 not null
 ) with (fillfactor=50);
 alter table stepwell.concurrency_slot enable row level security;
 -- granted to stepwell_api: select
@@ -258,6 +406,25 @@ create table stepwell.event_wait (
     since_at timestamp with time zone not null
 );
 alter table stepwell.event_wait enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.evidence_bundle
+create table stepwell.evidence_bundle (
+    tenant_id integer not null,
+    run_id bigint not null,
+    contents_digest text not null,
+    with_payloads boolean not null,
+    requested_by text not null,
+    requested_at timestamp with time zone not null,
+    event_tx xid8 not null,
+    event_id bigint not null,
+    bundle_sha256 text,
+    size_bytes bigint,
+    stored_at timestamp with time zone,
+    stored_url text
+);
+alter table stepwell.evidence_bundle enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -459,6 +626,74 @@ alter table stepwell.person_role enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.policy_active
+create table stepwell.policy_active (
+    tenant_id integer not null,
+    policy_set_id bigint not null,
+    activated_at timestamp with time zone not null,
+    activated_by text not null
+);
+alter table stepwell.policy_active enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.policy_decision
+create table stepwell.policy_decision (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    decision_id bigint generated always as identity not null,
+    lease_no integer not null,
+    idempotency_key text not null,
+    connector text not null,
+    operation text not null,
+    target text not null,
+    action_hash text not null,
+    effect text not null,
+    reason_code text not null,
+    reason text not null,
+    policy_set_id bigint,
+    rule_name text,
+    tier text,
+    two_person boolean default false not null,
+    approval_id bigint,
+    decided_at timestamp with time zone not null
+);
+alter table stepwell.policy_decision enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.policy_set
+create table stepwell.policy_set (
+    tenant_id integer not null,
+    policy_set_id bigint generated always as identity not null,
+    version_no integer not null,
+    rules jsonb not null,
+    rules_hash text not null,
+    source text,
+    base_policy_set_id bigint,
+    diff jsonb not null,
+    proposal_id bigint not null,
+    approval_id bigint not null,
+    proposed_by text not null,
+    proposed_at timestamp with time zone not null,
+    reason text
+);
+alter table stepwell.policy_set enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.rate_token
+create table stepwell.rate_token (
+    tenant_id integer not null,
+    token_id bigint generated always as identity not null,
+    slot_key text not null,
+    token_count integer not null,
+    back_at timestamp with time zone not null
+);
+alter table stepwell.rate_token enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.rollup_policy_def
 create table stepwell.rollup_policy_def (
     state_machine_id text not null,
@@ -517,6 +752,16 @@ alter table stepwell.run_progress enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.run_write_count
+create table stepwell.run_write_count (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    write_count integer not null
+);
+alter table stepwell.run_write_count enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.schema_migration
 create table stepwell.schema_migration (
     migration_no integer not null,
@@ -535,6 +780,46 @@ create table stepwell.schema_routine (
     view_names text[] not null,
     applied_at timestamp with time zone default clock_timestamp() not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.slack_callback
+create table stepwell.slack_callback (
+    tenant_id integer not null,
+    signature text not null,
+    seen_at timestamp with time zone not null
+);
+alter table stepwell.slack_callback enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.slack_card
+create table stepwell.slack_card (
+    tenant_id integer not null,
+    approval_id bigint not null,
+    channel text not null,
+    message_ts text,
+    face text,
+    is_final boolean default false not null,
+    try_count integer default 0 not null,
+    next_try_at timestamp with time zone not null,
+    last_error text,
+    created_at timestamp with time zone not null,
+    noted_at timestamp with time zone
+);
+alter table stepwell.slack_card enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.slack_user
+create table stepwell.slack_user (
+    tenant_id integer not null,
+    slack_user_id text not null,
+    person_id bigint not null,
+    mapped_at timestamp with time zone not null,
+    mapped_by text not null
+);
+alter table stepwell.slack_user enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -709,12 +994,25 @@ create table stepwell.tenant (
     tenant_id integer generated always as identity not null,
     tenant_code text not null,
     weight integer default 1 not null,
-    created_at timestamp with time zone default clock_timestamp() not null
+    created_at timestamp with time zone default clock_timestamp() not null,
+    max_concurrency integer,
+    max_runs_per_min integer,
+    max_writes_per_run integer
 );
 alter table stepwell.tenant enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 -- granted to stepwell_worker: select
+
+-- table: stepwell.tenant_lease
+create table stepwell.tenant_lease (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    lease_no integer not null
+) with (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=500);
+alter table stepwell.tenant_lease enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.timer
 create table stepwell.timer (
@@ -849,7 +1147,8 @@ create table stepwell.work_unit (
     waiting_facet text,
     failure_class text,
     slot_key text,
-    waiting_facets text[]
+    waiting_facets text[],
+    lent_class text
 ) with (autovacuum_analyze_scale_factor=0.1, autovacuum_vacuum_scale_factor=0.05, fillfactor=60);
 alter table stepwell.work_unit enable row level security;
 -- granted to stepwell_api: select
@@ -910,7 +1209,10 @@ create table stepwell.workflow_registry (
     workflow_id integer generated always as identity not null,
     workflow_name text not null,
     workflow_class text default 'default'::text not null,
-    created_at timestamp with time zone default clock_timestamp() not null
+    created_at timestamp with time zone default clock_timestamp() not null,
+    max_concurrency integer,
+    max_runs_per_min integer,
+    max_writes_per_run integer
 );
 alter table stepwell.workflow_registry enable row level security;
 -- granted to stepwell_api: select
@@ -989,11 +1291,29 @@ alter table stepwell.workflow_version enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- constraint: stepwell.action_receipt.action_receipt_pkey
+alter table stepwell.action_receipt add constraint action_receipt_pkey PRIMARY KEY (tenant_id, receipt_id);
+
+-- constraint: stepwell.action_receipt.cost_is_not_negative
+alter table stepwell.action_receipt add constraint cost_is_not_negative CHECK (((cost_micros >= 0) AND (input_tokens >= 0) AND (output_tokens >= 0)));
+
+-- constraint: stepwell.action_receipt.effect_key_is_unique
+alter table stepwell.action_receipt add constraint effect_key_is_unique UNIQUE (tenant_id, idempotency_key);
+
+-- constraint: stepwell.action_receipt.reversed_receipt_exists
+alter table stepwell.action_receipt add constraint reversed_receipt_exists FOREIGN KEY (tenant_id, reverses_receipt_id) REFERENCES stepwell.action_receipt(tenant_id, receipt_id);
+
+-- constraint: stepwell.action_receipt.tries_are_counted
+alter table stepwell.action_receipt add constraint tries_are_counted CHECK ((try_count >= 1));
+
 -- constraint: stepwell.approval_detail.approval_action_is_plain
 alter table stepwell.approval_detail add constraint approval_action_is_plain CHECK ((action ~ '^[a-z][a-z0-9_.]{0,99}$'::text));
 
 -- constraint: stepwell.approval_detail.approval_detail_pkey
 alter table stepwell.approval_detail add constraint approval_detail_pkey PRIMARY KEY (tenant_id, approval_id);
+
+-- constraint: stepwell.approval_detail.approvers_are_bounded
+alter table stepwell.approval_detail add constraint approvers_are_bounded CHECK (((approvers IS NULL) OR ((cardinality(approvers) >= 1) AND (cardinality(approvers) <= 50))));
 
 -- constraint: stepwell.approval_detail.quorum_is_bounded
 alter table stepwell.approval_detail add constraint quorum_is_bounded CHECK (((quorum >= 1) AND (quorum <= 9)));
@@ -1009,6 +1329,48 @@ alter table stepwell.approval_vote add constraint decision_is_known CHECK ((deci
 
 -- constraint: stepwell.approval_vote.voted_approval_exists
 alter table stepwell.approval_vote add constraint voted_approval_exists FOREIGN KEY (tenant_id, approval_id) REFERENCES stepwell.approval_detail(tenant_id, approval_id);
+
+-- constraint: stepwell.audit_anchor.anchor_has_a_length
+alter table stepwell.audit_anchor add constraint anchor_has_a_length CHECK (((length(anchor) >= 1) AND (length(anchor) <= 1000)));
+
+-- constraint: stepwell.audit_anchor.audit_anchor_pkey
+alter table stepwell.audit_anchor add constraint audit_anchor_pkey PRIMARY KEY (tenant_id, anchor);
+
+-- constraint: stepwell.audit_archived_month.audit_archived_month_pkey
+alter table stepwell.audit_archived_month add constraint audit_archived_month_pkey PRIMARY KEY (month);
+
+-- constraint: stepwell.audit_block.a_position_is_sealed_once
+alter table stepwell.audit_block add constraint a_position_is_sealed_once UNIQUE (tenant_id, last_tx, last_event_id);
+
+-- constraint: stepwell.audit_block.audit_block_pkey
+alter table stepwell.audit_block add constraint audit_block_pkey PRIMARY KEY (tenant_id, block_no);
+
+-- constraint: stepwell.audit_block.block_hashes_have_32_bytes
+alter table stepwell.audit_block add constraint block_hashes_have_32_bytes CHECK (((length(event_root) = 32) AND (length(stream_root) = 32) AND (length(history_root) = 32) AND (length(previous_hash) = 32) AND (length(block_hash) = 32)));
+
+-- constraint: stepwell.audit_block.block_is_not_empty
+alter table stepwell.audit_block add constraint block_is_not_empty CHECK (((event_count >= 1) AND ((stream_count >= 1) AND (stream_count <= event_count))));
+
+-- constraint: stepwell.audit_block.block_positions_are_in_order
+alter table stepwell.audit_block add constraint block_positions_are_in_order CHECK ((ROW(first_tx, first_event_id) <= ROW(last_tx, last_event_id)));
+
+-- constraint: stepwell.audit_block_stream.audit_block_stream_pkey
+alter table stepwell.audit_block_stream add constraint audit_block_stream_pkey PRIMARY KEY (tenant_id, stream_id, block_no);
+
+-- constraint: stepwell.audit_block_stream.previous_block_is_earlier
+alter table stepwell.audit_block_stream add constraint previous_block_is_earlier CHECK ((previous_block_no < block_no));
+
+-- constraint: stepwell.audit_chain.audit_chain_pkey
+alter table stepwell.audit_chain add constraint audit_chain_pkey PRIMARY KEY (tenant_id);
+
+-- constraint: stepwell.audit_chain.chain_hashes_have_32_bytes
+alter table stepwell.audit_chain add constraint chain_hashes_have_32_bytes CHECK (((length(genesis_hash) = 32) AND (length(head_hash) = 32)));
+
+-- constraint: stepwell.audit_chain.salt_has_32_bytes
+alter table stepwell.audit_chain add constraint salt_has_32_bytes CHECK ((length(salt) = 32));
+
+-- constraint: stepwell.audit_leaves.audit_leaves_pkey
+alter table stepwell.audit_leaves add constraint audit_leaves_pkey PRIMARY KEY (tenant_id, block_no);
 
 -- constraint: stepwell.business_calendar.business_calendar_pkey
 alter table stepwell.business_calendar add constraint business_calendar_pkey PRIMARY KEY (tenant_id, calendar_name);
@@ -1045,6 +1407,15 @@ alter table stepwell.concurrency_slot add constraint concurrency_slot_pkey PRIMA
 
 -- constraint: stepwell.concurrency_slot.max_count_is_positive
 alter table stepwell.concurrency_slot add constraint max_count_is_positive CHECK ((max_count >= 1));
+
+-- constraint: stepwell.concurrency_slot.rate_is_positive
+alter table stepwell.concurrency_slot add constraint rate_is_positive CHECK (((rate_count >= 1) AND (rate_seconds > (0)::double precision)));
+
+-- constraint: stepwell.concurrency_slot.rate_is_whole
+alter table stepwell.concurrency_slot add constraint rate_is_whole CHECK (((rate_count IS NULL) = (rate_seconds IS NULL)));
+
+-- constraint: stepwell.concurrency_slot.rate_used_count_is_not_negative
+alter table stepwell.concurrency_slot add constraint rate_used_count_is_not_negative CHECK ((rate_used_count >= 0));
 
 -- constraint: stepwell.concurrency_slot.used_count_is_not_negative
 alter table stepwell.concurrency_slot add constraint used_count_is_not_negative CHECK ((used_count >= 0));
@@ -1096,6 +1467,15 @@ alter table stepwell.event_validation_audit add constraint event_validation_audi
 
 -- constraint: stepwell.event_wait.event_wait_pkey
 alter table stepwell.event_wait add constraint event_wait_pkey PRIMARY KEY (tenant_id, unit_id);
+
+-- constraint: stepwell.evidence_bundle.a_stored_bundle_has_its_sha256
+alter table stepwell.evidence_bundle add constraint a_stored_bundle_has_its_sha256 CHECK ((((stored_at IS NULL) = (bundle_sha256 IS NULL)) AND ((stored_at IS NULL) = (size_bytes IS NULL))));
+
+-- constraint: stepwell.evidence_bundle.digests_are_sha256
+alter table stepwell.evidence_bundle add constraint digests_are_sha256 CHECK (((contents_digest ~ '^[0-9a-f]{64}$'::text) AND ((bundle_sha256 IS NULL) OR (bundle_sha256 ~ '^[0-9a-f]{64}$'::text))));
+
+-- constraint: stepwell.evidence_bundle.evidence_bundle_pkey
+alter table stepwell.evidence_bundle add constraint evidence_bundle_pkey PRIMARY KEY (tenant_id, run_id, contents_digest);
 
 -- constraint: stepwell.executor_class.class_name_is_plain
 alter table stepwell.executor_class add constraint class_name_is_plain CHECK ((class_name ~ '^[a-z][a-z0-9_-]{0,62}$'::text));
@@ -1223,6 +1603,39 @@ alter table stepwell.person_role add constraint role_name_has_a_length CHECK (((
 -- constraint: stepwell.person_role.role_person_exists
 alter table stepwell.person_role add constraint role_person_exists FOREIGN KEY (tenant_id, person_id) REFERENCES stepwell.person(tenant_id, person_id);
 
+-- constraint: stepwell.policy_active.active_policy_exists
+alter table stepwell.policy_active add constraint active_policy_exists FOREIGN KEY (tenant_id, policy_set_id) REFERENCES stepwell.policy_set(tenant_id, policy_set_id);
+
+-- constraint: stepwell.policy_active.policy_active_pkey
+alter table stepwell.policy_active add constraint policy_active_pkey PRIMARY KEY (tenant_id);
+
+-- constraint: stepwell.policy_decision.approval_is_asked_with_a_tier
+alter table stepwell.policy_decision add constraint approval_is_asked_with_a_tier CHECK (((effect <> 'needs_approval'::text) OR (tier IS NOT NULL)));
+
+-- constraint: stepwell.policy_decision.policy_decision_pkey
+alter table stepwell.policy_decision add constraint policy_decision_pkey PRIMARY KEY (tenant_id, unit_id, decision_id);
+
+-- constraint: stepwell.policy_decision.policy_effect_is_known
+alter table stepwell.policy_decision add constraint policy_effect_is_known CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text, 'needs_approval'::text])));
+
+-- constraint: stepwell.policy_decision.policy_tier_is_known
+alter table stepwell.policy_decision add constraint policy_tier_is_known CHECK ((tier = ANY (ARRAY['low'::text, 'med'::text, 'high'::text])));
+
+-- constraint: stepwell.policy_set.policy_base_exists
+alter table stepwell.policy_set add constraint policy_base_exists FOREIGN KEY (tenant_id, base_policy_set_id) REFERENCES stepwell.policy_set(tenant_id, policy_set_id);
+
+-- constraint: stepwell.policy_set.policy_is_proposed_once
+alter table stepwell.policy_set add constraint policy_is_proposed_once UNIQUE (tenant_id, proposal_id);
+
+-- constraint: stepwell.policy_set.policy_set_pkey
+alter table stepwell.policy_set add constraint policy_set_pkey PRIMARY KEY (tenant_id, policy_set_id);
+
+-- constraint: stepwell.policy_set.policy_version_is_unique
+alter table stepwell.policy_set add constraint policy_version_is_unique UNIQUE (tenant_id, version_no);
+
+-- constraint: stepwell.rate_token.rate_token_pkey
+alter table stepwell.rate_token add constraint rate_token_pkey PRIMARY KEY (tenant_id, token_id);
+
 -- constraint: stepwell.rollup_policy_def.rollup_machine_exists
 alter table stepwell.rollup_policy_def add constraint rollup_machine_exists FOREIGN KEY (state_machine_id) REFERENCES stepwell.state_machine_def(state_machine_id);
 
@@ -1244,6 +1657,12 @@ alter table stepwell.run_progress add constraint rollup_is_a_colour CHECK ((roll
 -- constraint: stepwell.run_progress.run_progress_pkey
 alter table stepwell.run_progress add constraint run_progress_pkey PRIMARY KEY (tenant_id, run_id);
 
+-- constraint: stepwell.run_write_count.run_write_count_pkey
+alter table stepwell.run_write_count add constraint run_write_count_pkey PRIMARY KEY (tenant_id, unit_id);
+
+-- constraint: stepwell.run_write_count.write_count_is_not_negative
+alter table stepwell.run_write_count add constraint write_count_is_not_negative CHECK ((write_count >= 0));
+
 -- constraint: stepwell.schema_migration.migration_number_is_positive
 alter table stepwell.schema_migration add constraint migration_number_is_positive CHECK ((migration_no > 0));
 
@@ -1258,6 +1677,36 @@ alter table stepwell.schema_routine add constraint schema_routine_pkey PRIMARY K
 
 -- constraint: stepwell.schema_routine.there_is_one_set_of_routines
 alter table stepwell.schema_routine add constraint there_is_one_set_of_routines CHECK (only_row);
+
+-- constraint: stepwell.slack_callback.signature_has_a_length
+alter table stepwell.slack_callback add constraint signature_has_a_length CHECK (((length(signature) >= 1) AND (length(signature) <= 200)));
+
+-- constraint: stepwell.slack_callback.slack_callback_pkey
+alter table stepwell.slack_callback add constraint slack_callback_pkey PRIMARY KEY (tenant_id, signature);
+
+-- constraint: stepwell.slack_card.card_approval_exists
+alter table stepwell.slack_card add constraint card_approval_exists FOREIGN KEY (tenant_id, approval_id) REFERENCES stepwell.approval_detail(tenant_id, approval_id) ON DELETE CASCADE;
+
+-- constraint: stepwell.slack_card.card_channel_is_plain
+alter table stepwell.slack_card add constraint card_channel_is_plain CHECK ((channel ~ '^[A-Z][A-Z0-9]{1,30}$'::text));
+
+-- constraint: stepwell.slack_card.card_error_is_bounded
+alter table stepwell.slack_card add constraint card_error_is_bounded CHECK ((length(last_error) <= 2000));
+
+-- constraint: stepwell.slack_card.slack_card_pkey
+alter table stepwell.slack_card add constraint slack_card_pkey PRIMARY KEY (tenant_id, approval_id);
+
+-- constraint: stepwell.slack_user.a_person_has_one_slack_user
+alter table stepwell.slack_user add constraint a_person_has_one_slack_user UNIQUE (tenant_id, person_id);
+
+-- constraint: stepwell.slack_user.slack_person_exists
+alter table stepwell.slack_user add constraint slack_person_exists FOREIGN KEY (tenant_id, person_id) REFERENCES stepwell.person(tenant_id, person_id);
+
+-- constraint: stepwell.slack_user.slack_user_id_is_plain
+alter table stepwell.slack_user add constraint slack_user_id_is_plain CHECK ((slack_user_id ~ '^[UW][A-Z0-9]{1,30}$'::text));
+
+-- constraint: stepwell.slack_user.slack_user_pkey
+alter table stepwell.slack_user add constraint slack_user_pkey PRIMARY KEY (tenant_id, slack_user_id);
 
 -- constraint: stepwell.state_def.derived_state_has_floor_equivalent_and_reason
 alter table stepwell.state_def add constraint derived_state_has_floor_equivalent_and_reason CHECK (((is_derived = (floor_equivalent IS NOT NULL)) AND (is_derived = (justification IS NOT NULL))));
@@ -1293,7 +1742,7 @@ alter table stepwell.state_facet_def add constraint facet_state_exists FOREIGN K
 alter table stepwell.state_facet_def add constraint state_facet_def_pkey PRIMARY KEY (state_machine_id, state_code, facet_code);
 
 -- constraint: stepwell.state_machine_def.scope_is_known
-alter table stepwell.state_machine_def add constraint scope_is_known CHECK ((scope = ANY (ARRAY['step'::text, 'task'::text, 'workflow_run'::text, 'job'::text, 'approval'::text, 'proposal'::text])));
+alter table stepwell.state_machine_def add constraint scope_is_known CHECK ((scope = ANY (ARRAY['step'::text, 'task'::text, 'workflow_run'::text, 'job'::text, 'approval'::text, 'proposal'::text, 'receipt'::text])));
 
 -- constraint: stepwell.state_machine_def.state_machine_def_pkey
 alter table stepwell.state_machine_def add constraint state_machine_def_pkey PRIMARY KEY (state_machine_id);
@@ -1315,9 +1764,6 @@ alter table stepwell.step_escalation add constraint escalation_level_is_bounded 
 
 -- constraint: stepwell.step_escalation.step_escalation_pkey
 alter table stepwell.step_escalation add constraint step_escalation_pkey PRIMARY KEY (tenant_id, unit_id, level);
-
--- constraint: stepwell.step_run_correction_cycle.an_approval_reopens_a_step_once
-alter table stepwell.step_run_correction_cycle add constraint an_approval_reopens_a_step_once UNIQUE (tenant_id, unit_id, approval_id);
 
 -- constraint: stepwell.step_run_correction_cycle.corrected_ending_is_on_record
 alter table stepwell.step_run_correction_cycle add constraint corrected_ending_is_on_record FOREIGN KEY (tenant_id, unit_id, prior_audit_id) REFERENCES stepwell.step_run_prior_audit(tenant_id, unit_id, prior_audit_id);
@@ -1343,6 +1789,9 @@ alter table stepwell.task_detail add constraint task_detail_pkey PRIMARY KEY (te
 -- constraint: stepwell.task_detail.task_id_is_unique
 alter table stepwell.task_detail add constraint task_id_is_unique UNIQUE (tenant_id, step_run_id, task_id);
 
+-- constraint: stepwell.tenant.tenant_caps_are_not_negative
+alter table stepwell.tenant add constraint tenant_caps_are_not_negative CHECK (((max_concurrency >= 1) AND (max_runs_per_min >= 0) AND (max_writes_per_run >= 0)));
+
 -- constraint: stepwell.tenant.tenant_code_is_unique
 alter table stepwell.tenant add constraint tenant_code_is_unique UNIQUE (tenant_code);
 
@@ -1351,6 +1800,9 @@ alter table stepwell.tenant add constraint tenant_pkey PRIMARY KEY (tenant_id);
 
 -- constraint: stepwell.tenant.tenant_weight_is_positive
 alter table stepwell.tenant add constraint tenant_weight_is_positive CHECK (((weight >= 1) AND (weight <= 1000)));
+
+-- constraint: stepwell.tenant_lease.tenant_lease_pkey
+alter table stepwell.tenant_lease add constraint tenant_lease_pkey PRIMARY KEY (tenant_id, unit_id);
 
 -- constraint: stepwell.timer.timer_kind_is_known
 alter table stepwell.timer add constraint timer_kind_is_known CHECK ((timer_kind = ANY (ARRAY['start'::text, 'retry'::text, 'wait_timeout'::text, 'sleep'::text, 'deadline'::text, 'block_severity'::text, 'approval_expiry'::text, 'escalation'::text])));
@@ -1406,6 +1858,9 @@ alter table stepwell.unit_wake add constraint task_type_is_known CHECK ((task_ty
 -- constraint: stepwell.unit_wake.unit_wake_pkey
 alter table stepwell.unit_wake add constraint unit_wake_pkey PRIMARY KEY (tenant_id, unit_id);
 
+-- constraint: stepwell.work_unit.a_class_is_lent_by_a_colour
+alter table stepwell.work_unit add constraint a_class_is_lent_by_a_colour CHECK ((lent_class = ANY (ARRAY['red'::text, 'wait'::text, 'active'::text])));
+
 -- constraint: stepwell.work_unit.pending_count_is_not_negative
 alter table stepwell.work_unit add constraint pending_count_is_not_negative CHECK ((pending_count >= 0));
 
@@ -1441,6 +1896,9 @@ alter table stepwell.workflow_group add constraint group_version_exists FOREIGN 
 
 -- constraint: stepwell.workflow_group.workflow_group_pkey
 alter table stepwell.workflow_group add constraint workflow_group_pkey PRIMARY KEY (tenant_id, version_id, group_no);
+
+-- constraint: stepwell.workflow_registry.workflow_caps_are_not_negative
+alter table stepwell.workflow_registry add constraint workflow_caps_are_not_negative CHECK (((max_concurrency >= 1) AND (max_runs_per_min >= 0) AND (max_writes_per_run >= 0)));
 
 -- constraint: stepwell.workflow_registry.workflow_name_has_a_length
 alter table stepwell.workflow_registry add constraint workflow_name_has_a_length CHECK (((length(workflow_name) >= 1) AND (length(workflow_name) <= 200)));
@@ -1505,6 +1963,9 @@ alter table stepwell.workflow_version add constraint version_workflow_exists FOR
 -- constraint: stepwell.workflow_version.workflow_version_pkey
 alter table stepwell.workflow_version add constraint workflow_version_pkey PRIMARY KEY (tenant_id, version_id);
 
+-- index: stepwell.an_approval_reopens_a_step_once
+CREATE UNIQUE INDEX an_approval_reopens_a_step_once ON stepwell.step_run_correction_cycle USING btree (tenant_id, unit_id, approval_id) WHERE (unit_id = root_unit_id);
+
 -- index: stepwell.approval_is_requested_once
 CREATE UNIQUE INDEX approval_is_requested_once ON stepwell.approval_detail USING btree (tenant_id, request_key) WHERE (request_key IS NOT NULL);
 
@@ -1513,6 +1974,12 @@ CREATE INDEX approvals_by_subject ON stepwell.approval_detail USING btree (tenan
 
 -- index: stepwell.approvals_open
 CREATE INDEX approvals_open ON stepwell.approval_detail USING btree (tenant_id, approval_id) WHERE (decided_at IS NULL);
+
+-- index: stepwell.approvals_open_by_subject
+CREATE INDEX approvals_open_by_subject ON stepwell.approval_detail USING btree (tenant_id, subject_unit_id) WHERE (decided_at IS NULL);
+
+-- index: stepwell.bundles_by_sha256
+CREATE INDEX bundles_by_sha256 ON stepwell.evidence_bundle USING btree (tenant_id, bundle_sha256) WHERE (bundle_sha256 IS NOT NULL);
 
 -- index: stepwell.cycles_open
 CREATE INDEX cycles_open ON stepwell.step_run_correction_cycle USING btree (tenant_id, unit_id) WHERE (closed_at IS NULL);
@@ -1544,6 +2011,15 @@ CREATE UNIQUE INDEX one_active_version_per_scope ON stepwell.state_machine_def U
 -- index: stepwell.people_by_role
 CREATE INDEX people_by_role ON stepwell.person_role USING btree (tenant_id, role_name, person_id);
 
+-- index: stepwell.receipts_by_reversed
+CREATE INDEX receipts_by_reversed ON stepwell.action_receipt USING btree (tenant_id, reverses_receipt_id) WHERE (reverses_receipt_id IS NOT NULL);
+
+-- index: stepwell.receipts_by_run
+CREATE INDEX receipts_by_run ON stepwell.action_receipt USING btree (tenant_id, run_id, receipt_id);
+
+-- index: stepwell.receipts_by_unit
+CREATE INDEX receipts_by_unit ON stepwell.action_receipt USING btree (tenant_id, unit_id, receipt_id);
+
 -- index: stepwell.relations_by_successor
 CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING btree (tenant_id, version_id, to_no, from_no);
 
@@ -1571,11 +2047,23 @@ CREATE INDEX schedules_by_due ON stepwell.workflow_schedule USING btree (next_at
 -- index: stepwell.sessions_open
 CREATE INDEX sessions_open ON stepwell.worker_session USING btree (session_id) WHERE (closed_at IS NULL);
 
+-- index: stepwell.slack_callbacks_by_age
+CREATE INDEX slack_callbacks_by_age ON stepwell.slack_callback USING btree (tenant_id, seen_at);
+
+-- index: stepwell.slack_cards_open
+CREATE INDEX slack_cards_open ON stepwell.slack_card USING btree (tenant_id, approval_id) WHERE (NOT is_final);
+
+-- index: stepwell.streams_by_block
+CREATE INDEX streams_by_block ON stepwell.audit_block_stream USING btree (tenant_id, block_no, stream_id);
+
 -- index: stepwell.subruns_by_parent
 CREATE INDEX subruns_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE ((scope = 'workflow_run'::text) AND (parent_id IS NOT NULL));
 
 -- index: stepwell.timers_by_due
 CREATE INDEX timers_by_due ON stepwell.timer USING btree (due_at);
+
+-- index: stepwell.tokens_by_return
+CREATE INDEX tokens_by_return ON stepwell.rate_token USING btree (back_at);
 
 -- index: stepwell.transition_rule_pkey
 CREATE UNIQUE INDEX transition_rule_pkey ON stepwell.transition_rule USING btree (state_machine_id, from_state, to_state, actor_class);
@@ -1592,6 +2080,9 @@ CREATE INDEX units_by_pic ON stepwell.work_unit USING btree (tenant_id, pic_id) 
 -- index: stepwell.waits_by_event
 CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, stream_id, event_type, unit_id);
 
+-- trigger: stepwell.audit_block.audit_block_is_final
+CREATE TRIGGER audit_block_is_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.audit_block FOR EACH STATEMENT EXECUTE FUNCTION stepwell._audit_block_refuse();
+
 -- trigger: stepwell.event_log.event_log_is_append_only
 CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.event_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._event_log_refuse();
 
@@ -1604,11 +2095,32 @@ CREATE TRIGGER bundle_items_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON ste
 -- trigger: stepwell.information_unit_version.versions_are_final
 CREATE TRIGGER versions_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.information_unit_version FOR EACH STATEMENT EXECUTE FUNCTION stepwell._content_refuse();
 
+-- trigger: stepwell.policy_set.policy_sets_are_final
+CREATE TRIGGER policy_sets_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.policy_set FOR EACH STATEMENT EXECUTE FUNCTION stepwell._policy_set_refuse();
+
+-- policy: stepwell.action_receipt.tenant_is_bound
+create policy tenant_is_bound on stepwell.action_receipt as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
 -- policy: stepwell.approval_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.approval_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.approval_vote.tenant_is_bound
 create policy tenant_is_bound on stepwell.approval_vote as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.audit_anchor.tenant_is_bound
+create policy tenant_is_bound on stepwell.audit_anchor as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.audit_block.tenant_is_bound
+create policy tenant_is_bound on stepwell.audit_block as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.audit_block_stream.tenant_is_bound
+create policy tenant_is_bound on stepwell.audit_block_stream as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.audit_chain.tenant_is_bound
+create policy tenant_is_bound on stepwell.audit_chain as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.audit_leaves.tenant_is_bound
+create policy tenant_is_bound on stepwell.audit_leaves as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.business_calendar.tenant_is_bound
 create policy tenant_is_bound on stepwell.business_calendar as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
@@ -1639,6 +2151,9 @@ create policy tenant_is_bound on stepwell.event_validation_audit as permissive f
 
 -- policy: stepwell.event_wait.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_wait as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.evidence_bundle.tenant_is_bound
+create policy tenant_is_bound on stepwell.evidence_bundle as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.information_bundle_item.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
@@ -1676,11 +2191,35 @@ create policy tenant_is_bound on stepwell.person as permissive for all to public
 -- policy: stepwell.person_role.tenant_is_bound
 create policy tenant_is_bound on stepwell.person_role as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
+-- policy: stepwell.policy_active.tenant_is_bound
+create policy tenant_is_bound on stepwell.policy_active as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.policy_decision.tenant_is_bound
+create policy tenant_is_bound on stepwell.policy_decision as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.policy_set.tenant_is_bound
+create policy tenant_is_bound on stepwell.policy_set as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.rate_token.tenant_is_bound
+create policy tenant_is_bound on stepwell.rate_token as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
 -- policy: stepwell.run_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.run_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.run_progress.tenant_is_bound
 create policy tenant_is_bound on stepwell.run_progress as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.run_write_count.tenant_is_bound
+create policy tenant_is_bound on stepwell.run_write_count as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.slack_callback.tenant_is_bound
+create policy tenant_is_bound on stepwell.slack_callback as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.slack_card.tenant_is_bound
+create policy tenant_is_bound on stepwell.slack_card as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.slack_user.tenant_is_bound
+create policy tenant_is_bound on stepwell.slack_user as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.step_block.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_block as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
@@ -1708,6 +2247,9 @@ create policy tenant_is_bound on stepwell.tenant as permissive for all to public
 
 -- policy: stepwell.tenant.worker_finds_tenants
 create policy worker_finds_tenants on stepwell.tenant as permissive for select to stepwell_worker using (true);
+
+-- policy: stepwell.tenant_lease.tenant_is_bound
+create policy tenant_is_bound on stepwell.tenant_lease as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.timer.tenant_is_bound
 create policy tenant_is_bound on stepwell.timer as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
@@ -1859,7 +2401,8 @@ create view stepwell.step_run (
     overdue_first_at timestamp with time zone,
     completed_after_deadline boolean,
     sla_breach_duration interval,
-    blocked_escalated boolean
+    blocked_escalated boolean,
+    escalation_level smallint
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -1939,6 +2482,48 @@ create view stepwell.transition_rule (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_action_receipt
+create view stepwell.v_action_receipt (
+    tenant_id integer,
+    receipt_id bigint,
+    state_code text,
+    run_id bigint,
+    step_run_id bigint,
+    step_id text,
+    idempotency_key text,
+    connector text,
+    operation text,
+    target text,
+    action_hash text,
+    writes boolean,
+    reversible boolean,
+    try_count integer,
+    request_metadata jsonb,
+    response_metadata jsonb,
+    external_id text,
+    prior jsonb,
+    reversal jsonb,
+    provider text,
+    model text,
+    input_tokens bigint,
+    output_tokens bigint,
+    cost_micros bigint,
+    currency text,
+    policy_version integer,
+    rule_name text,
+    policy_reason text,
+    approval_id bigint,
+    requested_by text,
+    acting text,
+    reverses_receipt_id bigint,
+    reversed_by_receipt_id bigint,
+    intended_at timestamp with time zone,
+    settled_at timestamp with time zone,
+    settled_by text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_approval
 create view stepwell.v_approval (
     tenant_id integer,
@@ -1956,7 +2541,24 @@ create view stepwell.v_approval (
     requested_at timestamp with time zone,
     expires_at timestamp with time zone,
     decided_at timestamp with time zone,
-    decided_by text
+    decided_by text,
+    acting text,
+    approvers text[],
+    approver_role text,
+    about jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_audit_seal
+create view stepwell.v_audit_seal (
+    tenant_id integer,
+    tenant_code text,
+    chain_id uuid,
+    block_count bigint,
+    sealed_at timestamp with time zone,
+    unsealed_since timestamp with time zone,
+    anchor_error text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -1989,7 +2591,14 @@ create view stepwell.v_human_step (
     form jsonb,
     started_at timestamp with time zone,
     completed_at timestamp with time zone,
-    last_transition_at timestamp with time zone
+    last_transition_at timestamp with time zone,
+    escalation_level smallint,
+    escalated_to text,
+    escalated_at timestamp with time zone,
+    block_label jsonb,
+    now_at timestamp with time zone,
+    parent_step_id text,
+    item_no integer
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2022,7 +2631,35 @@ create view stepwell.v_inbox (
     form jsonb,
     started_at timestamp with time zone,
     completed_at timestamp with time zone,
-    last_transition_at timestamp with time zone
+    last_transition_at timestamp with time zone,
+    escalation_level smallint,
+    escalated_to text,
+    escalated_at timestamp with time zone,
+    block_label jsonb,
+    now_at timestamp with time zone,
+    parent_step_id text,
+    item_no integer
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_policy
+create view stepwell.v_policy (
+    tenant_id integer,
+    version_no integer,
+    state_code text,
+    rules jsonb,
+    rules_hash text,
+    diff jsonb,
+    base_version_no integer,
+    proposal_id bigint,
+    approval_id bigint,
+    proposed_by text,
+    proposed_at timestamp with time zone,
+    reason text,
+    activated_at timestamp with time zone,
+    activated_by text,
+    source text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2061,6 +2698,18 @@ create view stepwell.v_schedule (
     last_at timestamp with time zone,
     created_at timestamp with time zone,
     created_by text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_slack_user
+create view stepwell.v_slack_user (
+    tenant_id integer,
+    slack_user_id text,
+    person_name text,
+    is_active boolean,
+    mapped_at timestamp with time zone,
+    mapped_by text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2169,6 +2818,33 @@ create view stepwell.workflow_run (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- function: stepwell._action_approval(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb)
+create function stepwell._action_approval(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._action_decided(p_tenant_id integer, p_approval_id bigint)
+create function stepwell._action_decided(p_tenant_id integer, p_approval_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._action_document(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_action jsonb)
+create function stepwell._action_document(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_action jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._action_read(p_tenant_id integer, p_unit_id bigint, p_action jsonb)
+create function stepwell._action_read(p_tenant_id integer, p_unit_id bigint, p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._action_record(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint)
+create function stepwell._action_record(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._actor_plain(p_actor text)
+create function stepwell._actor_plain(p_actor text) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[], p_version_ids integer[], p_def_nos integer[])
 create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[], p_version_ids integer[], p_def_nos integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -2187,8 +2863,8 @@ create function stepwell._approval_granted(p_tenant_id integer, p_approval_id bi
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text)
-create function stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text, p_run_id bigint)
+create function stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text, p_run_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -2199,14 +2875,53 @@ create function stepwell._approval_quorum(p_tenant_id integer, p_approval_id big
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text)
-create function stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier integer, p_quorum integer, p_expires_seconds integer, p_key text, p_acting text, p_approvers text[], p_role text, p_about jsonb)
+create function stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier integer, p_quorum integer, p_expires_seconds integer, p_key text, p_acting text, p_approvers text[], p_role text, p_about jsonb) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._approval_settle(p_tenant_id integer, p_approval_id bigint, p_actor text)
+create function stepwell._approval_settle(p_tenant_id integer, p_approval_id bigint, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._approval_voter_check(p_approval stepwell.approval_detail, p_voter text)
+create function stepwell._approval_voter_check(p_approval stepwell.approval_detail, p_voter text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._approvals_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._approvals_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._approvals_close(p_tenant_ids integer[], p_approval_ids bigint[], p_actor text)
 create function stepwell._approvals_close(p_tenant_ids integer[], p_approval_ids bigint[], p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigint)
+create function stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._attention_settle(p_tenant_id integer, p_run_id bigint)
 create function stepwell._attention_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._audit_archive(p_months date[], p_now timestamp with time zone)
+create function stepwell._audit_archive(p_months date[], p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit integer)
+create function stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit integer) returns stepwell.audit_block language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._audit_block_refuse()
+create function stepwell._audit_block_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._audit_chain_lock(p_tenant_id integer)
+create function stepwell._audit_chain_lock(p_tenant_id integer) returns stepwell.audit_chain language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer)
+create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamp with time zone, stream_id bigint, unit_id bigint, event_type text, leaf_hash bytea) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block)
+create function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint)
 create function stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -2223,8 +2938,14 @@ create function stepwell._calendar_add(p_tenant_id integer, p_calendar_name text
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone)
-create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone) returns SETOF stepwell.job_lease language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._caps_check(p_settings jsonb, p_known text[])
+create function stepwell._caps_check(p_settings jsonb, p_known text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean)
+create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean) returns SETOF stepwell.job_lease language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
@@ -2256,6 +2977,12 @@ create function stepwell._contrast_ratio(p_fg text, p_bg text) returns numeric l
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._correction_around(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._correction_around(p_tenant_id integer, p_unit_id bigint) returns TABLE(place integer, unit_id bigint, scope text, state_code text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._correction_check(p_tenant_id integer, p_unit_id bigint, p_approval_id bigint, p_downstream text)
 create function stepwell._correction_check(p_tenant_id integer, p_unit_id bigint, p_approval_id bigint, p_downstream text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -2267,6 +2994,9 @@ create function stepwell._correction_open(p_tenant_id integer, p_unit_id bigint,
 
 -- function: stepwell._correction_record(p_tenant_id integer, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_waits_for bigint[])
 create function stepwell._correction_record(p_tenant_id integer, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_waits_for bigint[]) returns stepwell.step_run_correction_cycle language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._correction_rest(p_tenant_id integer, p_failed_ids bigint[], p_open_ids bigint[], p_actor text, p_evidence jsonb)
+create function stepwell._correction_rest(p_tenant_id integer, p_failed_ids bigint[], p_open_ids bigint[], p_actor text, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._correction_run_open(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_approval_id bigint)
 create function stepwell._correction_run_open(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_approval_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -2283,8 +3013,17 @@ create function stepwell._deadline_of(p_tenant_id integer, p_config jsonb, p_fro
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._decisions_hold(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._decisions_hold(p_tenant_ids integer[], p_unit_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._decisions_make(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._decisions_make(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._decisions_recount(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._decisions_recount(p_tenant_id integer, p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._decisions_resume(p_tenant_id integer, p_run_id bigint)
+create function stepwell._decisions_resume(p_tenant_id integer, p_run_id bigint) returns boolean language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -2298,8 +3037,8 @@ create function stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids big
 -- function: stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text)
-create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text, p_rate_count integer, p_rate_seconds double precision)
+create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text, p_rate_count integer, p_rate_seconds double precision) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -2315,6 +3054,42 @@ create function stepwell._event_log_refuse() returns trigger language plpgsql se
 
 -- function: stepwell._event_payload_problem(p_event_type text, p_payload jsonb)
 create function stepwell._event_payload_problem(p_event_type text, p_payload jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._evidence_approvals(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_approvals(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._evidence_decisions(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_decisions(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._evidence_receipts(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_receipts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._evidence_run(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_run(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._evidence_steps(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_steps(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._evidence_values(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_values(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -2336,6 +3111,12 @@ create function stepwell._graph_cycle(p_graph jsonb) returns text language sql s
 
 -- function: stepwell._graph_problem(p_graph jsonb)
 create function stepwell._graph_problem(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb)
+create function stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -2367,6 +3148,18 @@ create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evi
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea)
+create function stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea) returns bytea[] language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._history_root(p_peaks bytea[])
+create function stepwell._history_root(p_peaks bytea[]) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -2378,6 +3171,12 @@ create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_i
 
 -- function: stepwell._invariant_counts()
 create function stepwell._invariant_counts() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._invariant_effects()
+create function stepwell._invariant_effects() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -2411,6 +3210,9 @@ create function stepwell._invariant_slots() returns TABLE(invariant text, fault 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._items_release(p_tenant_id integer, p_map_ids bigint[])
+create function stepwell._items_release(p_tenant_id integer, p_map_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._jsonpath_problem(p_expression text)
 create function stepwell._jsonpath_problem(p_expression text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
@@ -2466,8 +3268,17 @@ create function stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[])
 -- function: stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[])
 create function stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._merkle_root(p_leaves bytea)
+create function stepwell._merkle_root(p_leaves bytea) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone)
 create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
+create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._nodes_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[])
 create function stepwell._nodes_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -2511,14 +3322,95 @@ create function stepwell._person_name(p_tenant_id integer, p_person_id bigint) r
 -- function: stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text)
 create function stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._policy_decided(p_tenant_id integer, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text)
+create function stepwell._policy_decided(p_tenant_id integer, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._policy_diff(p_old jsonb, p_new jsonb)
+create function stepwell._policy_diff(p_old jsonb, p_new jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._policy_hash(p_rules jsonb)
+create function stepwell._policy_hash(p_rules jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._policy_judge(p_rules jsonb, p_action jsonb)
+create function stepwell._policy_judge(p_rules jsonb, p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._policy_match(p_match text, p_action jsonb)
+create function stepwell._policy_match(p_match text, p_action jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._policy_match_problem(p_match text)
+create function stepwell._policy_match_problem(p_match text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._policy_put(p_policy stepwell.policy_set, p_actor text, p_approval_id bigint)
+create function stepwell._policy_put(p_policy stepwell.policy_set, p_actor text, p_approval_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._policy_rule_problems(p_rule jsonb)
+create function stepwell._policy_rule_problems(p_rule jsonb) returns TABLE(field text, problem text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._policy_set_refuse()
+create function stepwell._policy_set_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._privileges_of(p_role text)
 create function stepwell._privileges_of(p_role text) returns TABLE(statement text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._ready_take(p_class_ids integer[], p_limit integer)
-create function stepwell._ready_take(p_class_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._rates_return(p_now timestamp with time zone, p_limit integer)
+create function stepwell._rates_return(p_now timestamp with time zone, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean)
+create function stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text)
+create function stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT reply jsonb)
+create function stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT reply jsonb) returns record language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._receipt_intend(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_decision_id bigint, p_approval_id bigint, p_void_receipt_id bigint)
+create function stepwell._receipt_intend(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_decision_id bigint, p_approval_id bigint, p_void_receipt_id bigint) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer)
+create function stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._redact(p_value jsonb, p_pattern text)
+create function stepwell._redact(p_value jsonb, p_pattern text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._redact_text(p_text text)
+create function stepwell._redact_text(p_text text) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._redaction_pattern()
+create function stepwell._redaction_pattern() returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_machines()
 create function stepwell._registry_machines() returns jsonb language sql stable set search_path=stepwell, pg_temp;
@@ -2568,17 +3460,23 @@ create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[],
 -- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
-create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer)
+create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer) returns TABLE(taken_ids bigint[], handed_ids bigint[], due_tenant_ids integer[], due_ids bigint[], is_dry boolean, leaves_more boolean) language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone)
-create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[])
+create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[]) returns TABLE(taken_ids bigint[], handed_ids bigint[], due_tenant_ids integer[], due_ids bigint[], is_dry boolean, leaves_more boolean) language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
 create function stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._reports_refuse(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
+create function stepwell._reports_refuse(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns SETOF stepwell.job_lease language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
@@ -2589,20 +3487,29 @@ create function stepwell._retention_letters(p_now timestamp with time zone, p_li
 -- function: stepwell._retention_months(p_now timestamp with time zone)
 create function stepwell._retention_months(p_now timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp set lock_timeout=2s;
 
+-- function: stepwell._retention_receipts(p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_receipts(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._retention_replays(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_replays(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._retention_runs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_runs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint)
-create function stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._reversal_judge(p_tenant_id integer, p_action jsonb, p_verdict jsonb)
+create function stepwell._reversal_judge(p_tenant_id integer, p_action jsonb, p_verdict jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._rollup_bridged(p_tenant_id integer, p_run_id bigint)
-create function stepwell._rollup_bridged(p_tenant_id integer, p_run_id bigint) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._reversal_problem(p_tenant_id integer, p_receipt_id bigint)
+create function stepwell._reversal_problem(p_tenant_id integer, p_receipt_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -2612,6 +3519,9 @@ create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint,
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._rollups_lend(p_tenant_ids integer[], p_run_ids bigint[])
+create function stepwell._rollups_lend(p_tenant_ids integer[], p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
 create function stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -2632,7 +3542,10 @@ create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) return
 create function stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -2646,8 +3559,20 @@ create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path t
 -- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
 create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[])
-create function stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._slack_card_approval(p_tenant_id integer, p_approval_id bigint)
+create function stepwell._slack_card_approval(p_tenant_id integer, p_approval_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._slack_card_face(p_tenant_id integer, p_approval_id bigint)
+create function stepwell._slack_card_face(p_tenant_id integer, p_approval_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[], p_token_counts integer[])
+create function stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[], p_token_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
@@ -2664,11 +3589,26 @@ create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs tex
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._start_rate_check(p_tenant_id integer, p_workflow_id integer, p_now timestamp with time zone)
+create function stepwell._start_rate_check(p_tenant_id integer, p_workflow_id integer, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._step_actor_check(p_tenant_id integer, p_unit_id bigint, p_actor text, p_guard text)
+create function stepwell._step_actor_check(p_tenant_id integer, p_unit_id bigint, p_actor text, p_guard text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._step_answer(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text)
 create function stepwell._step_answer(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._step_asks(p_unit stepwell.work_unit)
 create function stepwell._step_asks(p_unit stepwell.work_unit) returns TABLE(step_kind text, role text, assignee text, form jsonb, config jsonb, name text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id bigint)
+create function stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -2688,8 +3628,20 @@ create function stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_ca
 -- function: stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb, p_payload jsonb)
 create function stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb, p_payload jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._step_overseer(p_unit stepwell.work_unit, p_person_id bigint)
+create function stepwell._step_overseer(p_unit stepwell.work_unit, p_person_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, p_actor text)
 create function stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, p_actor text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint[]) returns TABLE(tenant_id integer, waiting_id bigint, unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -2712,8 +3664,8 @@ create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[
 -- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[])
-create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[]) returns TABLE(held_ids bigint[], has_contract boolean, tenant_ids integer[], unit_ids bigint[], released_counts integer[], to_states text[], has_engine_steps boolean) language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer)
+create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer) returns TABLE(held_ids bigint[], has_contract boolean, tenant_ids integer[], unit_ids bigint[], released_counts integer[], hand_on_count integer, has_engine_steps boolean, has_foreign_steps boolean, queue_is_empty boolean) language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -2726,6 +3678,12 @@ create function stepwell._tenant_bound(p_tenant_id integer) returns void languag
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer)
+create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text)
 create function stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
@@ -2742,8 +3700,8 @@ create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
 -- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone)
-create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone) returns TABLE(tenant_id integer, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[], version_id integer, def_no integer, slot_key text) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer)
+create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer) returns TABLE(tenant_id integer, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[], version_id integer, def_no integer, slot_key text, handed_on boolean) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 
 -- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
 create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
@@ -2787,6 +3745,9 @@ create function stepwell._version_find(p_tenant_id integer, p_workflow_name text
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._waits_expire(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._waits_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p_event_type text)
 create function stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p_event_type text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -2820,17 +3781,60 @@ create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) re
 -- function: stepwell._workers_wake(p_class_ids integer[])
 create function stepwell._workers_wake(p_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer)
+create function stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer) returns text language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._writes_take(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._writes_take(p_tenant_id integer, p_unit_id bigint) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_action_limit()
+create function stepwell.fn_action_limit() returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_action_propose(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_fault text)
+create function stepwell.fn_action_propose(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_fault text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_action_reversal(p_tenant_id integer, p_receipt_id bigint)
+create function stepwell.fn_action_reversal(p_tenant_id integer, p_receipt_id bigint) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_action_settle(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb)
+create function stepwell.fn_action_settle(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_anchor_backlog(p_tenant_id integer, p_anchor text, p_limit integer)
+create function stepwell.fn_anchor_backlog(p_tenant_id integer, p_anchor text, p_limit integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_anchor_record(p_tenant_id integer, p_anchor text, p_block_no bigint, p_error text)
+create function stepwell.fn_anchor_record(p_tenant_id integer, p_anchor text, p_block_no bigint, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_anchor_tenants(p_anchor text)
+create function stepwell.fn_anchor_tenants(p_anchor text) returns integer[] language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text)
 create function stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_quorum integer, p_expires_seconds integer, p_key text)
-create function stepwell.fn_approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_quorum integer, p_expires_seconds integer, p_key text) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_quorum integer, p_expires_seconds integer, p_key text, p_tier integer, p_approvers text[], p_role text)
+create function stepwell.fn_approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_quorum integer, p_expires_seconds integer, p_key text, p_tier integer, p_approvers text[], p_role text) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_approval_withdraw(p_tenant_id integer, p_approval_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_approval_withdraw(p_tenant_id integer, p_approval_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_audit_due(p_limit integer)
+create function stepwell.fn_audit_due(p_limit integer) returns TABLE(interval_seconds integer, tenant_ids integer[]) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_audit_seal(p_tenant_id integer)
+create function stepwell.fn_audit_seal(p_tenant_id integer) returns TABLE(block_no bigint, event_count integer, block_hash bytea, is_full boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb)
 create function stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -2864,6 +3868,20 @@ create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_af
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp set TimeZone=UTC;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text)
+create function stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text)
+create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer)
 create function stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer) returns SETOF stepwell.v_inbox language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -2877,20 +3895,20 @@ create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok 
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
-create function stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_job_claim(p_session_id bigint, p_limit integer)
-create function stepwell.fn_job_claim(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_job_claim(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text)
-create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+-- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision)
+create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer)
-create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
@@ -2898,7 +3916,7 @@ create function stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_a
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_leases_recover(p_limit integer)
-create function stepwell.fn_leases_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_leases_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb)
@@ -2914,8 +3932,47 @@ create function stepwell.fn_partitions_ensure(p_from timestamp with time zone, p
 create function stepwell.fn_person_set(p_tenant_id integer, p_person_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_policy_activate(p_tenant_id integer, p_version_no integer, p_actor text)
+create function stepwell.fn_policy_activate(p_tenant_id integer, p_version_no integer, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_policy_check(p_rules jsonb)
+create function stepwell.fn_policy_check(p_rules jsonb) returns TABLE(rule_no integer, field text, problem text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_policy_evaluate(p_tenant_id integer, p_action jsonb)
+create function stepwell.fn_policy_evaluate(p_tenant_id integer, p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_policy_propose(p_tenant_id integer, p_rules jsonb, p_source text, p_actor text, p_reason text)
+create function stepwell.fn_policy_propose(p_tenant_id integer, p_rules jsonb, p_source text, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_policy_trace(p_rules jsonb, p_action jsonb)
+create function stepwell.fn_policy_trace(p_rules jsonb, p_action jsonb) returns TABLE(priority integer, rule text, effect text, answer text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_policy_try(p_rules jsonb, p_action jsonb)
+create function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_privileges_apply()
 create function stepwell.fn_privileges_apply() returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_receipt_reverse(p_tenant_id integer, p_receipt_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_receipt_reverse(p_tenant_id integer, p_receipt_id bigint, p_actor text, p_reason text) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_receipt_settle(p_tenant_id integer, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text)
+create function stepwell.fn_receipt_settle(p_tenant_id integer, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_registry_check()
 create function stepwell.fn_registry_check() returns TABLE(check_name text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -2941,11 +3998,11 @@ create function stepwell.fn_retention_sweep(p_limit integer) returns TABLE(swept
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint)
-create function stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint) returns TABLE(unit_id bigint, blocker_unit_id bigint) language sql stable security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint) returns TABLE(unit_id bigint, blocker_unit_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb)
-create function stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigint)
@@ -2953,11 +4010,11 @@ create function stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigi
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text)
-create function stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_actor text)
-create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
@@ -2965,7 +4022,7 @@ create function stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_ac
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text)
-create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
@@ -2994,12 +4051,32 @@ create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name te
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text)
-create function stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text) returns TABLE(accepted boolean, woken_unit_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text) returns TABLE(accepted boolean, woken_unit_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_slack_callback_accept(p_tenant_id integer, p_signature text, p_sent_epoch bigint)
+create function stepwell.fn_slack_callback_accept(p_tenant_id integer, p_signature text, p_sent_epoch bigint) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_slack_card_note(p_tenant_id integer, p_approval_id bigint, p_message_ts text, p_face text, p_is_final boolean, p_error text, p_retry_seconds integer)
+create function stepwell.fn_slack_card_note(p_tenant_id integer, p_approval_id bigint, p_message_ts text, p_face text, p_is_final boolean, p_error text, p_retry_seconds integer) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_slack_cards_take(p_tenant_id integer, p_channel text, p_limit integer, p_hold_seconds integer)
+create function stepwell.fn_slack_cards_take(p_tenant_id integer, p_channel text, p_limit integer, p_hold_seconds integer) returns TABLE(approval_id bigint, channel text, message_ts text, try_count integer, face text, approval jsonb) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_slack_user_map(p_tenant_id integer, p_slack_user_id text, p_person_name text, p_actor text)
+create function stepwell.fn_slack_user_map(p_tenant_id integer, p_slack_user_id text, p_person_name text, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_slack_user_unmap(p_tenant_id integer, p_slack_user_id text)
+create function stepwell.fn_slack_user_unmap(p_tenant_id integer, p_slack_user_id text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer)
-create function stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_step_assign(p_tenant_id integer, p_unit_id bigint, p_person text, p_actor text, p_reason text, p_key text)
@@ -3033,7 +4110,7 @@ create function stepwell.fn_step_complete(p_tenant_id integer, p_unit_id bigint,
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_step_correction_preview(p_tenant_id integer, p_unit_id bigint)
-create function stepwell.fn_step_correction_preview(p_tenant_id integer, p_unit_id bigint) returns TABLE(step_run_id bigint, step_id text, step_kind text, can_reopen boolean, waits_for bigint[]) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_step_correction_preview(p_tenant_id integer, p_unit_id bigint) returns TABLE(relation text, run_id bigint, step_run_id bigint, step_id text, step_kind text, state_code text, can_reopen boolean, waits_for bigint[]) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3070,8 +4147,11 @@ create function stepwell.fn_step_unblock(p_tenant_id integer, p_unit_id bigint, 
 create function stepwell.fn_step_wait(p_tenant_id integer, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text, p_resume_at timestamp with time zone, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_tenant_set(p_tenant_code text, p_settings jsonb)
+create function stepwell.fn_tenant_set(p_tenant_code text, p_settings jsonb) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+
 -- function: stepwell.fn_timers_fire(p_limit integer)
-create function stepwell.fn_timers_fire(p_limit integer) returns TABLE(fired_count integer, next_due_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_timers_fire(p_limit integer) returns TABLE(fired_count integer, next_due_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer)
@@ -3081,7 +4161,7 @@ create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id intege
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_worker_close(p_session_id bigint)
-create function stepwell.fn_worker_close(p_session_id bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1;
+create function stepwell.fn_worker_close(p_session_id bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
@@ -3091,6 +4171,10 @@ create function stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids i
 -- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb)
 create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb)
+create function stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text)
 create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text) returns TABLE(version_id integer, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
