@@ -14,14 +14,14 @@ from fastapi.openapi.utils import get_openapi
 from starlette.types import Receive, Scope, Send
 
 from stepwell import __version__
-from stepwell.api import health, problems, reference, runs, slack
+from stepwell.api import approvals, health, problems, reference, runs, slack
 from stepwell.api.envelope import BODY_BYTES_LIMIT, Envelope
 from stepwell.api.ui import UI_DIST, BuiltUi
 from stepwell.config import Settings
 from stepwell.govern.slack.settings import SlackSettings
 
 PREFIX: Final = "/api/v1"
-ROUTERS: Final[tuple[APIRouter, ...]] = (health.router, runs.router, slack.router)
+ROUTERS: Final[tuple[APIRouter, ...]] = (health.router, runs.router, approvals.router, slack.router)
 
 
 def create_app(

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from stepwell.api import problems
-from stepwell.client import Client
+from stepwell.api.connected import Connected, Number
 from stepwell.store import past, views
 
 router = APIRouter(tags=["runs"], responses=problems.RESPONSES)
-
-NUMBER_LIMIT = 2**63 - 1
-Number = Annotated[int, Path(ge=1, le=NUMBER_LIMIT)]
 
 
 class WhyNotRunning(BaseModel):
@@ -44,17 +40,6 @@ class RunThen(BaseModel):
     run_id: str
     at: str
     units: list[UnitThen]
-
-
-async def _client(request: Request) -> AsyncIterator[Client]:
-    client = await Client.connect(request.app.state.conninfo, actor="api", pool_max_size=1)
-    try:
-        yield client
-    finally:
-        await client.close()
-
-
-Connected = Annotated[Client, Depends(_client)]
 
 
 @router.get("/units/{unit_id}/why-not-running", summary="Why a step or job is not being worked on")

@@ -1,0 +1,106 @@
+"""View approvals and decide them: receives a number and a person's word, hands on where the approval stands.
+
+The API knows no identities yet: a decision is taken from this machine only, as at its terminal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from ipaddress import ip_address
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
+
+from stepwell.api import problems
+from stepwell.api.connected import Connected, Number
+from stepwell.errors import NotFound, PermissionDenied
+from stepwell.store import people as calls
+from stepwell.store.people import Approval
+
+router = APIRouter(tags=["approvals"], responses=problems.RESPONSES)
+
+PAGE_LIMIT = 200
+State = Literal["requested", "approved", "rejected", "expired", "cancelled"]
+
+
+class ApprovalView(BaseModel):
+    """A question put to reviewers. Numbers are texts: they may be larger than a script can count."""
+
+    approval_id: str
+    state_code: str
+    action: str = Field(description="what is to be allowed", examples=["reopen"])
+    subject_unit_id: str
+    run_id: str
+    tier: int
+    quorum: int = Field(description="how many must agree")
+    approve_count: int
+    votes: list[dict[str, Any]]
+    requested_by: str
+    reason: str | None
+    requested_at: datetime
+    expires_at: datetime | None
+    decided_at: datetime | None
+    decided_by: str | None
+    acting: str | None
+    approvers: list[str] | None
+    approver_role: str | None
+    about: dict[str, Any] | None = Field(description="the proposed action, or the change of rules")
+
+
+class Decision(BaseModel):
+    decision: Literal["approve", "reject"]
+    person: str = Field(min_length=1, max_length=200, description="who decides")
+    reason: str | None = Field(default=None, max_length=2000)
+
+
+@router.get("/approvals", summary="Approvals, the newest first")
+async def list_approvals(
+    client: Connected,
+    state: Annotated[State | None, Query(description="only those in this state")] = None,
+    limit: Annotated[int, Query(ge=1, le=PAGE_LIMIT)] = 50,
+) -> list[ApprovalView]:
+    found = await client.perform(calls.approvals(client.tenant_id, state, limit))
+    return [_view(approval) for approval in found]
+
+
+@router.get("/approvals/{approval_id}", summary="One approval and who has decided")
+async def show_approval(approval_id: Number, client: Connected) -> ApprovalView:
+    found = await client.perform(calls.approval(client.tenant_id, approval_id))
+    if found is None:
+        raise NotFound(f"approval {approval_id} does not exist", field="approval_id")
+    return _view(found)
+
+
+@router.post("/approvals/{approval_id}/decisions", summary="A reviewer's word on an approval")
+async def decide_approval(
+    approval_id: Number, decision: Decision, client: Connected, request: Request
+) -> ApprovalView:
+    _from_this_machine(request)
+    await client.perform(
+        calls.decide_approval(
+            client.tenant_id, approval_id, decision.decision, decision.person, decision.reason
+        )
+    )
+    return await show_approval(approval_id, client)
+
+
+def _from_this_machine(request: Request) -> None:
+    host = request.client.host if request.client else ""
+    try:
+        is_near = ip_address(host).is_loopback
+    except ValueError:
+        is_near = False
+    if not is_near:
+        raise PermissionDenied(
+            "decisions over HTTP are taken from this machine only",
+            hint="decide in Slack, or at a terminal with stepwell approvals",
+        )
+
+
+def _view(approval: Approval) -> ApprovalView:
+    values = asdict(approval)
+    for name in ("approval_id", "subject_unit_id", "run_id"):
+        values[name] = str(values[name])
+    return ApprovalView(**{**values, "votes": approval.votes or []})

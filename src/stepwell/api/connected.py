@@ -1,0 +1,24 @@
+"""What every resource of the API needs: a client on the server's database, and numbers it can hold."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import Depends, Path, Request
+
+from stepwell.client import Client
+
+NUMBER_LIMIT = 2**63 - 1
+Number = Annotated[int, Path(ge=1, le=NUMBER_LIMIT)]
+
+
+async def _client(request: Request) -> AsyncIterator[Client]:
+    client = await Client.connect(request.app.state.conninfo, actor="api", pool_max_size=1)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+Connected = Annotated[Client, Depends(_client)]
