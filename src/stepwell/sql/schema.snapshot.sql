@@ -1574,7 +1574,7 @@ alter table stepwell.operation add constraint operation_class_exists FOREIGN KEY
 alter table stepwell.operation add constraint operation_name_has_a_length CHECK (((length(operation_name) >= 1) AND (length(operation_name) <= 200)));
 
 -- constraint: stepwell.operation.operation_name_is_unique
-alter table stepwell.operation add constraint operation_name_is_unique UNIQUE (tenant_id, operation_name);
+alter table stepwell.operation add constraint operation_name_is_unique UNIQUE (operation_name, tenant_id);
 
 -- constraint: stepwell.operation.operation_pkey
 alter table stepwell.operation add constraint operation_pkey PRIMARY KEY (tenant_id, operation_id);
@@ -1925,7 +1925,7 @@ alter table stepwell.workflow_schedule add constraint workflow_schedule_pkey PRI
 alter table stepwell.workflow_step_def add constraint an_operation_step_names_its_operation CHECK (((step_kind = 'operation'::text) = (operation_id IS NOT NULL)));
 
 -- constraint: stepwell.workflow_step_def.step_id_is_unique
-alter table stepwell.workflow_step_def add constraint step_id_is_unique UNIQUE (tenant_id, version_id, step_id);
+alter table stepwell.workflow_step_def add constraint step_id_is_unique UNIQUE (step_id, tenant_id, version_id);
 
 -- constraint: stepwell.workflow_step_def.step_kind_is_known
 alter table stepwell.workflow_step_def add constraint step_kind_is_known CHECK ((step_kind = ANY (ARRAY['operation'::text, 'human'::text, 'wait'::text, 'subworkflow'::text, 'decision'::text, 'map'::text])));
@@ -2021,7 +2021,7 @@ CREATE INDEX receipts_by_run ON stepwell.action_receipt USING btree (tenant_id, 
 CREATE INDEX receipts_by_unit ON stepwell.action_receipt USING btree (tenant_id, unit_id, receipt_id);
 
 -- index: stepwell.relations_by_successor
-CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING btree (tenant_id, version_id, to_no, from_no);
+CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING btree (to_no, tenant_id, version_id, from_no);
 
 -- index: stepwell.replays_by_approval
 CREATE INDEX replays_by_approval ON stepwell.dlq_replay_request USING btree (tenant_id, approval_id);
@@ -2036,7 +2036,7 @@ CREATE INDEX replays_open ON stepwell.dlq_replay_request USING btree (tenant_id,
 CREATE UNIQUE INDEX rollup_rule_pkey ON stepwell.rollup_rule USING btree (semantic_class);
 
 -- index: stepwell.runs_by_workflow
-CREATE INDEX runs_by_workflow ON stepwell.run_detail USING btree (tenant_id, workflow_id, run_id);
+CREATE INDEX runs_by_workflow ON stepwell.run_detail USING btree (workflow_id, tenant_id, run_id);
 
 -- index: stepwell.runs_open
 CREATE INDEX runs_open ON stepwell.run_detail USING btree (tenant_id, run_id) WHERE (finished_at IS NULL);
