@@ -5,6 +5,7 @@ The same calls for an app, for a client and for the command line: `await app.rec
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -46,11 +47,12 @@ class Explained:
     answers: list[RuleAnswer]
 
 
-class GovernCalls:
+class GovernCalls(ABC):
     """Everything about policies and receipts, for whatever can hand on a client."""
 
+    @abstractmethod
     async def _connected(self) -> Client:
-        raise NotImplementedError
+        """The client that carries out the calls."""
 
     async def _govern(self, make: Callable[[Client], Call[T]], *, bounded: bool = False) -> T:
         client = await self._connected()
