@@ -34,7 +34,7 @@ def test_a_reviewer_decides_and_the_requester_does_not(api: httpx.Client, approv
     )
     path = f"/api/v1/approvals/{approval}/decisions"
     own = api.post(path, json={"decision": "approve", "person": "ada"})
-    assert (own.status_code, own.json()["type"]) == (403, "urn:stepwell:problem:permission_denied")
+    assert (own.status_code, own.json()["type"]) == (403, "urn:stepwell:problem:permission-denied")
     granted = api.post(path, json={"decision": "approve", "person": "ben", "reason": "seen"}).json()
     assert (granted["state_code"], granted["decided_by"]) == ("approved", "ben")
     again = api.post(path, json={"decision": "reject", "person": "eve"})

@@ -31,7 +31,7 @@ def busy(engine: Engine) -> Engine:
 
 def test_a_sound_engine_has_no_fault(busy: Engine):
     rows = busy.db.execute("select invariant, ok, detail from fn_invariants_check()").fetchall()
-    assert len(rows) == 7
+    assert len(rows) == 8
     assert [row for row in rows if not row[1]] == []
 
 
