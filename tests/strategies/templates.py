@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -35,6 +36,8 @@ class Shape:
 
     max_depth: int = 5
     max_nodes: int = 60
+    # So many more may be needed to finish a boundary begun when there was still room.
+    surplus_nodes: int = 0
     leaves: tuple[str, ...] = ("operation", "human", "wait", "subworkflow")
     containers: tuple[str, ...] = ("sequential", "parallel", "conditional", "map", "boundary")
     details: bool = True
@@ -79,13 +82,14 @@ Drawn = tuple[Step, tuple[str, ...]]
 
 @st.composite
 def workflows(draw: DrawFn, shape: Shape = Shape()) -> Workflow:  # noqa: B008 - frozen, never changed
-    """A workflow of about `shape.max_nodes` nodes at most, nested at most `shape.max_depth` deep."""
+    """A workflow of at most `shape.max_nodes` nodes, nested at most `shape.max_depth` deep."""
     drawing = _Drawing(draw, shape)
     # Left to chance alone, most trees are tiny: every second one begins with a longer chain.
     if draw(st.booleans()):
         root, _ = _sequential(drawing, _Place().inner, longest=10)
     else:
         root, _ = _step(drawing, _Place())
+    assume(drawing.node_count <= shape.max_nodes + shape.surplus_nodes)
     policy: Any = draw(st.sampled_from(["continue-running", "abort-dependents"]))
     title = draw(_titles()) if shape.details else None
     return Workflow("drawn.workflow", root, failure_policy=policy, title=title)

@@ -41,7 +41,7 @@ def numbered_in_order_without_a_cycle(graph: Graph) -> None:
     assert find_cycle(graph.successors) is None
     assert [node.no for node in graph.nodes] == list(range(1, len(graph.nodes) + 1))
     assert all(edge.from_no < edge.to_no for edge in graph.edges)
-    assert len({node.id for node in graph.nodes}) == len(graph.nodes)
+    assert len({node.id for node in graph.nodes}) == len(graph.nodes) <= 60
     assert len({(edge.from_no, edge.to_no) for edge in graph.edges}) == len(graph.edges)
 
 

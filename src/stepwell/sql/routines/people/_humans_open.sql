@@ -8,7 +8,6 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_now constant timestamptz := stepwell.now();
     v_human record;
     v_task record;
 begin
@@ -26,13 +25,13 @@ begin
             pic_id = coalesce(u.pic_id, (select p.person_id from stepwell.person as p
                 where p.tenant_id = u.tenant_id and p.person_name = d.config ->> 'assignee' and p.is_active)),
             deadline_at = coalesce(u.deadline_at, case when d.config ->> 'deadline_from' is distinct from 'start'
-                then stepwell._deadline_of(u.tenant_id, d.config, v_now) end)
+                then stepwell._deadline_of(u.tenant_id, d.config, u.last_transition_at) end)
         from stepwell.workflow_step_def as d
         where u.tenant_id = v_human.tenant_id and u.unit_id = any (v_human.unit_ids)
             and d.tenant_id = u.tenant_id and d.version_id = u.version_id and d.step_no = u.def_no;
         insert into stepwell.step_escalation (tenant_id, unit_id, level, tell, due_at)
         select u.tenant_id, u.unit_id, e.level, e.entry ->> 'tell',
-            v_now + make_interval(secs => (e.entry ->> 'after')::float8)
+            u.last_transition_at + make_interval(secs => (e.entry ->> 'after')::float8)
         from stepwell.work_unit as u
         inner join stepwell.workflow_step_def as d
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
