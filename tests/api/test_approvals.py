@@ -10,6 +10,7 @@ from starlette.requests import Request
 from stepwell.api import approvals
 from stepwell.errors import PermissionDenied
 from tests.sql.drive import Engine, human
+from tests.worker.acting import put_in_force, rule
 
 
 @pytest.fixture
@@ -63,6 +64,49 @@ def test_what_does_not_exist_is_said(api: httpx.Client, approval: int):
     missing = api.post("/api/v1/approvals/999999/decisions", json={"decision": "approve", "person": "ben"})
     assert missing.status_code == 404
     assert api.get("/api/v1/approvals", params={"state": "open"}).status_code == 422
+
+
+def test_an_approval_says_what_it_is_about_and_how_its_state_is_shown(api: httpx.Client, approval: int):
+    shown = api.get(f"/api/v1/approvals/{approval}").json()
+    assert shown["subject"] == {"scope": "step", "name": "sign", "workflow": "w"}
+    assert shown["state"] == {
+        "label_en": "Requested",
+        "label_vi": "Chờ duyệt",
+        "color_token": "ui.traffic_light.yellow",
+        "icon_token": "icon.hourglass",
+    }
+    (listed,) = api.get("/api/v1/approvals").json()
+    assert listed == shown
+
+
+def test_a_whole_run_a_job_and_a_policy_are_named_too(api: httpx.Client, db: psycopg.Connection):
+    engine = Engine(db)
+    engine.publish("w", human("sign", role="office"))
+    run_id = engine.start("w")
+    (job_id,) = engine.enqueue("mail.send")
+    for unit_id in (run_id << 20, job_id):
+        engine.one("select fn_approval_request(1, 'stop', %s, 'ada')", (unit_id,))
+    put_in_force(db, rule("free", "allow"))
+    policy, job, run = (one["subject"] for one in api.get("/api/v1/approvals").json())
+    assert run == {"scope": "workflow_run", "name": None, "workflow": "w"}
+    assert job == {"scope": "job", "name": "mail.send", "workflow": None}
+    assert policy == {"scope": "proposal", "name": None, "workflow": None}
+
+
+def test_a_page_of_another_origin_decides_nothing(api: httpx.Client, approval: int):
+    """What a foreign page may send without asking first is not read as JSON; for the rest it must ask."""
+    path = f"/api/v1/approvals/{approval}/decisions"
+    word = b'{"decision": "approve", "person": "ben"}'
+    for headers in (
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {},
+    ):
+        assert api.post(path, content=word, headers=headers).status_code == 422
+    asked = {"Origin": "http://elsewhere.example", "Access-Control-Request-Method": "POST"}
+    answer = api.options(path, headers=asked)
+    assert "access-control-allow-origin" not in answer.headers
+    assert api.get(f"/api/v1/approvals/{approval}").json()["votes"] == []
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::7", ""])

@@ -5,6 +5,7 @@ The API knows no identities yet: a decision is taken from this machine only, as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from ipaddress import ip_address
@@ -15,9 +16,12 @@ from pydantic import BaseModel, Field
 
 from stepwell.api import problems
 from stepwell.api.connected import Connected, Number
+from stepwell.client import Client
 from stepwell.errors import NotFound, PermissionDenied
 from stepwell.store import people as calls
+from stepwell.store import words
 from stepwell.store.people import Approval
+from stepwell.store.words import StateFace, UnitWords
 
 router = APIRouter(tags=["approvals"], responses=problems.RESPONSES)
 
@@ -25,11 +29,30 @@ PAGE_LIMIT = 200
 State = Literal["requested", "approved", "rejected", "expired", "cancelled"]
 
 
+class StateView(BaseModel):
+    """How the registry wants a state to be shown."""
+
+    label_en: str
+    label_vi: str
+    color_token: str = Field(examples=["ui.traffic_light.yellow"])
+    icon_token: str = Field(examples=["icon.hourglass"])
+
+
+class SubjectView(BaseModel):
+    """What an approval is about, as people call it."""
+
+    scope: str = Field(description="step, task, job, workflow_run or proposal")
+    name: str | None = Field(description="id of the step or task, operation of the job", examples=["refund"])
+    workflow: str | None = Field(description="of the run, where it is about one", examples=["order.refund"])
+
+
 class ApprovalView(BaseModel):
     """A question put to reviewers. Numbers are texts: they may be larger than a script can count."""
 
     approval_id: str
     state_code: str
+    state: StateView | None
+    subject: SubjectView | None = Field(description="null when what it was about is gone")
     action: str = Field(description="what is to be allowed", examples=["reopen"])
     subject_unit_id: str
     run_id: str
@@ -62,7 +85,7 @@ async def list_approvals(
     limit: Annotated[int, Query(ge=1, le=PAGE_LIMIT)] = 50,
 ) -> list[ApprovalView]:
     found = await client.perform(calls.approvals(client.tenant_id, state, limit))
-    return [_view(approval) for approval in found]
+    return await _views(client, found)
 
 
 @router.get("/approvals/{approval_id}", summary="One approval and who has decided")
@@ -70,7 +93,8 @@ async def show_approval(approval_id: Number, client: Connected) -> ApprovalView:
     found = await client.perform(calls.approval(client.tenant_id, approval_id))
     if found is None:
         raise NotFound(f"approval {approval_id} does not exist", field="approval_id")
-    return _view(found)
+    (view,) = await _views(client, [found])
+    return view
 
 
 @router.post("/approvals/{approval_id}/decisions", summary="A reviewer's word on an approval")
@@ -99,8 +123,25 @@ def _from_this_machine(request: Request) -> None:
         )
 
 
-def _view(approval: Approval) -> ApprovalView:
+async def _views(client: Client, found: Sequence[Approval]) -> list[ApprovalView]:
+    """With the words of people: one more question for all names, one for all states."""
+    if not found:
+        return []
+    named = await client.perform(words.units(client.tenant_id, [one.subject_unit_id for one in found]))
+    states = await client.perform(words.states("approval"))
+    return [_view(one, named, states) for one in found]
+
+
+def _view(
+    approval: Approval, named: Mapping[int, UnitWords], states: Mapping[str, StateFace]
+) -> ApprovalView:
     values = asdict(approval)
     for name in ("approval_id", "subject_unit_id", "run_id"):
         values[name] = str(values[name])
-    return ApprovalView(**{**values, "votes": approval.votes or []})
+    face = states.get(approval.state_code)
+    subject = named.get(approval.subject_unit_id)
+    return ApprovalView(
+        **{**values, "votes": approval.votes or []},
+        state=None if face is None else StateView(**asdict(face)),
+        subject=None if subject is None else SubjectView(**asdict(subject)),
+    )
