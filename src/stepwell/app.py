@@ -140,7 +140,11 @@ class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
         if self._client is None:
             conninfo = await asyncio.to_thread(self._find_database)
             self._client = await Client.connect(
-                conninfo, tenant=self._tenant, actor=self._actor, pool_max_size=self._settings.pool_max_size
+                conninfo,
+                tenant=self._tenant,
+                actor=self._actor,
+                pool_max_size=self._settings.pool_max_size,
+                listen_conninfo=self.listen_conninfo(),
             )
         return self._client
 

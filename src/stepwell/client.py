@@ -11,7 +11,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
@@ -20,6 +20,7 @@ from stepwell.define import Graph
 from stepwell.errors import Conflict, NotFound
 from stepwell.store import calls, perform
 from stepwell.store.calls import Call, Published, Signalled
+from stepwell.store.ends import Ends
 from stepwell.store.perform import Connection
 from stepwell.store.pool import AsyncPool, async_pool
 
@@ -49,9 +50,7 @@ class RunHandle:
 
     async def result(self, limit_seconds: float | None = 60.0) -> Any:
         """Wait for the end and return the result; raises Conflict when the run failed or was cancelled."""
-        state, result = await self.client.until(
-            lambda: self.client.run_outcome(self.id), RUN_ENDS, limit_seconds
-        )
+        state, result = await self.client.run_end(self.id, limit_seconds)
         if state != "completed":
             raise Conflict(f"run {self.id} {state}")
         return result
@@ -213,21 +212,30 @@ class Client(RunCalls):
     """Connected to one database as one tenant."""
 
     def __init__(
-        self, conninfo: str, pool: AsyncPool, stack: AsyncExitStack, tenant_id: int, actor: str
+        self, conninfo: str, pool: AsyncPool, stack: AsyncExitStack, actor: str, listen_conninfo: str | None
     ) -> None:
         self.conninfo = conninfo
-        self.tenant_id = tenant_id
+        self.tenant_id = 0
         self.actor = actor
         self._pool = pool
         self._stack = stack
+        self._ends = Ends(listen_conninfo or conninfo)
+        stack.push_async_callback(self._ends.close)
 
     @classmethod
     async def connect(
-        cls, conninfo: str, *, tenant: str = "default", actor: str = "client", pool_max_size: int = 10
+        cls,
+        conninfo: str,
+        *,
+        tenant: str = "default",
+        actor: str = "client",
+        pool_max_size: int = 10,
+        listen_conninfo: str | None = None,
     ) -> Self:
+        """`listen_conninfo` is an address where LISTEN works, if `conninfo` leads through a pooler."""
         stack = AsyncExitStack()
         pool = await stack.enter_async_context(async_pool(conninfo, max_size=pool_max_size))
-        client = cls(conninfo, pool, stack, 0, actor)
+        client = cls(conninfo, pool, stack, actor, listen_conninfo)
         try:
             tenant_id = await client.perform(calls.tenant_id(tenant))
             if tenant_id is None:
@@ -283,6 +291,23 @@ class Client(RunCalls):
             raise NotFound(f"job {job_id} does not exist")
         return found
 
+    async def run_end(self, run_id: int, limit_seconds: float | None) -> tuple[str, Any]:
+        """Wait for the end of a run: told by the database, and asked for in case the word gets lost."""
+        began = time.monotonic()
+        async with asyncio.timeout(limit_seconds):
+            await self._ends.begin()
+            with self._ends.expecting(run_id) as told:
+                found = await self.perform(calls.watch_run(self.tenant_id, run_id))
+                while found is not None and found[0] not in RUN_ENDS:
+                    pause = POLL_LIMIT_SECONDS if self._ends.is_heard else _pause(began)
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(told.wait(), pause)
+                    told.clear()
+                    found = await self.run_outcome(run_id)
+        if found is None:
+            raise NotFound(f"run {run_id} does not exist")
+        return found
+
     async def until(self, ask: Any, ends: tuple[str, ...], limit_seconds: float | None) -> tuple[str, Any]:
         """Ask until the state is an end; polling backs off."""
         began = time.monotonic()
@@ -291,5 +316,9 @@ class Client(RunCalls):
                 state, result = await ask()
                 if state in ends:
                     return state, result
-                waited = time.monotonic() - began
-                await asyncio.sleep(min(max(waited * POLL_PART, POLL_FIRST_SECONDS), POLL_LIMIT_SECONDS))
+                await asyncio.sleep(_pause(began))
+
+
+def _pause(began: float) -> float:
+    waited = time.monotonic() - began
+    return min(max(waited * POLL_PART, POLL_FIRST_SECONDS), POLL_LIMIT_SECONDS)

@@ -25,6 +25,8 @@ class Counter:
         self.batches = 0
         self.most_out = 0
         self.out: set[int] = set()
+        self.asking = 0
+        self.most_asking = 0
         self.trouble: Callable[[list[Report]], BaseException | None] = lambda reports: None
         self.unknown: list[tuple[int, int, int]] = []
         monkeypatch.setattr(leases, "claim", self.claim)
@@ -32,7 +34,10 @@ class Counter:
         monkeypatch.setattr(leases, "leased_since", self.leased_since)
 
     async def claim(self, connection: Any, session_id: int, limit: int) -> list[Lease]:
+        self.asking += 1
+        self.most_asking = max(self.most_asking, self.asking)
         await asyncio.sleep(0)
+        self.asking -= 1
         if (error := self.trouble([])) is not None:
             raise error
         return self._grant(limit)
@@ -118,6 +123,30 @@ def test_everything_is_done_once_within_the_slots(monkeypatch, slot_count, loop_
         assert counter.most_out <= slot_count
         assert desk.exchange.busy_count == 0
         assert desk.exchange.held() == []
+
+    asyncio.run(scenario())
+
+
+def test_one_loop_asks_while_nothing_is_reported(monkeypatch):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 100), Desk(50, 3)
+        await desk.work(lambda: len(counter.reported) == 100)
+        assert counter.most_asking == 1
+
+    asyncio.run(scenario())
+
+
+def test_when_the_loop_that_asks_fails_another_asks(monkeypatch):
+    monkeypatch.setattr("stepwell.worker.exchange.RETRY_FIRST_SECONDS", 60.0)
+
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 3), Desk(5, 2)
+        kinds: list[BaseException | None] = [DatabaseUnavailable("cut")]
+        counter.trouble = lambda reports: kinds.pop() if kinds else None
+        loops = [asyncio.create_task(desk.exchange.run(no)) for no in range(2)]
+        await until_async(lambda: len(desk.started) == 3)
+        for loop in loops:
+            loop.cancel()
 
     asyncio.run(scenario())
 

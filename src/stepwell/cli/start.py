@@ -9,7 +9,7 @@ import typer
 
 from stepwell.cli.connect import LanguageOption, ask, json_object, named_values, print_json
 from stepwell.cli.watch import watch_run
-from stepwell.client import RUN_ENDS, Client, RunHandle
+from stepwell.client import Client, RunHandle
 from stepwell.define import parse_duration
 from stepwell.errors import StepwellError
 
@@ -70,7 +70,7 @@ def start(
 
 async def _end(client: Client, run: RunHandle, limit_seconds: float | None) -> tuple[str, Any]:
     try:
-        return await client.until(lambda: client.run_outcome(run.id), RUN_ENDS, limit_seconds)
+        return await client.run_end(run.id, limit_seconds)
     except TimeoutError as error:
         raise StepwellError(
             f"run {run.id} has not ended after {limit_seconds:g} s",

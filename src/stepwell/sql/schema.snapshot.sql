@@ -722,7 +722,8 @@ create table stepwell.run_detail (
     next_unit_no integer not null,
     created_at timestamp with time zone not null,
     finished_state text,
-    finished_at timestamp with time zone
+    finished_at timestamp with time zone,
+    is_watched boolean default false not null
 ) with (fillfactor=80);
 alter table stepwell.run_detail enable row level security;
 -- granted to stepwell_api: select
@@ -3541,6 +3542,9 @@ create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) return
 -- function: stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text)
 create function stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._runs_finish(p_tenant_ids integer[], p_run_ids bigint[], p_state text)
+create function stepwell._runs_finish(p_tenant_ids integer[], p_run_ids bigint[], p_state text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns boolean language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4028,6 +4032,10 @@ create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text,
 
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
 create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone) returns TABLE(unit_id bigint, scope text, step_id text, item_no integer, state_code text, since_at timestamp with time zone, event_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_run_watch(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_run_watch(p_tenant_id integer, p_run_id bigint) returns TABLE(state_code text, result jsonb) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_schedule_delete(p_tenant_id integer, p_schedule_name text)

@@ -193,6 +193,15 @@ def run_outcome(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
     )
 
 
+def watch_run(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
+    """The same, and the end of the run will be told on the channel of `store.ends`."""
+    return Call(
+        "select w.state_code, w.result from stepwell.fn_run_watch(%s, %s) as w",
+        (tenant, run_id),
+        lambda rows: (rows[0][0], rows[0][1]) if rows else None,
+    )
+
+
 def job_outcome(tenant: int, job_id: int) -> Call[tuple[str, Any] | None]:
     return Call(
         "select u.state_code, o.output from stepwell.work_unit as u"

@@ -48,6 +48,8 @@ class Exchange:
         # Reports that failed as a batch: each goes alone, so that one bad report hurts nobody else.
         self._suspects: deque[Report] = deque()
         self._stir = asyncio.Event()
+        # One loop asks for everybody while nobody has anything to report; a full answer calls the others.
+        self._is_asking = False
         self._is_dry = False
         self._was_full = True
         self._hint_count = 0
@@ -138,8 +140,16 @@ class Exchange:
             if self._suspects:
                 await self._trade_alone(connection, self._suspects.popleft())
                 return True
-            if line or self._wants_more():
+            if line:
                 await self._trade(connection, line)
+                return True
+            if self._wants_more() and not self._is_asking:
+                self._is_asking = True
+                try:
+                    await self._trade(connection, line)
+                finally:
+                    self._is_asking = False
+                    self._stir.set()
                 return True
             self._stir.clear()
             await self._stir.wait()

@@ -29,8 +29,7 @@ begin
             perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_slot_ids)]), v_slot_ids);
         end if;
     end if;
-    update stepwell.run_detail as r set finished_state = 'cancelled', finished_at = stepwell.now()
-    where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
+    perform stepwell._runs_finish(array[p_tenant_id], array[p_run_id], 'cancelled');
     -- Corrections that were under way end with it, and so do questions to reviewers.
     perform stepwell._attention_settle(p.tenant_id, p.run_id)
     from stepwell.run_progress as p

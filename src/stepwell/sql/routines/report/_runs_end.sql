@@ -22,9 +22,7 @@ begin
     end if;
     perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, p_to_state, 'system', 'condition_resolved', p_trigger_ref,
         'engine');
-    update stepwell.run_detail as r set finished_state = p_to_state, finished_at = stepwell.now()
-    from unnest(v_open.tenant_ids, v_open.unit_ids) as q (tenant_id, unit_id)
-    where r.tenant_id = q.tenant_id and r.run_id = q.unit_id >> 20;
+    perform stepwell._runs_finish(v_open.tenant_ids, array(select q >> 20 from unnest(v_open.unit_ids) as q), p_to_state);
     if v_open.has_parent then
         perform stepwell._subruns_end(v_open.tenant_ids, v_open.unit_ids);
     end if;
