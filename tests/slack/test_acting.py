@@ -55,6 +55,7 @@ def app(dsn, shop) -> sw.App:
     return made
 
 
+@pytest.mark.requirement("RT-07")
 def test_what_policy_asks_for_is_shown_approved_and_done_once(
     app, engine, db, dsn, workspace, notifier, slack, shop
 ):

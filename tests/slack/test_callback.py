@@ -23,6 +23,7 @@ def card(engine, workspace, notifier):
     return approval, workspace.messages()[0]
 
 
+@pytest.mark.requirement("RT-07")
 def test_approving_in_slack_approves(engine, slack, workspace, notifier, card):
     approval, message = card
     answer = slack.press("ben", message, "Approve")
@@ -36,6 +37,7 @@ def test_approving_in_slack_approves(engine, slack, workspace, notifier, card):
     assert engine.faults() == {}
 
 
+@pytest.mark.requirement("RT-07")
 def test_rejecting_asks_why_and_then_counts(engine, slack, workspace, notifier, card):
     approval, message = card
     assert slack.press("ben", message, "Reject").status_code == 200
@@ -126,6 +128,7 @@ def test_a_replayed_callback_is_refused(engine, slack, workspace, notifier, card
     assert again.json()["detail"] == "the callback was seen before"
 
 
+@pytest.mark.requirement("RT-07")
 @pytest.mark.parametrize(
     ("how", "status"),
     [

@@ -65,7 +65,15 @@ def test_the_findings_are_in_the_language_of_the_page(page: Page):
     expect(checks).to_contain_text("none, the connection is direct")
     page.get_by_role("button", name="VI").click()
     expect(checks).to_contain_text("không có, kết nối trực tiếp")
-    for english in ("current,", "apart", "may migrate", "free", "arrived after", "connected", "by its address"):
+    for english in (
+        "current,",
+        "apart",
+        "may migrate",
+        "free",
+        "arrived after",
+        "connected",
+        "by its address",
+    ):
         expect(checks).not_to_contain_text(english)
 
 

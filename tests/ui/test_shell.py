@@ -48,7 +48,7 @@ def test_no_text_is_left_untranslated(page: Page, language: str):
     page.get_by_role("button", name=language).click()
     # A missing translation shows as its key.
     assert not re.search(
-        r"\b(health|shell|status|problem|notFound)\.[a-z]", page.locator("body").inner_text()
+        r"\b(health|shell|status|problem|reading|notFound)\.[a-z]", page.locator("body").inner_text()
     )
 
 
@@ -139,7 +139,7 @@ def test_everything_can_be_reached_and_used_by_keyboard(page: Page):
 def test_the_settings_are_in_the_tab_order_and_show_where_the_focus_is(page: Page):
     ready(page)
     order = []
-    for _ in range(6):
+    for _ in range(7):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -150,6 +150,7 @@ def test_the_settings_are_in_the_tab_order_and_show_where_the_focus_is(page: Pag
         "VI",
         "System",
         "System health",
+        "Approvals",
     ]
 
 

@@ -30,7 +30,17 @@ describe("formatRelative", () => {
   test("says now for this very second", () => {
     expect(formatRelative(now, now, "en")).toBe("now");
   });
+  test("counts days as hours, not by the calendar", () => {
+    expect(formatRelative(ago(86_400 * 1.9), now, "en")).toBe("1 day ago");
+    expect(formatRelative(ago(-86_400 * 2.9), now, "vi")).toBe("sau 2 ngày nữa");
+  });
+  test("looks ahead, and never promises more time than there is", () => {
+    expect(formatRelative(ago(-119), now, "en")).toBe("in 1 minute");
+    expect(formatRelative(ago(-86_399), now, "en")).toBe("in 23 hours");
+    expect(formatRelative(ago(-86_400 * 2.9), now, "en")).toBe("in 2 days");
+  });
   test("speaks Vietnamese", () => {
     expect(formatRelative(ago(7_200), now, "vi")).toBe("2 giờ trước");
+    expect(formatRelative(ago(-7_200), now, "vi")).toBe("sau 2 giờ nữa");
   });
 });

@@ -34,8 +34,10 @@ const steps: [limitSeconds: number, unit: Intl.RelativeTimeFormatUnit, unitSecon
 export function formatRelative(at: Date, now: Date, locale: string): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
   const [, unit, unitSeconds] = steps.find(([limit]) => Math.abs(seconds) < limit) ?? [0, "second", 1];
+  // Words such as "yesterday" are about calendar days, and we count hours: only "now" is a word.
+  const numeric = unit === "second" ? "auto" : "always";
   // Truncated, not rounded: "1 hour ago" must not appear after 31 minutes.
-  return new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(Math.trunc(seconds / unitSeconds) || 0, unit);
+  return new Intl.RelativeTimeFormat(locale, { numeric }).format(Math.trunc(seconds / unitSeconds) || 0, unit);
 }
 
 export function formatExact(at: Date, locale: string): string {

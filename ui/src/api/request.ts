@@ -2,17 +2,14 @@ import { offlineProblem, Problem, problemFrom } from "./problem";
 
 const timeoutMilliseconds = 15_000;
 
-/** Reads one resource. Every failure, also the missing network, arrives as a `Problem`. */
-export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
+/** Every failure, also the missing network, arrives as a `Problem`. */
+async function requestJson<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
   const limits = [AbortSignal.timeout(timeoutMilliseconds)];
   if (signal) limits.push(signal);
   let response: Response;
   let body: unknown;
   try {
-    response = await fetch(`/api/v1${path}`, {
-      headers: { Accept: "application/json" },
-      signal: AbortSignal.any(limits),
-    });
+    response = await fetch(`/api/v1${path}`, { ...init, signal: AbortSignal.any(limits) });
     body = await response.json();
   } catch (cause) {
     if (signal?.aborted) throw cause;
@@ -20,6 +17,20 @@ export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T>
   }
   if (!response.ok) throw problemFrom(response.status, body);
   return body as T;
+}
+
+/** Reads one resource. */
+export function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return requestJson<T>(path, { headers: { Accept: "application/json" } }, signal);
+}
+
+/** Sends what a person did. Without an answer nobody knows whether it arrived. */
+export function postJson<T>(path: string, body: unknown): Promise<T> {
+  return requestJson<T>(path, {
+    method: "POST",
+    headers: { Accept: "application/json", "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
 }
 
 export function asProblem(cause: unknown): Problem {

@@ -1,0 +1,311 @@
+"""The web face of approvals: questions are found, read and decided in a browser, by the database's rules."""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from psycopg.types.json import Jsonb
+
+from tests.sql.drive import Engine
+from tests.support.clock import Clock
+from tests.ui.asking import ask, ask_to_act, decide
+from tests.worker.acting import put_in_force, rule
+
+
+@pytest.fixture
+def engine(db: psycopg.Connection) -> Engine:
+    return Engine(db)
+
+
+def open_list(page: Page, state: str | None = None) -> None:
+    page.goto("/approvals" if state is None else f"/approvals?state={state}")
+    expect(page.get_by_role("table").or_(page.get_by_test_id("empty"))).to_be_visible()
+
+
+def open_one(page: Page, approval: int) -> None:
+    page.goto(f"/approvals/{approval}")
+    expect(page.get_by_role("region", name="Decision")).to_be_visible()
+
+
+def fill(page: Page, person: str, reason: str = "") -> None:
+    page.get_by_label("Deciding as").fill(person)
+    page.get_by_label("Your reason").fill(reason)
+
+
+def send(page: Page, word: str) -> None:
+    """Presses the button, confirms, and waits for the answer: the dialog stays until then."""
+    page.get_by_role("region", name="Decision").get_by_role("button", name=word).click()
+    page.get_by_role("dialog").get_by_role("button", name=word).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def outcome(page: Page) -> Locator:
+    return page.get_by_test_id("outcome")
+
+
+def test_the_list_says_what_is_asked_where_by_whom_why_and_until_when(page: Page, engine: Engine):
+    ask(engine, by="cleo")
+    ask_to_act(engine, quorum=2)
+    page.goto("/")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Approvals").click()
+    expect(page).to_have_title("Approvals · Stepwell")
+    action = page.get_by_role("row").filter(has_text="shop.refund")
+    said = (
+        "/orders/A-1/refunds",
+        "step sign-off · order.refund · run",
+        "money leaves the house",
+        "ada",
+        "high",
+    )
+    for words in (*said, "0 of 2", "Requested", "Expires in 23 hours"):
+        expect(action).to_contain_text(words)
+    other = page.get_by_role("row").filter(has_text="Reopen a step for correction")
+    for words in ("cleo", "a wrong number", "low", "0 of 1"):
+        expect(other).to_contain_text(words)
+
+
+def test_the_filter_lives_in_the_address(page: Page, engine: Engine):
+    ask(engine, reason="still open")
+    decide(engine, ask(engine, reason="granted"), "ben")
+    decide(engine, ask(engine, reason="refused"), "ben", "reject", "no")
+    rows = page.get_by_role("table").locator("tbody tr")
+    open_list(page)
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("still open")
+    filters = page.get_by_role("navigation", name="Filter by state")
+    expect(filters.get_by_role("link", name="Requested")).to_have_attribute("aria-current", "true")
+    filters.get_by_role("link", name="Rejected").click()
+    expect(page).to_have_url(re.compile(r"/approvals\?state=rejected$"))
+    expect(rows).to_contain_text(["refused"])
+    page.reload()
+    expect(rows).to_contain_text(["refused"])
+    filters.get_by_role("link", name="All").click()
+    expect(rows).to_have_count(3)
+    rows.filter(has_text="granted").get_by_role("link").click()
+    expect(outcome(page)).to_contain_text("Approved")
+    page.get_by_role("link", name="← Approvals").click()
+    expect(page).to_have_url(re.compile(r"/approvals\?state=all$"))
+    expect(rows).to_have_count(3)
+
+
+@pytest.mark.requirement("RT-07")
+def test_one_approval_shows_no_less_than_a_card_in_slack(page: Page, engine: Engine):
+    approval = ask_to_act(engine, quorum=2, approvers=["ben", "cleo"], role="lead")
+    decide(engine, approval, "cleo", reason="fine by me")
+    open_one(page, approval)
+    expect(page).to_have_title(f"Approval {approval} · Stepwell")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        re.compile(r"shop\.refund\s+/orders/A-1/refunds")
+    )
+    writes = page.get_by_role("region", name="Proposed writes")
+    for field, value in (("amount", "40"), ("values.group", "network"), ("values.tags", "late, broken"),
+                         ("api_token", "[redacted]")):  # fmt: skip
+        expect(writes.get_by_role("row", name=f"{field} {value}", exact=True)).to_be_visible()
+    why = page.get_by_role("region", name="Why somebody is asked")
+    expect(why).to_contain_text("money leaves the house")
+    expect(why).to_contain_text("Rule money · policy version 3")
+    facts = page.get_by_role("region", name="Particulars")
+    said = ("high", "1 of 2", "2 different people", "ben, cleo, or role lead", "worker-1", "can be undone")
+    for words in (*said, "Expires in 23 hours"):
+        expect(facts).to_contain_text(words)
+    expect(page.get_by_role("region", name="Votes")).to_contain_text(
+        re.compile("Agreed.*cleo.*fine by me", re.S)
+    )
+    here = page.get_by_role("navigation", name="Main").get_by_role("link", name="Approvals")
+    expect(here).to_have_attribute("aria-current", "true")
+
+
+def test_a_change_of_policy_is_shown_rule_by_rule_before_and_after(page: Page, db: psycopg.Connection):
+    put_in_force(db, rule("ask", "needs_approval", tier="low"), rule("old", "allow", priority=3))
+    rules = [rule("ask", "needs_approval", tier="high"), rule("none", "deny", priority=4)]
+    made = db.execute("select fn_policy_propose(1, %s, null, 'ada')", (Jsonb(rules),)).fetchone()
+    assert made is not None
+    open_one(page, made[0]["approval_id"])
+    change = page.get_by_role("region", name="Change of the rules")
+    expect(change.get_by_role("heading", level=3)).to_have_text(
+        ["Added: none", "Changed: ask", "Removed: old"]
+    )
+    expect(change.get_by_role("row", name="tier low high", exact=True)).to_be_visible()
+
+
+@pytest.mark.requirement("RT-07")
+def test_a_reviewer_approves_and_sees_that_it_is_done(page: Page, engine: Engine):
+    approval = ask(engine)
+    open_one(page, approval)
+    fill(page, "ben", "seen")
+    page.get_by_role("button", name="Approve").click()
+    dialog = page.get_by_role("dialog", name="Approve as ben?")
+    for words in ("Reopen a step for correction", "seen", "settled for good"):
+        expect(dialog).to_contain_text(words)
+    assert engine.state(approval) == "requested"
+    dialog.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("status").filter(has_text="ben has agreed.")).to_be_visible()
+    expect(outcome(page)).to_contain_text(re.compile("Approved.*by ben, (now|.* ago)", re.S))
+    expect(outcome(page)).to_be_focused()
+    expect(page.get_by_role("region", name="Votes")).to_contain_text("seen")
+    assert engine.state(approval) == "approved"
+
+
+@pytest.mark.requirement("RT-07")
+def test_two_persons_must_agree_and_one_counts_once(page: Page, engine: Engine):
+    approval = ask(engine, quorum=2)
+    open_one(page, approval)
+    fill(page, "ben")
+    send(page, "Approve")
+    expect(page.get_by_role("status")).to_contain_text("ben has agreed.")
+    agreed = page.get_by_role("region", name="Particulars")
+    expect(agreed).to_contain_text("1 of 2")
+    expect(page.get_by_role("button", name="Approve")).to_be_focused()
+    send(page, "Approve")
+    expect(agreed).to_contain_text("1 of 2")
+    assert engine.state(approval) == "requested"
+    fill(page, "cleo")
+    send(page, "Approve")
+    expect(outcome(page)).to_contain_text("by cleo")
+    expect(agreed).to_contain_text("2 of 2")
+    assert engine.state(approval) == "approved"
+
+
+@pytest.mark.requirement("RT-07")
+def test_a_rejection_asks_for_its_reason_and_ends_the_question(page: Page, engine: Engine):
+    approval = ask(engine, quorum=2)
+    open_one(page, approval)
+    fill(page, "ben")
+    page.get_by_role("button", name="Reject").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    reason = page.get_by_label("Your reason")
+    expect(reason).to_be_focused()
+    expect(reason).to_have_attribute("aria-invalid", "true")
+    expect(reason).to_have_accessible_description(re.compile("Say why"))
+    reason.fill("not this month")
+    expect(reason).not_to_have_attribute("aria-invalid", "true")
+    send(page, "Reject")
+    expect(outcome(page)).to_contain_text("Rejected")
+    expect(page.get_by_role("region", name="Votes")).to_contain_text("not this month")
+    assert engine.state(approval) == "rejected"
+
+
+@pytest.mark.requirement("RT-07")
+def test_an_expired_question_cannot_be_decided_any_more(page: Page, engine: Engine, clock: Clock):
+    approval = ask(engine, expires_seconds=60)
+    open_one(page, approval)
+    fill(page, "ben", "just in time?")
+    clock.advance(seconds=61)
+    page.expected_complaint = "409"  # type: ignore[attr-defined]
+    send(page, "Approve")
+    expect(page.get_by_role("alert")).to_contain_text("is decided or has expired")
+    engine.timers()
+    page.get_by_role("button", name="Refresh").click()
+    expect(outcome(page)).to_contain_text("Expired")
+    open_list(page, "expired")
+    expect(page.get_by_role("row").filter(has_text="a wrong number")).to_contain_text("Expired")
+
+
+def test_who_asked_is_refused_in_the_servers_words_and_loses_nothing(page: Page, engine: Engine):
+    approval = ask(engine)
+    open_one(page, approval)
+    page.expected_complaint = "403"  # type: ignore[attr-defined]
+    fill(page, "ada", "I am sure")
+    send(page, "Approve")
+    expect(page.get_by_role("alert")).to_contain_text("who asks for an approval cannot decide it")
+    expect(page.get_by_label("Deciding as")).to_have_value("ada")
+    expect(page.get_by_label("Your reason")).to_have_value("I am sure")
+    assert engine.state(approval) == "requested"
+    page.get_by_label("Deciding as").fill("ben")
+    send(page, "Approve")
+    expect(outcome(page)).to_contain_text("Approved")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_only_who_is_named_decides_and_the_page_leaves_that_to_the_server(page: Page, engine: Engine):
+    approval = ask(engine, approvers=["cleo"])
+    open_one(page, approval)
+    page.expected_complaint = "403"  # type: ignore[attr-defined]
+    fill(page, "ben")
+    send(page, "Approve")
+    expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} is decided by cleo")
+
+
+def test_what_the_server_cannot_accept_is_said_beside_the_form(page: Page, engine: Engine):
+    approval = ask(engine)
+    open_one(page, approval)
+    page.expected_complaint = "422"  # type: ignore[attr-defined]
+    fill(page, "ben", "x" * 2001)
+    send(page, "Approve")
+    expect(page.get_by_role("alert")).to_contain_text("body.reason")
+    expect(page.get_by_label("Your reason")).to_have_value("x" * 2001)
+    page.get_by_label("Deciding as").fill("  ")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_label("Deciding as")).to_be_focused()
+    expect(page.get_by_text("Say who decides.")).to_be_visible()
+    assert engine.state(approval) == "requested"
+
+
+@pytest.mark.requirement("RT-07")
+def test_a_decision_that_came_first_elsewhere_is_shown_with_its_outcome(page: Page, engine: Engine):
+    approval = ask(engine)
+    open_one(page, approval)
+    page.expected_complaint = "409"  # type: ignore[attr-defined]
+    fill(page, "ben", "I looked at it for an hour")
+    page.get_by_role("button", name="Approve").click()
+    decide(engine, approval, "cleo", "reject", "too late")
+    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} is decided or has expired")
+    expect(outcome(page)).to_contain_text(re.compile("Rejected.*by cleo", re.S))
+    expect(outcome(page)).to_contain_text("I looked at it for an hour")
+    expect(page.get_by_role("region", name="Votes")).to_contain_text("too late")
+    assert engine.state(approval) == "rejected"
+
+
+def test_a_word_without_an_answer_can_be_sent_again(page: Page, engine: Engine):
+    approval = ask(engine)
+    open_one(page, approval)
+    page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
+    page.route("**/decisions", lambda route: route.abort())
+    fill(page, "ben", "seen")
+    send(page, "Approve")
+    expect(page.get_by_role("alert")).to_contain_text("Nobody knows whether your word arrived")
+    page.unroute("**/decisions")
+    send(page, "Approve")
+    expect(outcome(page)).to_contain_text("Approved")
+
+
+def test_escape_leaves_the_dialog_and_sends_nothing(page: Page, engine: Engine):
+    approval = ask(engine)
+    open_one(page, approval)
+    fill(page, "ben", "seen")
+    button = page.get_by_role("button", name="Approve")
+    button.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(button).to_be_focused()
+    expect(page).to_have_url(re.compile(rf"/approvals/{approval}$"))
+    assert engine.state(approval) == "requested"
+
+
+def test_the_name_is_remembered_by_this_browser(page: Page, engine: Engine):
+    first, second = ask(engine), ask(engine)
+    open_one(page, first)
+    expect(page.get_by_label("Deciding as")).to_have_accessible_description(re.compile("no sign-in yet"))
+    fill(page, "ben")
+    send(page, "Approve")
+    expect(outcome(page)).to_be_visible()
+    open_one(page, second)
+    expect(page.get_by_label("Deciding as")).to_have_value("ben")
+
+
+def test_what_is_new_appears_by_itself(page: Page, engine: Engine):
+    page.clock.install()
+    open_list(page)
+    expect(page.get_by_test_id("empty")).to_be_visible()
+    approval = ask(engine)
+    page.clock.fast_forward("00:11")
+    page.get_by_role("link", name="Reopen a step for correction").click()
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    decide(engine, approval, "ben")
+    page.clock.fast_forward("00:11")
+    expect(outcome(page)).to_contain_text("by ben")

@@ -1,0 +1,97 @@
+// What an approval says about itself, laid out for reading. Nothing here judges: who may decide is the server's word.
+
+import type { About, Approval, Rule } from "../../api/approvals";
+
+export const stateFilters = ["requested", "approved", "rejected", "expired", "cancelled", "all"] as const;
+export type StateFilter = (typeof stateFilters)[number];
+
+/** From the address; what is not a filter is the usual one. */
+export function stateFilter(given: unknown): StateFilter {
+  return stateFilters.find((name) => name === given) ?? "requested";
+}
+
+export type Question =
+  | { kind: "act"; operation: string; target: string }
+  | { kind: "policy" }
+  | { kind: "other"; action: string };
+
+export function question(approval: Pick<Approval, "action" | "about">): Question {
+  const about = approval.about ?? {};
+  if (about.connector) {
+    return { kind: "act", operation: `${about.connector}.${about.operation ?? ""}`, target: about.target ?? "" };
+  }
+  return about.kind === "policy" ? { kind: "policy" } : { kind: "other", action: approval.action };
+}
+
+export interface Field {
+  path: string;
+  value: string;
+}
+
+/** One line for each value, however deep it lies: `values.assignment_group`, `lines[0].sku`. */
+export function fieldsOf(value: unknown, path = ""): Field[] {
+  if (Array.isArray(value)) {
+    if (value.every((entry) => typeof entry !== "object" || entry === null)) {
+      return [{ path, value: value.length === 0 ? "[]" : value.map(textOf).join(", ") }];
+    }
+    return value.flatMap((entry, at) => fieldsOf(entry, `${path}[${at}]`));
+  }
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value);
+    if (entries.length === 0) return path === "" ? [] : [{ path, value: "{}" }];
+    return entries.flatMap(([name, entry]) => fieldsOf(entry, path === "" ? name : `${path}.${name}`));
+  }
+  return [{ path, value: textOf(value) }];
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value === "" ? '""' : value;
+  return JSON.stringify(value) ?? "";
+}
+
+export interface RuleChange {
+  kind: "added" | "removed" | "changed";
+  name: string;
+  /** Before is missing for a rule that is added, after for one that is removed. */
+  fields: { path: string; before?: string; after?: string }[];
+}
+
+export function ruleChanges(diff: About["diff"]): RuleChange[] {
+  const whole = (kind: "added" | "removed", rule: Rule): RuleChange => ({
+    kind,
+    name: String(rule.name),
+    fields: ruleFields(rule).map(({ path, value }) =>
+      kind === "added" ? { path, after: value } : { path, before: value },
+    ),
+  });
+  return [
+    ...(diff?.added ?? []).map((rule) => whole("added", rule)),
+    ...(diff?.changed ?? []).map((pair): RuleChange => ({
+      kind: "changed",
+      name: String(pair.new.name),
+      fields: differences(pair.old, pair.new),
+    })),
+    ...(diff?.removed ?? []).map((rule) => whole("removed", rule)),
+  ];
+}
+
+function ruleFields(rule: Rule): Field[] {
+  return fieldsOf(rule).filter(({ path }) => path !== "name");
+}
+
+function differences(before: Rule, after: Rule): RuleChange["fields"] {
+  const old = new Map(fieldsOf(before).map(({ path, value }) => [path, value]));
+  const fresh = new Map(fieldsOf(after).map(({ path, value }) => [path, value]));
+  return [...new Set([...old.keys(), ...fresh.keys()])]
+    .filter((path) => old.get(path) !== fresh.get(path))
+    .map((path) => {
+      const [was, becomes] = [old.get(path), fresh.get(path)];
+      return { path, ...(was !== undefined && { before: was }), ...(becomes !== undefined && { after: becomes }) };
+    });
+}
+
+/** The next row for a step of one up or down; without a row, the first. */
+export function nextRow(current: number, step: 1 | -1, count: number): number {
+  if (current < 0) return 0;
+  return Math.min(Math.max(current + step, 0), count - 1);
+}

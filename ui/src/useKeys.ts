@@ -1,0 +1,23 @@
+import { onMounted, onUnmounted } from "vue";
+
+const typingTags = new Set(["INPUT", "TEXTAREA", "SELECT"]);
+
+/** Where letters are text, and while a dialog asks, no key of the page means anything. */
+export function isForTyping(target: { tagName?: string; isContentEditable?: boolean } | null): boolean {
+  return typingTags.has(target?.tagName ?? "") || target?.isContentEditable === true;
+}
+
+/** Single keys of one page: the name of the key and what it does. */
+export function useKeys(keys: Record<string, () => void>): void {
+  function onKey(event: KeyboardEvent): void {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (isForTyping(event.target as HTMLElement | null) || document.querySelector("dialog[open]")) return;
+    const act = Object.hasOwn(keys, event.key) ? keys[event.key] : undefined;
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  onMounted(() => window.addEventListener("keydown", onKey));
+  onUnmounted(() => window.removeEventListener("keydown", onKey));
+}
