@@ -1,5 +1,7 @@
 // The registry names a colour and an icon for each state; here each name gets its drawing, and nothing is decided.
 
+import type { StateFace } from "../api/approvals";
+
 export type Tone = "ok" | "warning" | "failed" | "quiet";
 
 const colorPrefix = "ui.traffic_light.";
@@ -42,4 +44,10 @@ export function toneOf(colorToken: string): Tone {
 
 export function iconOf(iconToken: string): string {
   return stateIcons[iconToken] ?? icons.dot;
+}
+
+/** A state without a face is one the registry no longer declares: its code is better than nothing. */
+export function labelOf(code: string, face: StateFace | null, locale: string): string {
+  if (!face) return code;
+  return locale === "vi" ? face.label_vi : face.label_en;
 }
