@@ -89,7 +89,9 @@ class _Looking:
             case "member":
                 return [item[node.name] for item in _flat(base) if _has(item, node.name)]
             case "any_member":
-                return [value for item in _flat(base) if isinstance(item, Mapping) for value in item.values()]
+                return [
+                    value for item in _flat(base) if isinstance(item, Mapping) for value in _members(item)
+                ]
             case "any_element":
                 return _flat(base)
             case "subscript":
@@ -198,6 +200,11 @@ class _Looking:
                     return True
                 verdict = None if found is None else verdict
         return verdict
+
+
+def _members(item: Mapping[str, Any]) -> list[Any]:
+    """In the order in which jsonb keeps an object: shorter keys first, then by their bytes."""
+    return [item[key] for key in sorted(item, key=lambda key: (len(key.encode()), key.encode()))]
 
 
 def _flat(items: list[Any]) -> list[Any]:

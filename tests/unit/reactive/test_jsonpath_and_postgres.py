@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -203,7 +203,8 @@ def documents() -> SearchStrategy[Any]:
     return st.recursive(
         leaf,
         lambda inner: (
-            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["a", "b", "c", "aa", "B", "é"]), inner, max_size=3)
         ),
         max_leaves=8,
     )
@@ -234,6 +235,7 @@ def paths() -> SearchStrategy[str]:
 @pytest.mark.requirement("RX-10")
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(path=paths(), document=documents())
+@example(path="$.*", document={"aa": 1, "é": 2, "b": 3, "B": 4, "a": 5})
 def test_any_path_over_any_document_finds_what_postgres_finds(
     db: psycopg.Connection[Any], path: str, document: Any
 ):
