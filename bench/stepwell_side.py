@@ -96,7 +96,7 @@ async def fan(order: Order, meter: Meter) -> Answer:
 
 
 async def chain_alone(order: Order, meter: Meter) -> Answer:
-    """From the start until `result` returns, which is after the last handler: when the end is recorded.
+    """From the call of `run` until it returns, which is after the last handler: when the end is recorded.
 
     A second series starts the next run at the moment of the last handler, when the worker is about to fall
     idle: a wake-up that gets lost there shows as a jump of its median.
@@ -117,7 +117,7 @@ async def chain_alone(order: Order, meter: Meter) -> Answer:
 
         async def until_recorded() -> float:
             begun = time.perf_counter()
-            await (await app.start(flow.name)).result()
+            await app.run(flow.name)
             return time.perf_counter() - begun
 
         async def until_last_handler() -> float:

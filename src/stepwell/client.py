@@ -10,7 +10,7 @@ import asyncio
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,9 +24,19 @@ from stepwell.store.ends import Ends
 from stepwell.store.perform import Connection
 from stepwell.store.pool import AsyncPool, async_pool
 
-__all__ = ["Client", "Connection", "JobHandle", "JobOptions", "RunCalls", "RunHandle", "Signalled"]
+__all__ = [
+    "Client",
+    "Connection",
+    "JobHandle",
+    "JobOptions",
+    "RunCalls",
+    "RunHandle",
+    "Signalled",
+    "StartOptions",
+]
 
 T = TypeVar("T")
+Outcome = Callable[[int, int], Call[tuple[str, Any] | None]]
 
 POLL_FIRST_SECONDS = 0.002
 POLL_LIMIT_SECONDS = 0.5
@@ -44,13 +54,14 @@ class RunHandle:
     client: Client
     id: int
     is_new: bool = True
+    is_watched: bool = False
 
     async def state(self) -> str:
         return (await self.client.run_outcome(self.id))[0]
 
     async def result(self, limit_seconds: float | None = 60.0) -> Any:
         """Wait for the end and return the result; raises Conflict when the run failed or was cancelled."""
-        state, result = await self.client.run_end(self.id, limit_seconds)
+        state, result = await self.client.run_end(self.id, limit_seconds, is_watched=self.is_watched)
         if state != "completed":
             raise Conflict(f"run {self.id} {state}")
         return result
@@ -110,6 +121,17 @@ class JobOptions(TypedDict, total=False):
     max_attempts: int | None
 
 
+class StartOptions(TypedDict, total=False):
+    """How a run is started; what is left out is as the workflow says."""
+
+    key: str | None
+    trigger: tuple[str, str] | None
+    version: int | None
+    priority: int
+    trace_id: str | None
+    correlation_id: str | None
+
+
 class RunCalls(ABC):
     """Everything that starts, feeds and tells a run or a job, for whatever can hand on a client."""
 
@@ -122,27 +144,29 @@ class RunCalls(ABC):
         workflow: str,
         input: Mapping[str, Any] | None = None,
         *,
-        key: str | None = None,
-        trigger: tuple[str, str] | None = None,
-        version: int | None = None,
-        priority: int = 0,
-        trace_id: str | None = None,
-        correlation_id: str | None = None,
         connection: Connection | None = None,
+        **more: Unpack[StartOptions],
     ) -> RunHandle:
         """Start a run. The same `key` (or trigger) again returns the run it started first.
 
         With `connection` the start is part of that connection's transaction: it commits with your rows.
         """
         client = await self._connected()
-        trigger_type, trigger_ref = trigger or (None, key)
-        call = calls.start_runs(
-            client.tenant_id, workflow, [input or {}], actor=client.actor,
-            trigger_refs=None if trigger_ref is None else [trigger_ref], trigger_type=trigger_type,
-            version_no=version, priority=priority, trace_id=trace_id, correlation_id=correlation_id,
-        )  # fmt: skip
-        started = (await client.perform(call, connection))[0]
-        return RunHandle(client, started.run_id, started.is_new)
+        return await client.start_one(workflow, input, more, connection)
+
+    async def run(
+        self,
+        workflow: str,
+        input: Mapping[str, Any] | None = None,
+        *,
+        limit_seconds: float | None = 60.0,
+        **more: Unpack[StartOptions],
+    ) -> Any:
+        """Start a run and wait for its result, as `start` and `result` would, with one call less."""
+        client = await self._connected()
+        await client.hear_ends()
+        handle = await client.start_one(workflow, input, more, is_watched=True)
+        return await handle.result(limit_seconds)
 
     async def start_many(
         self,
@@ -280,7 +304,10 @@ class Client(RunCalls):
                 return found
 
     async def run_outcome(self, run_id: int) -> tuple[str, Any]:
-        found = await self.perform(calls.run_outcome(self.tenant_id, run_id))
+        return await self._outcome(calls.run_outcome, run_id)
+
+    async def _outcome(self, question: Outcome, run_id: int) -> tuple[str, Any]:
+        found = await self.perform(question(self.tenant_id, run_id))
         if found is None:
             raise NotFound(f"run {run_id} does not exist")
         return found
@@ -291,21 +318,48 @@ class Client(RunCalls):
             raise NotFound(f"job {job_id} does not exist")
         return found
 
-    async def run_end(self, run_id: int, limit_seconds: float | None) -> tuple[str, Any]:
-        """Wait for the end of a run: told by the database, and asked for in case the word gets lost."""
+    async def start_one(
+        self,
+        workflow: str,
+        input: Mapping[str, Any] | None,
+        more: StartOptions,
+        connection: Connection | None = None,
+        *,
+        is_watched: bool = False,
+    ) -> RunHandle:
+        trigger_type, trigger_ref = more.get("trigger") or (None, more.get("key"))
+        call = calls.start_runs(
+            self.tenant_id, workflow, [input or {}], actor=self.actor,
+            trigger_refs=None if trigger_ref is None else [trigger_ref], trigger_type=trigger_type,
+            version_no=more.get("version"), priority=more.get("priority", 0), trace_id=more.get("trace_id"),
+            correlation_id=more.get("correlation_id"), is_watched=is_watched,
+        )  # fmt: skip
+        started = (await self.perform(call, connection))[0]
+        return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new)
+
+    async def hear_ends(self) -> None:
+        """From now on the ends of watched runs are heard."""
+        await self._ends.begin()
+
+    async def run_end(
+        self, run_id: int, limit_seconds: float | None, *, is_watched: bool = False
+    ) -> tuple[str, Any]:
+        """Wait for the end of a run: told by the database, and asked for in case the word gets lost.
+
+        `is_watched` says that the run was started so: then the first question can wait for the word.
+        """
         began = time.monotonic()
         async with asyncio.timeout(limit_seconds):
-            await self._ends.begin()
+            await self.hear_ends()
             with self._ends.expecting(run_id) as told:
-                found = await self.perform(calls.watch_run(self.tenant_id, run_id))
-                while found is not None and found[0] not in RUN_ENDS:
-                    pause = POLL_LIMIT_SECONDS if self._ends.is_heard else _pause(began)
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(told.wait(), pause)
-                    told.clear()
+                if is_watched and self._ends.is_heard:
+                    await _either(told, POLL_LIMIT_SECONDS)
                     found = await self.run_outcome(run_id)
-        if found is None:
-            raise NotFound(f"run {run_id} does not exist")
+                else:
+                    found = await self._outcome(calls.watch_run, run_id)
+                while found[0] not in RUN_ENDS:
+                    await _either(told, POLL_LIMIT_SECONDS if self._ends.is_heard else _pause(began))
+                    found = await self.run_outcome(run_id)
         return found
 
     async def until(self, ask: Any, ends: tuple[str, ...], limit_seconds: float | None) -> tuple[str, Any]:
@@ -317,6 +371,14 @@ class Client(RunCalls):
                 if state in ends:
                     return state, result
                 await asyncio.sleep(_pause(began))
+
+
+async def _either(told: asyncio.Event, pause_seconds: float) -> None:
+    """Until the word comes, or the pause is over."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(pause_seconds):
+            await told.wait()
+    told.clear()
 
 
 def _pause(began: float) -> float:

@@ -65,6 +65,46 @@ def test_a_bad_end_is_told_too(app, play, db, gate, no_polling, ends):
     play(scenario)
 
 
+def test_a_run_is_started_and_waited_for_in_one_call(app, play, gate, no_polling):
+    async def scenario():
+        gate.set()
+        async with sw.Worker(app):
+            for _ in range(3):
+                assert await app.run("one", {"ends": "well"}) == "through"
+            with pytest.raises(sw.Conflict, match="failed"):
+                await app.run("one", {"ends": "badly"})
+            with pytest.raises(sw.NotFound):
+                await app.run("nothing of the kind")
+
+    play(scenario)
+
+
+def test_a_run_that_was_there_before_is_waited_for_too(app, play, db, gate, no_polling):
+    async def scenario():
+        async with sw.Worker(app):
+            await app.start("one", key="k")
+            waiting = asyncio.create_task(app.run("one", key="k"))
+            await until_watched(db, 1)
+            gate.set()
+            assert await waiting == "through"
+            assert await app.run("one", key="k") == "through"
+
+    play(scenario)
+
+
+def test_a_word_that_comes_before_anybody_waits_is_kept(app, play, db, gate, no_polling):
+    async def scenario():
+        client = await app.client()
+        await client.hear_ends()
+        handle = await client.start_one("one", {}, {}, is_watched=True)
+        gate.set()
+        async with sw.Worker(app):
+            await until_async(lambda: handle.id in client._ends._early)
+            assert await handle.result() == "through"
+
+    play(scenario)
+
+
 def test_an_end_before_the_question_needs_no_word(app, play, gate, no_polling):
     async def scenario():
         gate.set()

@@ -2945,6 +2945,12 @@ create function stepwell._caps_check(p_settings jsonb, p_known text[]) returns v
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean)
 create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean) returns SETOF stepwell.job_lease language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3104,6 +3110,9 @@ create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigi
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._fresh_take(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
+create function stepwell._fresh_take(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._graph_cycle(p_graph jsonb)
 create function stepwell._graph_cycle(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3212,6 +3221,12 @@ create function stepwell._invariant_slots() returns TABLE(invariant text, fault 
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item_no integer)
+create function stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item_no integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._items_release(p_tenant_id integer, p_map_ids bigint[])
 create function stepwell._items_release(p_tenant_id integer, p_map_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3226,12 +3241,6 @@ create function stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p
 
 -- function: stepwell._leased_count(p_tenant_id integer, p_class_id integer)
 create function stepwell._leased_count(p_tenant_id integer, p_class_id integer) returns bigint language sql stable security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
-
--- function: stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._leases_read(p_batch_id bigint, p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3260,6 +3269,9 @@ create function stepwell._map_result(p_tenant_id integer, p_unit_id bigint) retu
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._maps_count(p_tenant_id integer, p_settled_in bigint[], p_opened_in bigint[])
+create function stepwell._maps_count(p_tenant_id integer, p_settled_in bigint[], p_opened_in bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3275,8 +3287,8 @@ create function stepwell._merkle_root(p_leaves bytea) returns bytea language plp
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone)
-create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[])
+create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3298,6 +3310,9 @@ create function stepwell._path_problem(p_node jsonb) returns text language plpgs
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamp with time zone, p_preview boolean)
+create function stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamp with time zone, p_preview boolean) returns text language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
@@ -3376,6 +3391,12 @@ create function stepwell._privileges_of(p_role text) returns TABLE(statement tex
 
 -- function: stepwell._rates_return(p_now timestamp with time zone, p_limit integer)
 create function stepwell._rates_return(p_now timestamp with time zone, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean)
+create function stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._ready_put(p_tenant_ids integer[], p_class_ids integer[], p_ranks integer[], p_unit_ids bigint[])
+create function stepwell._ready_put(p_tenant_ids integer[], p_class_ids integer[], p_ranks integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean)
 create function stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql set search_path=stepwell, pg_temp;
@@ -3461,8 +3482,8 @@ create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[],
 -- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer)
-create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer) returns TABLE(taken_ids bigint[], handed_ids bigint[], due_tenant_ids integer[], due_ids bigint[], is_dry boolean, leaves_more boolean) language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer, OUT taken_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean)
+create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer, OUT taken_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
@@ -3668,8 +3689,8 @@ create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[
 -- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer)
-create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer) returns TABLE(held_ids bigint[], has_contract boolean, tenant_ids integer[], unit_ids bigint[], released_counts integer[], hand_on_count integer, has_engine_steps boolean, has_foreign_steps boolean, queue_is_empty boolean) language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean)
+create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3757,6 +3778,12 @@ create function stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p
 
 -- function: stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._wake_read(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._wake_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._why(p_unit stepwell.work_unit)
 create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4025,8 +4052,8 @@ create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_a
 create function stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text)
-create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
+create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 

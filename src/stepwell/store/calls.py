@@ -92,12 +92,14 @@ def start_runs(
     priority: int = 0,
     trace_id: str | None = None,
     correlation_id: str | None = None,
+    is_watched: bool = False,
 ) -> Call[list[Started]]:
     return Call(
-        "select * from stepwell.fn_run_start(%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s)",
+        "select * from stepwell.fn_run_start(%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s)",
         (
             tenant, workflow, _json_array(inputs), list(trigger_refs) if trigger_refs is not None else None,
             trigger_type, actor, version_no, priority, trace_id, correlation_id,
+            is_watched,
         ),
         lambda rows: [Started(*row) for row in rows],
     )  # fmt: skip

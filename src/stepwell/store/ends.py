@@ -6,7 +6,7 @@ A word may get lost (a cut connection, a pooler that cannot LISTEN): whoever wai
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -14,6 +14,8 @@ from stepwell.store.listen import Listener, WakeReason
 
 CHANNEL = "stepwell_ended"
 LISTEN_SECONDS = 3600.0
+# Words that came before anybody here waited for them: a run may be over before its start has come back.
+EARLY_LIMIT = 1000
 
 
 class Ends:
@@ -22,6 +24,7 @@ class Ends:
     def __init__(self, conninfo: str) -> None:
         self._listener = Listener(conninfo, [CHANNEL])
         self._waiting: defaultdict[int, set[asyncio.Event]] = defaultdict(set)
+        self._early: deque[int] = deque(maxlen=EARLY_LIMIT)
         self._beginning = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._has_heard = False
@@ -48,6 +51,8 @@ class Ends:
     def expecting(self, run_id: int) -> Iterator[asyncio.Event]:
         """The event is set when the run has ended, or may have."""
         told = asyncio.Event()
+        if run_id in self._early:
+            told.set()
         self._waiting[run_id].add(told)
         try:
             yield told
@@ -66,5 +71,7 @@ class Ends:
                 ended = [int(payload) for _, payload in wake.payloads]
                 self._has_heard = self._has_heard or bool(ended)
             for run_id in ended:
+                if run_id not in self._waiting:
+                    self._early.append(run_id)
                 for told in self._waiting.get(run_id, ()):
                     told.set()

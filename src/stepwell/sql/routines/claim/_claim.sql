@@ -1,7 +1,8 @@
 -- Purpose: the claim itself. Tenants take turns by weight; inside a tenant priority decides, then age. Units that the
 --   report of the same call handed on count first; when that report saw an empty queue (p_is_dry), it is not asked again.
--- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), for retries their runs
---   (without waiting), then the units.
+--   Hands on what a handler needs of each: operation, input, why it runs again, time limit. What only few units have is
+--   read by functions of its own: a subquery that is never run still has to be prepared for each call.
+-- Locks: as _fresh_take.
 -- Idempotency: none.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._claim(
@@ -15,20 +16,16 @@ as $$
 declare
     v_handed_count constant int := coalesce(cardinality(p_handed_ids), 0);
     v_fresh record;
-    v_tenant_ids int[];
-    v_unit_ids bigint[];
+    v_tenant_ids int[] := array_fill(p_tenant_id, array[v_handed_count]);
+    v_unit_ids bigint[] := p_handed_ids;
     v_batch_id bigint;
     v_is_idle boolean;
 begin
-    select
-        array_agg(t.tenant_id order by t.unit_id) filter (where not t.is_retry) as tenant_ids,
-        array_agg(t.unit_id order by t.unit_id) filter (where not t.is_retry) as unit_ids,
-        array_agg(t.tenant_id order by t.unit_id) filter (where t.is_retry) as retry_tenant_ids,
-        array_agg(t.unit_id order by t.unit_id) filter (where t.is_retry) as retry_unit_ids
-    into v_fresh
-    from stepwell._ready_take(p_class_ids, least(p_limit, 1000) - v_handed_count) as t
-    where not p_is_dry and p_limit > v_handed_count;
-    v_unit_ids := p_handed_ids || v_fresh.unit_ids || v_fresh.retry_unit_ids;
+    if not p_is_dry and p_limit > v_handed_count then
+        v_fresh := stepwell._fresh_take(p_session_id, p_class_ids, least(p_limit, 1000) - v_handed_count, p_now);
+        v_tenant_ids := v_tenant_ids || v_fresh.tenant_ids;
+        v_unit_ids := v_unit_ids || v_fresh.unit_ids;
+    end if;
     v_is_idle := coalesce(cardinality(v_unit_ids), 0) < p_limit;
     if v_is_idle <> p_is_idle then
         -- Idle: it could take more. A worker asks once more after this has changed, since what was made ready in between
@@ -41,21 +38,33 @@ begin
     if v_unit_ids is null or v_unit_ids = '{}' then
         return;
     end if;
-    perform stepwell._must_apply(v_fresh.tenant_ids, v_fresh.unit_ids, 'in_progress', 'executor_worker',
-        'rpc', 'step_claim', p_session_id => p_session_id, p_now => p_now);
-    if v_fresh.retry_unit_ids is not null then
-        perform stepwell._must_apply(v_fresh.retry_tenant_ids, v_fresh.retry_unit_ids, 'in_progress', 'executor_worker',
-            'event', 'retry_attempt', p_session_id => p_session_id, p_now => p_now);
-        perform stepwell._rollups_lend(v_fresh.retry_tenant_ids, array(select q >> 20 from unnest(v_fresh.retry_unit_ids) as q));
-    end if;
-    if v_fresh.unit_ids is not null or v_fresh.retry_unit_ids is not null then
-        perform stepwell._tenant_leases_note(v_fresh.tenant_ids || v_fresh.retry_tenant_ids,
-            v_fresh.unit_ids || v_fresh.retry_unit_ids);
-    end if;
-    v_tenant_ids := array_fill(p_tenant_id, array[v_handed_count]) || v_fresh.tenant_ids || v_fresh.retry_tenant_ids;
     insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
     values (p_session_id, v_tenant_ids, v_unit_ids)
     returning batch_id into v_batch_id;
-    return query select l.* from stepwell._leases_read(v_batch_id, v_tenant_ids, v_unit_ids) as l;
+    return query
+    select
+        'lease'::text, q.tenant_id, u.unit_id, u.lease_no, v_batch_id, o.operation_name, u.attempt_count + 1,
+        u.max_attempts::int, coalesce(d.timeout_seconds, o.timeout_seconds), d.step_id,
+        x.input,
+        case when u.item_no is not null then stepwell._item_read(u.tenant_id, u.parent_id, u.item_no)
+            || coalesce(stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads'), '{}')
+        when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
+        case when u.lease_no > 1 then stepwell._wake_read(u.tenant_id, u.unit_id) end,
+        case when u.lease_no > 1 then stepwell._checkpoints_read(u.tenant_id, u.unit_id) end,
+        x.trace_id, x.correlation_id, u.deadline_at
+    from unnest(v_tenant_ids, v_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+    cross join lateral (
+        select r.input, r.trace_id, r.correlation_id
+        from stepwell.run_detail as r
+        where u.scope in ('step', 'task') and r.tenant_id = u.tenant_id and r.run_id = u.unit_id >> 20
+        union all
+        select j.payload, j.trace_id, j.correlation_id
+        from stepwell.job_detail as j
+        where u.scope = 'job' and j.tenant_id = u.tenant_id and j.job_id = u.unit_id
+    ) as x
+    left join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no;
 end
 $$;

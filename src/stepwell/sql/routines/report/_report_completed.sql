@@ -7,9 +7,9 @@
 -- Raises: SW004 when the registry refuses for another reason.
 create or replace function stepwell._report_completed(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_bodies text[], p_now timestamptz,
-    p_class_ids int[], p_hand_on_limit int
-) returns table (
-    taken_ids bigint[], handed_ids bigint[], due_tenant_ids int[], due_ids bigint[], is_dry boolean, leaves_more boolean
+    p_class_ids int[], p_hand_on_limit int,
+    out taken_ids bigint[], out handed_ids bigint[], out due_tenant_ids int[], out due_ids bigint[], out is_dry boolean,
+    out leaves_more boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -19,11 +19,14 @@ declare
     v_next record;
     v_done record;
 begin
-    select n.* into v_next
-    from stepwell._successors_find(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_class_ids, p_hand_on_limit) as n;
+    v_next := stepwell._successors_find(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_class_ids, p_hand_on_limit);
+    -- What a contract, a slot or the engine itself set off may have ended any of the runs, or queued more.
+    due_tenant_ids := p_tenant_ids;
+    due_ids := p_unit_ids;
+    is_dry := false;
+    leaves_more := true;
     if v_next.has_contract then
-        return query select stepwell._report_contracts(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, p_now),
-            null::bigint[], p_tenant_ids, p_unit_ids, false, true;
+        taken_ids := stepwell._report_contracts(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, p_now);
         return;
     end if;
     select
@@ -57,14 +60,14 @@ begin
     if v_next.has_engine_steps then
         perform stepwell._engine_steps(v_next.tenant_ids, v_next.unit_ids);
     end if;
-    if v_done.slot_ids is not null or v_next.has_engine_steps then
-        -- What the engine carried out itself may have ended any of the runs, or queued more.
-        return query select v_next.held_ids, v_done.handed_ids, p_tenant_ids, p_unit_ids, false, true;
-        return;
+    taken_ids := v_next.held_ids;
+    handed_ids := v_done.handed_ids;
+    if v_done.slot_ids is null and not coalesce(v_next.has_engine_steps, false) then
+        due_tenant_ids := v_done.due_tenant_ids;
+        due_ids := v_done.due_ids;
+        is_dry := coalesce(v_next.queue_is_empty, false) and due_ids is null
+            and coalesce(cardinality(handed_ids), 0) = v_next.hand_on_count;
+        leaves_more := due_ids is not null or coalesce(v_next.has_foreign_steps, false);
     end if;
-    return query select v_next.held_ids, v_done.handed_ids, v_done.due_tenant_ids, v_done.due_ids,
-        coalesce(v_next.queue_is_empty, false) and v_done.due_ids is null
-        and coalesce(cardinality(v_done.handed_ids), 0) = v_next.hand_on_count,
-        v_done.due_ids is not null or coalesce(v_next.has_foreign_steps, false);
 end
 $$;

@@ -6,16 +6,19 @@
 -- Idempotency: none; called once per accepted batch.
 -- Raises: nothing.
 create or replace function stepwell._successors_find(
-    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_class_ids int[], p_hand_on_limit int
-) returns table (
-    held_ids bigint[], has_contract boolean, tenant_ids int[], unit_ids bigint[], released_counts int[],
-    hand_on_count int, has_engine_steps boolean, has_foreign_steps boolean, queue_is_empty boolean
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_class_ids int[], p_hand_on_limit int,
+    out held_ids bigint[], out has_contract boolean, out tenant_ids int[], out unit_ids bigint[], out released_counts int[],
+    out hand_on_count int, out has_engine_steps boolean, out has_foreign_steps boolean, out queue_is_empty boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+declare
+    v_join_tenant_ids int[];
+    v_join_ids bigint[];
+    v_join_counts int[];
 begin
-    return query
     with held as materialized (
         select u.tenant_id, u.unit_id, u.version_id, u.def_no, u.has_contract
         from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
@@ -27,17 +30,6 @@ begin
         inner join stepwell.workflow_step_relations as r
             on h.tenant_id = r.tenant_id and h.version_id = r.version_id and h.def_no = r.from_no
         group by 1, 2
-    ), waiting as materialized (
-        select d.tenant_id, d.unit_id, d.released_count, s.ctid as row_id, s.pending_count, s.class_id, s.slot_key,
-            -s.priority as rank
-        from released as d
-        inner join stepwell.work_unit as s on d.tenant_id = s.tenant_id and d.unit_id = s.unit_id
-        where s.state_code = 'not_started'
-    ), joins as (
-        update stepwell.work_unit as s set pending_count = s.pending_count - w.released_count
-        from waiting as w
-        where w.pending_count > w.released_count and s.ctid = w.row_id
-            and not exists (select from held as h where h.has_contract)
     ), queue as materialized (
         select
             exists (select from stepwell.job_ready as r where r.tenant_id < p_tenant_ids[1])
@@ -55,27 +47,33 @@ begin
         ) as f on true
         where t.tenant_id = p_tenant_ids[1] and t.max_concurrency is null
             and p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids)
-    ), free as materialized (
-        select w.tenant_id, w.unit_id, w.released_count, w.class_id,
-            row_number() over (order by w.can_go_on desc, w.rank, w.unit_id) as place,
-            w.can_go_on
-        from (
-            select w.*, coalesce(w.slot_key is null and w.class_id = any (p_class_ids) and not q.has_others
-                and (q.unit_id is null or (w.rank, w.unit_id) < (q.rank, q.unit_id)), false) as can_go_on
-            from waiting as w
-            left join queue as q on true
-            where w.pending_count = w.released_count
-        ) as w
+    ), waiting as (
+        select d.*, s.class_id, -s.priority as rank, s.pending_count = d.released_count as is_free,
+            coalesce(s.pending_count = d.released_count and s.slot_key is null and s.class_id = any (p_class_ids)
+                and not q.has_others and (q.unit_id is null or (-s.priority, s.unit_id) < (q.rank, q.unit_id)), false) as can_go_on
+        from released as d
+        inner join stepwell.work_unit as s on d.tenant_id = s.tenant_id and d.unit_id = s.unit_id
+        left join queue as q on true
+        where s.state_code = 'not_started'
     )
-    select (select array_agg(h.unit_id) from held as h), (select bool_or(h.has_contract) from held as h),
-        f.*, (select q.unit_id is null and not q.has_others from queue as q)
-    from (
-        select array_agg(f.tenant_id order by f.place) as tenant_ids, array_agg(f.unit_id order by f.place) as unit_ids,
-            array_agg(f.released_count order by f.place) as released_counts,
-            (count(*) filter (where f.can_go_on and f.place <= p_hand_on_limit))::int as hand_on_count,
-            bool_or(f.class_id is null) as has_engine_steps,
-            bool_or(not f.class_id = any (p_class_ids)) as has_foreign_steps
-        from free as f
-    ) as f;
+    select h.*, n.*, (select q.unit_id is null and not q.has_others from queue as q)
+    into held_ids, has_contract, tenant_ids, unit_ids, released_counts, hand_on_count, has_engine_steps, has_foreign_steps,
+        v_join_tenant_ids, v_join_ids, v_join_counts, queue_is_empty
+    from (select array_agg(h.unit_id), bool_or(h.has_contract) from held as h) as h
+    cross join (
+        select array_agg(w.tenant_id order by w.can_go_on desc, w.rank, w.unit_id) filter (where w.is_free),
+            array_agg(w.unit_id order by w.can_go_on desc, w.rank, w.unit_id) filter (where w.is_free),
+            array_agg(w.released_count order by w.can_go_on desc, w.rank, w.unit_id) filter (where w.is_free),
+            least(count(*) filter (where w.can_go_on), p_hand_on_limit)::int,
+            bool_or(w.is_free and w.class_id is null), bool_or(w.is_free and not w.class_id = any (p_class_ids)),
+            array_agg(w.tenant_id) filter (where not w.is_free), array_agg(w.unit_id) filter (where not w.is_free),
+            array_agg(w.released_count) filter (where not w.is_free)
+        from waiting as w
+    ) as n;
+    if v_join_ids is not null and not has_contract then
+        update stepwell.work_unit as s set pending_count = s.pending_count - j.released_count
+        from unnest(v_join_tenant_ids, v_join_ids, v_join_counts) as j (tenant_id, unit_id, released_count)
+        where s.tenant_id = j.tenant_id and s.unit_id = j.unit_id;
+    end if;
 end
 $$;

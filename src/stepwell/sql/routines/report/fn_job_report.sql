@@ -39,9 +39,8 @@ begin
     end if;
     v_is_frozen := stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     if p_outcomes <@ array['completed'] then
-        select r.* into v_report
-        from stepwell._report_completed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now, v_class_ids,
-            case when v_is_frozen then 0 else p_claim_limit end) as r;
+        v_report := stepwell._report_completed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now,
+            v_class_ids, case when v_is_frozen then 0 else p_claim_limit end);
     else
         select r.* into v_report
         from stepwell._report_mixed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies, v_now,

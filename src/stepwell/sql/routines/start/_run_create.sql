@@ -56,10 +56,7 @@ begin
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
     where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id and d.scope_no = 0
     order by r.run_id, d.step_no;
-    perform stepwell._must_apply(
-        array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r),
-        'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', p_actor);
-    select array_agg(p_tenant_id) as tenant_ids, array_agg(0) as released_counts,
+    select array_agg(p_tenant_id) as tenant_ids,
         array_agg((r.run_id << 20) | d.step_no order by r.run_id, d.step_no) as unit_ids,
         bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null or v_slot_key is not null) as has_slots
     into v_first
@@ -67,8 +64,11 @@ begin
     cross join stepwell.workflow_step_def as d
     where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id
         and d.scope_no = 0 and d.pending_count = 0;
-    perform stepwell._units_ready(v_first.tenant_ids, v_first.unit_ids, v_first.released_counts,
-        v_first.has_engine_steps, v_first.has_slots);
+    perform stepwell._must_apply(
+        array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r),
+        'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', p_actor, p_now => v_now,
+        p_engine_unit_ids => v_first.unit_ids);
+    perform stepwell._ready_follow(v_first.tenant_ids, v_first.unit_ids, v_first.has_engine_steps, v_first.has_slots);
     if v_first.has_engine_steps then
         -- Decisions and maps are carried out at once: nothing may be left to do.
         perform stepwell._runs_settle(array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r));

@@ -1,5 +1,6 @@
 -- Purpose: starts n runs of a workflow in one call: run, every known step and the first jobs, in one transaction.
---   A (tenant, trigger_type, trigger_ref) seen before returns the run it started then.
+--   A (tenant, trigger_type, trigger_ref) seen before returns the run it started then. The end of a run that is watched
+--   is told, as fn_run_watch says; one that was there before is not watched by this.
 -- Locks: none on existing rows; the trigger's unique index decides between two concurrent starts.
 -- Idempotency: by trigger.
 -- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit;
@@ -14,7 +15,8 @@ create or replace function stepwell.fn_run_start(
     p_version_no int default null,
     p_priority int default 0,
     p_trace_id text default null,
-    p_correlation_id text default null
+    p_correlation_id text default null,
+    p_is_watched boolean default false
 ) returns table (run_id bigint, is_new boolean)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -39,10 +41,11 @@ begin
     with fresh as (
         insert into stepwell.run_detail (
             tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
-            started_by, next_unit_no, created_at)
+            started_by, next_unit_no, created_at, is_watched)
         select
             p_tenant_id, nextval('stepwell.stream_seq'), v_version.version_id, v_version.workflow_id, v_trigger_type,
-            q.trigger_ref, coalesce(q.input, '{}'), p_trace_id, p_correlation_id, p_actor, v_version.step_count + 1, v_now
+            q.trigger_ref, coalesce(q.input, '{}'), p_trace_id, p_correlation_id, p_actor, v_version.step_count + 1, v_now,
+            p_is_watched
         from unnest(p_inputs, p_trigger_refs) with ordinality as q (input, trigger_ref, ord)
         order by q.trigger_ref, q.ord
         on conflict do nothing

@@ -1,29 +1,35 @@
 -- Purpose: applies one kind of transition to many units where the engine itself is the actor, so that a refusal is a
---   fault of the registry or of the engine and must stop the transaction.
+--   fault of the registry or of the engine and must stop the transaction. Steps in p_engine_unit_ids, all of the first
+--   tenant and without predecessors, become ready in the same breath.
 -- Locks: as _transition_apply.
 -- Idempotency: none.
 -- Raises: SW004 naming the refusals; 40001 when another transaction changed a unit in between (retry).
 create or replace function stepwell._must_apply(
     p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text,
     p_trigger_ref text, p_actor text default null, p_evidence jsonb[] default null, p_payloads jsonb[] default null,
-    p_released_counts int[] default null, p_session_id bigint default null, p_now timestamptz default null
+    p_released_counts int[] default null, p_session_id bigint default null, p_now timestamptz default null,
+    p_engine_unit_ids bigint[] default null
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_count constant int := cardinality(p_unit_ids);
+    v_engine_count constant int := coalesce(cardinality(p_engine_unit_ids), 0);
     v_refusal record;
 begin
-    if p_unit_ids is null or cardinality(p_unit_ids) = 0 then
+    if coalesce(v_count, 0) = 0 then
         return;
     end if;
     select count(*) filter (where a.ok) as ok_count, min(a.unit_id) filter (where not a.ok) as unit_id,
         string_agg(array_to_string(a.problems, ', '), '; ') as problems
     into v_refusal
     from stepwell._transition_apply(
-        p_tenant_ids, p_unit_ids, array_fill(p_to_state, array[cardinality(p_unit_ids)]), p_actor_class,
-        p_trigger_kind, p_trigger_ref, p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, p_now => p_now) as a;
-    if v_refusal.ok_count < cardinality(p_unit_ids) then
+        p_tenant_ids || array_fill(p_tenant_ids[1], array[v_engine_count]), p_unit_ids || p_engine_unit_ids,
+        array_fill(p_to_state, array[v_count]) || array_fill('ready'::text, array[v_engine_count]), p_actor_class,
+        p_trigger_kind, p_trigger_ref, p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, p_now => p_now,
+        p_engine_from => case when v_engine_count > 0 then v_count + 1 end) as a;
+    if v_refusal.ok_count < v_count + v_engine_count then
         raise exception using errcode = case when v_refusal.unit_id is null then '40001' else 'SW004' end,
             message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_to_state,
                 coalesce(left(v_refusal.problems, 500), 'changed by another transaction'));

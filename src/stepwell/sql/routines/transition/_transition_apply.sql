@@ -87,9 +87,9 @@ begin
                     case when stepwell._guard_expression(t.guard_ref, u, q.evidence)
                         then null else 'transition_refused_by_guard:' || t.guard_ref end
                 end,
-                e.payload_problem
-            ], null) as problems,
-            e.payload_problem
+                case when t.event_has_contract and (q.payload is not null or t.event_requires_payload)
+                    then stepwell._payload_judge(q.tenant_id, q.unit_id, t.event_type, q.payload, v_now, p_preview) end
+            ], null) as problems
         from unnest(p_tenant_ids, p_unit_ids, p_to_states, p_from_states, p_evidence, p_payloads, p_released_counts,
             p_lease_nos) with ordinality
             as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, lease_no, ord)
@@ -107,14 +107,6 @@ begin
         cross join lateral (select coalesce(h.guard_ref = 'executor_lease_granted' and p_session_id is not null
             and u.operation_id is not null and h.trigger_ref = 'step_claim' and h.event_is_registered
             and not h.proposed and not h.event_requires_payload, false) as handed_on) as g
-        cross join lateral (select case
-            when t.event_has_contract and (q.payload is not null or t.event_requires_payload)
-                then stepwell._event_payload_problem(t.event_type, q.payload) end) as e (payload_problem)
-    ), rejected as (
-        insert into stepwell.event_validation_audit (tenant_id, event_type, unit_id, payload, problems, rejected_at)
-        select j.tenant_id, j.event_type, j.unit_id, j.payload, array[j.payload_problem], v_now
-        from judged as j
-        where j.payload_problem is not null and not p_preview
     ), changed as (
         update stepwell.work_unit as u set
             state_code = j.to_state,
@@ -172,44 +164,22 @@ begin
             where c.handed_on
         ) as e
         order by c.ord, e.leg
-    ), queued as (
-        -- What becomes ready becomes claimable with it, unless its run is paused or its key has a line.
-        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
-        select c.tenant_id, c.class_id, -c.priority, c.unit_id, false
-        from changed as c
-        where c.to_state = 'ready' and c.class_id is not null and c.slot_key is null
-            and not exists (select from stepwell.run_progress as p
-                where p.tenant_id = c.tenant_id and p.run_id = c.unit_id >> 20 and p.frozen_at is not null)
-        on conflict do nothing
-    ), inside as (
-        -- Steps of a map's items: the map waits for as many as are not settled.
-        update stepwell.work_unit as m set pending_count = m.pending_count + d.open_count
-        from (
-            select c.tenant_id, c.parent_id,
-                (count(*) filter (where c.from_settled) - count(*) filter (where c.to_settled))::int as open_count
-            from changed as c
-            where c.parent_id is not null and c.scope = 'step' and c.from_settled <> c.to_settled
-            group by c.tenant_id, c.parent_id
-        ) as d
-        where m.tenant_id = d.tenant_id and m.unit_id = d.parent_id
     ), delta as (
         select
             c.tenant_id, c.unit_id >> 20 as run_id,
-            count(*) filter (where c.from_settled) - count(*) filter (where c.to_settled) as open_count,
-            count(*) filter (where c.mandatory and c.to_class = 'idle')
-                - count(*) filter (where c.mandatory and c.from_class = 'idle') as idle_count,
-            count(*) filter (where c.mandatory and c.to_class = 'active')
-                - count(*) filter (where c.mandatory and c.from_class = 'active') as active_count,
-            count(*) filter (where c.mandatory and c.to_class = 'wait')
-                - count(*) filter (where c.mandatory and c.from_class = 'wait') as wait_count,
-            count(*) filter (where c.mandatory and c.to_class = 'red')
-                - count(*) filter (where c.mandatory and c.from_class = 'red') as red_count,
-            count(*) filter (where c.mandatory and c.to_state = 'completed')
-                - count(*) filter (where c.mandatory and c.from_state = 'completed') as completed_count,
-            count(*) filter (where c.to_state = 'skipped') as skipped_count,
-            count(*) filter (where c.mandatory and c.to_state = 'cannot_complete')
-                - count(*) filter (where c.mandatory and c.from_state = 'cannot_complete' and not c.failure_caught)
-                as failed_count
+            sum(c.from_settled::int - c.to_settled::int) as open_count,
+            sum((c.mandatory and c.to_class = 'idle')::int - (c.mandatory and c.from_class = 'idle')::int) as idle_count,
+            sum((c.mandatory and c.to_class = 'active')::int - (c.mandatory and c.from_class = 'active')::int) as active_count,
+            sum((c.mandatory and c.to_class = 'wait')::int - (c.mandatory and c.from_class = 'wait')::int) as wait_count,
+            sum((c.mandatory and c.to_class = 'red')::int - (c.mandatory and c.from_class = 'red')::int) as red_count,
+            sum((c.mandatory and c.to_state = 'completed')::int - (c.mandatory and c.from_state = 'completed')::int)
+                as completed_count,
+            sum((c.to_state = 'skipped')::int) as skipped_count,
+            sum((c.mandatory and c.to_state = 'cannot_complete')::int
+                - (c.mandatory and c.from_state = 'cannot_complete' and not c.failure_caught)::int) as failed_count,
+            -- Steps of a map's items: the map waits for as many as are not settled.
+            array_agg(c.parent_id) filter (where c.from_settled < c.to_settled and c.parent_id is not null) as settled_in,
+            array_agg(c.parent_id) filter (where c.from_settled > c.to_settled and c.parent_id is not null) as opened_in
         from changed as c
         where c.scope = 'step' and (c.from_class <> c.to_class or c.to_settled <> c.from_settled)
         group by c.tenant_id, c.unit_id >> 20
@@ -246,6 +216,21 @@ begin
     union all
     select r.tenant_id, r.run_id << 20, null, null, null, null, null, null, null, null
     from counted as r
-    where r.is_due and p_engine_from is not null;
+    where r.is_due and p_engine_from is not null
+    union all
+    -- No rows from here on, only what is done on the way: what few calls need costs the others nothing in a function.
+    select d.tenant_id, null, null, null, null, null, null, null, null, null
+    from delta as d
+    where coalesce(d.settled_in, d.opened_in) is not null
+        and stepwell._maps_count(d.tenant_id, d.settled_in, d.opened_in) is null
+    union all
+    select null, null, null, null, null, null, null, null, null, null
+    from (
+        select array_agg(c.tenant_id) as tenant_ids, array_agg(c.class_id) as class_ids, array_agg(-c.priority) as ranks,
+            array_agg(c.unit_id) as unit_ids
+        from changed as c
+        where c.to_state = 'ready' and c.class_id is not null and c.slot_key is null
+    ) as r
+    where r.unit_ids is not null and stepwell._ready_put(r.tenant_ids, r.class_ids, r.ranks, r.unit_ids) is null;
 end
 $$;
