@@ -59,6 +59,14 @@ def test_a_bad_word_names_its_field(api: httpx.Client, approval: int, body, stat
     assert [error["field"] for error in answer.json()["errors"]] == [field]
 
 
+def test_a_rejection_says_why(api: httpx.Client, approval: int):
+    path = f"/api/v1/approvals/{approval}/decisions"
+    silent = api.post(path, json={"decision": "reject", "person": "ben"})
+    assert (silent.status_code, silent.json()["field"]) == (422, "reason"), silent.json()
+    said = api.post(path, json={"decision": "reject", "person": "ben", "reason": "the wrong year"}).json()
+    assert (said["state_code"], said["votes"][0]["reason"]) == ("rejected", "the wrong year")
+
+
 def test_what_does_not_exist_is_said(api: httpx.Client, approval: int):
     assert api.get("/api/v1/approvals/999999").status_code == 404
     missing = api.post("/api/v1/approvals/999999/decisions", json={"decision": "approve", "person": "ben"})

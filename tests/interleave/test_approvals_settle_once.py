@@ -42,7 +42,9 @@ def propose(engine: Engine, session: int, lease: Lease) -> dict[str, Any]:
 
 def decide(session: Engine, approval_id: int, decision: str, actor: str) -> str:
     try:
-        found: str = session.one("select fn_approval_decide(1, %s, %s, %s)", (approval_id, decision, actor))
+        found: str = session.one(
+            "select fn_approval_decide(1, %s, %s, %s, 'so it is')", (approval_id, decision, actor)
+        )
     except psycopg.Error as error:
         session.db.rollback()
         return str(error.sqlstate)

@@ -36,7 +36,7 @@ def outcome(session: Session, query: str, *parameters: object) -> object:
 
 
 CLAIM = "select fn_step_claim(1, %s, %s) ->> 'state'"
-DECIDE = "select fn_approval_decide(1, %s, %s, %s)"
+DECIDE = "select fn_approval_decide(1, %s, %s, %s, 'so it is')"
 
 
 @pytest.mark.parametrize("commits", [True, False])

@@ -215,9 +215,8 @@ class Office(RuleBasedStateMachine):
         if asked and word == "withdraw":
             self.call("select stepwell.fn_approval_withdraw(1, %s, %s)", asked[at % len(asked)][0], name)
         elif asked:
-            self.call(
-                "select stepwell.fn_approval_decide(1, %s, %s, %s)", asked[at % len(asked)][0], word, name
-            )
+            asked_for = asked[at % len(asked)][0]
+            self.call("select stepwell.fn_approval_decide(1, %s, %s, %s, 'so it is')", asked_for, word, name)
 
     @rule(at=pick, choice=st.sampled_from(["leave", "reopen"]), give_to=st.none() | anybody)
     def reopen(self, at: int, choice: str, give_to: str | None) -> None:

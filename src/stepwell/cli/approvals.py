@@ -90,9 +90,12 @@ def approve(
 
 @app.command()
 def reject(
-    context: typer.Context, approval: ApprovalArgument, who: AsOption = None, reason: ReasonOption = None
+    context: typer.Context,
+    approval: ApprovalArgument,
+    reason: Annotated[str, typer.Option(help="Why: kept with the refusal, and shown to who asked.")],
+    who: AsOption = None,
 ) -> None:
-    """Refuse; one refusal ends it."""
+    """Refuse; one refusal ends it, and says why."""
     _decide(context, approval, "reject", person(who), reason)
 
 

@@ -195,7 +195,9 @@ class TestWhereAnApprovalIsRequired:
         )
 
     def decide(self, engine: Engine, approval_id: int, decision: str, actor: str) -> str:
-        state: str = engine.one("select fn_approval_decide(1, %s, %s, %s)", (approval_id, decision, actor))
+        state: str = engine.one(
+            "select fn_approval_decide(1, %s, %s, %s, 'so it is')", (approval_id, decision, actor)
+        )
         return state
 
     def test_nothing_moves_before_a_reviewer_agrees(self, engine: Engine):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.sql.drive import Engine, human
 from tests.sql.people.asking import People, refused
 from tests.support.clock import Clock
@@ -18,7 +20,9 @@ def asked(engine: Engine, **named) -> int:
 
 
 def decide(engine: Engine, approval: int, decision: str, actor: str) -> str:
-    found: str = engine.one("select fn_approval_decide(1, %s, %s, %s)", (approval, decision, actor))
+    found: str = engine.one(
+        "select fn_approval_decide(1, %s, %s, %s, 'so it is')", (approval, decision, actor)
+    )
     return found
 
 
@@ -49,6 +53,15 @@ def test_one_refusal_ends_it(engine: Engine, people: People):
     assert decide(engine, approval, "reject", "cleo") == "rejected"
     with refused("SW003", "decided"):
         decide(engine, approval, "approve", "dan")
+
+
+@pytest.mark.parametrize("reason", [None, "", "  "])
+def test_who_rejects_says_why(engine: Engine, people: People, reason: str | None):
+    approval = asked(engine)
+    with refused("SW001", "who rejects says why"):
+        engine.one("select fn_approval_decide(1, %s, 'reject', 'ben', %s)", (approval, reason))
+    assert engine.state(approval) == "requested"
+    assert engine.one("select count(*) from approval_vote") == 0
 
 
 def test_nobody_decides_after_it_expired(engine: Engine, people: People, clock: Clock):

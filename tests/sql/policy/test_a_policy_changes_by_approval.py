@@ -25,7 +25,9 @@ def propose(engine: Engine, *rules: dict[str, Any], actor: str = "ada") -> dict[
 
 
 def decide(engine: Engine, approval_id: int, decision: str, actor: str = "ben") -> str:
-    found: str = engine.one("select fn_approval_decide(1, %s, %s, %s)", (approval_id, decision, actor))
+    found: str = engine.one(
+        "select fn_approval_decide(1, %s, %s, %s, 'so it is')", (approval_id, decision, actor)
+    )
     return found
 
 

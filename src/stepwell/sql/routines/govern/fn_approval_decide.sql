@@ -2,7 +2,7 @@
 --   happens in the same transaction. Neither who asked nor who acts decides; where approvers are named, only they do.
 -- Locks: the run or job it is about, then the approval.
 -- Idempotency: the same word of the same reviewer again changes nothing.
--- Raises: SW001 for an unknown decision; SW002 when there is no such approval; SW003 when it is decided or has expired;
+-- Raises: SW001 for an unknown decision, or a refusal that does not say why; SW002 when there is no such approval; SW003 when it is decided or has expired;
 --   SW007 when this person may not decide, or for another tenant.
 create or replace function stepwell.fn_approval_decide(
     p_tenant_id int, p_approval_id bigint, p_decision text, p_actor text, p_reason text default null
@@ -34,6 +34,9 @@ begin
         raise exception using errcode = 'SW003', message = format('approval %s is decided or has expired', p_approval_id);
     end if;
     perform stepwell._approval_voter_check(v_approval, v_voter);
+    if p_decision = 'reject' and coalesce(btrim(p_reason), '') = '' then
+        raise exception using errcode = 'SW001', column = 'reason', message = 'reason: who rejects says why';
+    end if;
     insert into stepwell.approval_vote (tenant_id, approval_id, voter, decision, reason, voted_at)
     values (p_tenant_id, p_approval_id, v_voter, p_decision, p_reason, stepwell.now())
     on conflict (tenant_id, approval_id, voter) do update set decision = excluded.decision, reason = excluded.reason,
