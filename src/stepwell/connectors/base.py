@@ -5,7 +5,7 @@ anything happened there: `EffectRefused` (no, and never), `EffectUnavailable` (n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -107,6 +107,10 @@ class EffectRefused(StepwellError):
     """Permanent; surely no effect."""
 
     code = "effect_refused"
+
+
+def no_such_operation(name: str, operation: str, known: Iterable[str]) -> EffectRefused:
+    return EffectRefused(f"{name} has no operation {operation!r}", hint=f"it has {', '.join(known)}")
 
 
 class EffectUnavailable(StepwellError):

@@ -25,6 +25,7 @@ from stepwell.connectors.base import (
     EffectUnavailable,
     EffectUnknown,
     OperationSpec,
+    no_such_operation,
 )
 from stepwell.connectors.secrets import Secret, SecretRef, opened_secrets
 from stepwell.errors import UsageError
@@ -104,7 +105,7 @@ class EmailConnector:
 
     def _composed(self, action: Action) -> tuple[EmailMessage, list[str]]:
         if action.operation != "send":
-            raise EffectRefused(f"{self._name} has no operation {action.operation!r}", hint="it has send")
+            raise no_such_operation(self._name, action.operation, self.operations)
         given = action.fields
         unknown = sorted(set(given) - ACCEPTED_FIELDS)
         if unknown:

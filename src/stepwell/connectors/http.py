@@ -12,7 +12,15 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from stepwell.connectors.base import Action, Effect, EffectRefused, EffectUnknown, OperationSpec, Reversal
+from stepwell.connectors.base import (
+    Action,
+    Effect,
+    EffectRefused,
+    EffectUnknown,
+    OperationSpec,
+    Reversal,
+    no_such_operation,
+)
 from stepwell.connectors.secrets import OpenedSecrets, SecretRef, opened_secrets
 from stepwell.connectors.transport import Answer, HttpLimits, exchange
 from stepwell.errors import UsageError
@@ -158,9 +166,7 @@ class HttpConnector:
     def _operation(self, action: Action) -> HttpOperation:
         found = self._known.get(action.operation)
         if found is None:
-            raise EffectRefused(
-                f"{self._name} has no operation {action.operation!r}", hint=f"it has {', '.join(self._known)}"
-            )
+            raise no_such_operation(self._name, action.operation, self._known)
         return found
 
     async def _prior(self, action: Action, opened: OpenedSecrets) -> dict[str, Any]:

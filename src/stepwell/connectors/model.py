@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from stepwell.connectors.base import Action, Effect, EffectRefused, EffectUnknown, OperationSpec, Usage
+from stepwell.connectors.base import (
+    Action,
+    Effect,
+    EffectRefused,
+    EffectUnknown,
+    OperationSpec,
+    Usage,
+    no_such_operation,
+)
 from stepwell.connectors.secrets import SecretRef, opened_secrets
 from stepwell.connectors.transport import HttpLimits, exchange
 from stepwell.errors import UsageError
@@ -102,7 +110,7 @@ class ModelConnector:
 
     def _checked(self, action: Action) -> ModelPrice:
         if action.operation != "chat":
-            raise EffectRefused(f"{self._name} has no operation {action.operation!r}", hint="it has chat")
+            raise no_such_operation(self._name, action.operation, self.operations)
         price = self._prices.get(action.target)
         if price is None:
             known = ", ".join(sorted(self._prices)) or "none"

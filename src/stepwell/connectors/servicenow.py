@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from stepwell.connectors.base import Action, Effect, EffectRefused, EffectUnknown, OperationSpec, Reversal
+from stepwell.connectors.base import (
+    Action,
+    Effect,
+    EffectRefused,
+    EffectUnknown,
+    OperationSpec,
+    Reversal,
+    no_such_operation,
+)
 from stepwell.connectors.secrets import OpenedSecrets, SecretRef, opened_secrets
 from stepwell.connectors.transport import Answer, HttpLimits, exchange
 from stepwell.errors import UsageError
@@ -85,10 +93,7 @@ class ServiceNowConnector:
                 case "delete":
                     effect = await self._delete(action, opened)
                 case other:
-                    raise EffectRefused(
-                        f"{self._name} has no operation {other!r}",
-                        hint=f"it has {', '.join(self.operations)}",
-                    )
+                    raise no_such_operation(self._name, other, self.operations)
             return opened.clean(effect)
 
     async def confirm(self, action: Action) -> Effect | None:

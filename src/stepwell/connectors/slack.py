@@ -10,7 +10,15 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from stepwell.connectors.base import Action, Effect, EffectRefused, EffectUnknown, OperationSpec, Reversal
+from stepwell.connectors.base import (
+    Action,
+    Effect,
+    EffectRefused,
+    EffectUnknown,
+    OperationSpec,
+    Reversal,
+    no_such_operation,
+)
 from stepwell.connectors.secrets import OpenedSecrets, SecretRef, opened_secrets
 from stepwell.connectors.slack_api import API_URL, SlackApi, SlackRefused
 
@@ -62,10 +70,7 @@ class SlackConnector:
                 case "delete":
                     effect = await self._delete(action, opened)
                 case other:
-                    raise EffectRefused(
-                        f"{self._name} has no operation {other!r}",
-                        hint=f"it has {', '.join(self.operations)}",
-                    )
+                    raise no_such_operation(self._name, other, self.operations)
             return opened.clean(effect)
 
     async def confirm(self, action: Action) -> Effect | None:

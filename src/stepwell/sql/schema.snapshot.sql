@@ -3038,8 +3038,8 @@ create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bi
 -- function: stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb)
 create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[])
-create function stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean)
+create function stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3292,9 +3292,6 @@ create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[]
 
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._nodes_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[])
-create function stepwell._nodes_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._operation_of(p_tenant_id integer, p_operation_name text)
 create function stepwell._operation_of(p_tenant_id integer, p_operation_name text) returns stepwell.operation language plpgsql set search_path=stepwell, pg_temp;

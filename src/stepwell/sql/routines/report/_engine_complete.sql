@@ -1,8 +1,11 @@
--- Purpose: nodes the engine carries out itself (map, sub-workflow) end with an output, and what follows is released.
+-- Purpose: nodes the engine carries out itself (map, sub-workflow, wait) end with an output, and what follows is released.
+--   One that waited for an event ends by it.
 -- Locks: the caller holds the runs.
 -- Idempotency: a node that no longer runs is refused by the registry.
 -- Raises: SW004 when the registry refuses.
-create or replace function stepwell._engine_complete(p_tenant_ids int[], p_unit_ids bigint[], p_outputs jsonb[]) returns void
+create or replace function stepwell._engine_complete(
+    p_tenant_ids int[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean default false
+) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -12,7 +15,8 @@ begin
     from unnest(p_tenant_ids, p_unit_ids, p_outputs) as q (tenant_id, unit_id, output)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where q.output is not null;
-    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'completed', 'mow_orchestrator', 'condition_resolved', null, 'engine');
+    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'completed', case when p_by_event then 'system' else 'mow_orchestrator' end,
+        case when p_by_event then 'event' else 'condition_resolved' end, null, 'engine');
     perform stepwell._advance_units(p_tenant_ids, p_unit_ids);
 end
 $$;

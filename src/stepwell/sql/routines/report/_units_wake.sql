@@ -48,7 +48,7 @@ begin
             array_fill('{"failure_class": "waiting_timeout", "error": {"type": "WaitingTimeout",
                 "message": "nothing came before the time was up"}}'::jsonb, array[cardinality(v_part.node_ids)]), 'system');
     elsif v_part.node_ids is not null then
-        perform stepwell._nodes_complete(v_part.node_tenant_ids, v_part.node_ids, v_part.node_payloads);
+        perform stepwell._engine_complete(v_part.node_tenant_ids, v_part.node_ids, v_part.node_payloads, true);
     end if;
     perform stepwell._runs_settle(p_tenant_ids, p_unit_ids);
 end
