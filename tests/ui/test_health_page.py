@@ -36,6 +36,14 @@ def test_an_empty_installation_says_what_to_do_next(page: Page):
     expect(page.get_by_role("region", name="Work")).to_contain_text("Publish a workflow")
 
 
+def test_every_check_has_a_name(page: Page):
+    """A code shown as it is would be a check that nobody named; settings of PostgreSQL keep their own names."""
+    open_health(page)
+    names = page.locator("tbody th").all_inner_texts()
+    settings = {"fsync", "full_page_writes", "synchronous_commit"}
+    assert [name for name in names if name not in settings and name == name.lower()] == []
+
+
 def test_what_is_wrong_stands_first_with_its_remedy(page: Page, db: psycopg.Connection):
     db.execute("delete from stepwell.schema_routine")
     page.goto("/")
