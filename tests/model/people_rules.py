@@ -54,7 +54,8 @@ RULES: dict[str, str] = {
         select a.approval_id, r.state_code from stepwell.approval_detail as a
         inner join stepwell.work_unit as r on r.unit_id = (a.subject_unit_id >> 20) << 20
         where a.decided_at is null and (r.state_code = 'cancelled'
-            or (a.action = 'workflow_cancel' and r.state_code in ('completed', 'failed')))""",
+            or (a.action = 'workflow_cancel' and (r.state_code = 'completed'
+                or (r.state_code = 'failed' and r.last_transition_at > a.requested_at))))""",
     "a correction is open exactly while its step is": """
         select c.unit_id, c.cycle_no, u.state_code from stepwell.step_run_correction_cycle as c
         inner join stepwell.work_unit as u on c.unit_id = u.unit_id

@@ -55,6 +55,32 @@ def test_a_question_about_a_step_ends_when_the_step_does(engine: Engine, people:
     assert engine.faults() == {}
 
 
+def test_whether_to_cancel_is_asked_about_the_run_whatever_the_step_named(
+    engine: Engine, people: People, unit: int
+):
+    people.complete(unit, "ada")
+    asked = ask(engine, "workflow_cancel", unit)
+    assert last(engine, asked) == OPEN
+    engine.drain(engine.worker())
+    assert last(engine, asked) == CANCELLED
+    with refused("SW003", "has already completed"):
+        ask(engine, "workflow_cancel", (unit >> 20) << 20)
+    assert engine.faults() == {}
+
+
+def test_a_failed_run_may_still_be_called_off(engine: Engine, people: People):
+    engine.publish("m", operation("a"))
+    run_id, session = engine.start("m"), engine.worker()
+    before = ask(engine, "workflow_cancel", run_id << 20)
+    engine.kill(session, *engine.claim(session))
+    assert engine.run_state(run_id) == "failed"
+    after = ask(engine, "workflow_cancel", run_id << 20)
+    assert (last(engine, before), last(engine, after)) == (CANCELLED, OPEN)
+    engine.one("select fn_run_cancel(1, %s, 'ben')", (run_id,))
+    assert (engine.run_state(run_id), last(engine, after)) == ("cancelled", CANCELLED)
+    assert engine.faults() == {}
+
+
 def test_every_question_ends_with_a_cancelled_run(engine: Engine, people: People, unit: int):
     people.complete(unit, "ada")
     asked = [

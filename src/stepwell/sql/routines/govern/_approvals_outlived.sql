@@ -20,6 +20,9 @@ begin
         and a.subject_unit_id between p_run_id << 20 and ((p_run_id + 1) << 20) - 1
         and case a.action
             when 'block_escalate' then s.state_code <> 'blocked'
+            -- A run that had failed before may still be called off.
+            when 'workflow_cancel' then r.state_code in ('completed', 'cancelled')
+                or (r.state_code = 'failed' and r.last_transition_at > a.requested_at)
             when 'reopen' then r.state_code = 'cancelled'
                 or (s.scope = 'step' and s.state_code not in ('completed', 'cannot_complete'))
             when 'replay' then exists (select from stepwell.dlq_replay_request as q
