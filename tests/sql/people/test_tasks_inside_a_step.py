@@ -59,6 +59,19 @@ def test_the_step_completes_only_when_every_task_has(engine: Engine, people: Peo
     assert engine.faults() == {}
 
 
+def test_a_blocked_task_counts_at_once_as_what_it_is_shown_as(engine: Engine, people: People):
+    step = started(engine, abroad=True)
+    task = tasks(engine, step)["export"]
+    people.claim(task, "ada")
+    people.block(task, "ada", "missing_access")
+    shown = engine.one("select fn_step_blocked_severity(%s)", (task,))
+    counted = engine.one("select blocked_escalated from work_unit where unit_id = %s", (task,))
+    assert (shown, counted) == ("red", True)
+    people.unblock(task, "ada", "ticket:2")
+    assert engine.one("select blocked_escalated from work_unit where unit_id = %s", (task,)) is False
+    assert engine.faults() == {}
+
+
 @pytest.mark.requirement("SM-14")
 def test_a_task_has_the_whole_machine(engine: Engine, people: People, clock):
     step = started(engine, abroad=True)

@@ -25,6 +25,9 @@ begin
         on conflict (tenant_id, unit_id, lease_no) do nothing;
     end if;
     if v_unit.scope = 'task' then
+        if v_unit.state_code = 'blocked' then
+            perform stepwell._blocks_weigh(p_tenant_id, p_unit_id >> 20);
+        end if;
         perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
         return;
     end if;
