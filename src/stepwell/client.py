@@ -11,16 +11,17 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 
+from stepwell.beside import Beside
 from stepwell.define import Graph
 from stepwell.errors import Conflict, NotFound
 from stepwell.store import calls, perform
 from stepwell.store.calls import Call, Published, Signalled
-from stepwell.store.ends import Ends
+from stepwell.store.ends import Ends, Word
 from stepwell.store.perform import Connection
 from stepwell.store.pool import AsyncPool, async_pool
 
@@ -42,6 +43,7 @@ POLL_FIRST_SECONDS = 0.002
 POLL_LIMIT_SECONDS = 0.5
 # Each pause is this part of the time already waited: an end is seen at most that much late.
 POLL_PART = 0.05
+OVERTAKEN_LIMIT_SECONDS = 0.05
 RUN_ENDS = ("completed", "failed", "cancelled")
 JOB_ENDS = ("completed", "cannot_complete", "cancelled")
 
@@ -245,6 +247,7 @@ class Client(RunCalls):
         self._stack = stack
         self._ends = Ends(listen_conninfo or conninfo)
         stack.push_async_callback(self._ends.close)
+        self.beside = Beside()
 
     @classmethod
     async def connect(
@@ -334,12 +337,18 @@ class Client(RunCalls):
             version_no=more.get("version"), priority=more.get("priority", 0), trace_id=more.get("trace_id"),
             correlation_id=more.get("correlation_id"), is_watched=is_watched,
         )  # fmt: skip
-        started = (await self.perform(call, connection))[0]
+        started = await self.beside.start(call) if connection is None else None
+        started = started or (await self.perform(call, connection))[0]
         return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new)
 
     async def hear_ends(self) -> None:
         """From now on the ends of watched runs are heard."""
         await self._ends.begin()
+
+    def tell_end(self, tenant_id: int, run_id: int, outcome: tuple[str, Any]) -> None:
+        """Heard from a worker of this process, which ended the run."""
+        if tenant_id == self.tenant_id:
+            self._ends.tell(run_id, outcome)
 
     async def run_end(
         self, run_id: int, limit_seconds: float | None, *, is_watched: bool = False
@@ -351,16 +360,23 @@ class Client(RunCalls):
         began = time.monotonic()
         async with asyncio.timeout(limit_seconds):
             await self.hear_ends()
-            with self._ends.expecting(run_id) as told:
+            with self._ends.expecting(run_id) as word:
                 if is_watched and self._ends.is_heard:
-                    await _either(told, POLL_LIMIT_SECONDS)
-                    found = await self.run_outcome(run_id)
+                    found = await self._after(word, POLL_LIMIT_SECONDS, run_id)
                 else:
                     found = await self._outcome(calls.watch_run, run_id)
                 while found[0] not in RUN_ENDS:
-                    await _either(told, POLL_LIMIT_SECONDS if self._ends.is_heard else _pause(began))
-                    found = await self.run_outcome(run_id)
+                    pause = POLL_LIMIT_SECONDS if self._ends.is_heard else _pause(began)
+                    found = await self._after(word, pause, run_id)
         return found
+
+    async def _after(self, word: Word, pause_seconds: float, run_id: int) -> tuple[str, Any]:
+        """How the run stands when the word has come, or the pause is over."""
+        was_told = await word.wait(pause_seconds)
+        if was_told and self.beside.holds_step_of(run_id):
+            # The notification overtook the answer to the report that ended the run, which says how.
+            await word.wait(OVERTAKEN_LIMIT_SECONDS)
+        return word.outcome or await self.run_outcome(run_id)
 
     async def until(self, ask: Any, ends: tuple[str, ...], limit_seconds: float | None) -> tuple[str, Any]:
         """Ask until the state is an end; polling backs off."""
@@ -371,14 +387,6 @@ class Client(RunCalls):
                 if state in ends:
                     return state, result
                 await asyncio.sleep(_pause(began))
-
-
-async def _either(told: asyncio.Event, pause_seconds: float) -> None:
-    """Until the word comes, or the pause is over."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(pause_seconds):
-            await told.wait()
-    told.clear()
 
 
 def _pause(began: float) -> float:

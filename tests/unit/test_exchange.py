@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.errors import DatabaseFailure, DatabaseUnavailable, LeaseLost
+from stepwell.errors import DatabaseFailure, DatabaseUnavailable, InvalidInput, LeaseLost
 from stepwell.store import leases
 from stepwell.store.leases import Lease, Report
 from stepwell.worker.exchange import Exchange
@@ -32,6 +32,7 @@ class Counter:
         monkeypatch.setattr(leases, "claim", self.claim)
         monkeypatch.setattr(leases, "report_and_claim", self.report_and_claim)
         monkeypatch.setattr(leases, "leased_since", self.leased_since)
+        monkeypatch.setattr(leases, "start_and_claim", self.start_and_claim)
 
     async def claim(self, connection: Any, session_id: int, limit: int) -> list[Lease]:
         self.asking += 1
@@ -52,6 +53,15 @@ class Counter:
             (self.released if report.outcome == "released" else self.reported).append(report.unit_id)
             self.out.discard(report.unit_id)
         return self._grant(limit)
+
+    async def start_and_claim(
+        self, connection: Any, session_id: int, limit: int, parameters: tuple[Any, ...]
+    ) -> list[Lease]:
+        await asyncio.sleep(0)
+        if (error := self.trouble([])) is not None:
+            raise error
+        self.supply += 1
+        return [Lease("started", 1, 77, 1, *([None] * 13)), *self._grant(limit)]  # type: ignore[arg-type]
 
     async def leased_since(
         self, connection: Any, session_id: int, batch_id: int
@@ -77,7 +87,10 @@ class Desk:
     def __init__(self, slot_count: int, loop_count: int) -> None:
         self.started: list[Lease] = []
         self.lost_sessions: list[int] = []
-        self.exchange = Exchange(self.connect, slot_count, self.started.append, self.lose, loop_count)
+        self.ended: list[Lease] = []
+        self.exchange = Exchange(
+            self.connect, slot_count, self.started.append, self.lose, self.ended.append, loop_count
+        )
         self.loop_count = loop_count
 
     async def connect(self) -> Any:
@@ -231,5 +244,119 @@ def test_leases_that_arrive_after_the_stop_go_back(monkeypatch):
         assert desk.started == []
         assert counter.released == [1, 2, 3]
         assert exchange.busy_count == 0
+
+    asyncio.run(scenario())
+
+
+async def _rest(desk: Desk) -> list[asyncio.Task[None]]:
+    """Its loops run and have nothing to do."""
+    loops = [asyncio.create_task(desk.exchange.run(at)) for at in range(desk.loop_count)]
+    await until_async(lambda: desk.exchange._resting_count == desk.loop_count)
+    return loops
+
+
+async def _stop(desk: Desk, loops: list[asyncio.Task[None]]) -> None:
+    desk.exchange.is_claiming = False
+    desk.exchange.is_stopping = True
+    desk.exchange.hint()
+    await asyncio.gather(*loops)
+
+
+def test_a_run_is_started_by_a_loop_that_rests(monkeypatch):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 0), Desk(3, 2)
+        loops = await _rest(desk)
+        for at in range(1, 4):
+            row = await desk.exchange.start(("w",))
+            assert row is not None
+            assert (row.row_kind, row.unit_id) == ("started", 77)
+            assert [lease.unit_id for lease in desk.started] == list(range(1, at + 1))
+            assert desk.exchange.busy_count == at
+            await until_async(lambda: desk.exchange._resting_count == 2)
+        # No slot is free: nothing would be leased, so it is not for us to start.
+        assert await desk.exchange.start(("w",)) is None
+        for lease in list(desk.started):
+            desk.exchange.finish(lease, Report(1, lease.unit_id, 1, "completed", None))
+        await until_async(lambda: desk.exchange.busy_count == 0)
+        assert sorted(counter.reported) == [1, 2, 3]
+        await _stop(desk, loops)
+
+    asyncio.run(scenario())
+
+
+def test_nothing_is_started_where_no_loop_rests(monkeypatch):
+    async def scenario() -> None:
+        Counter(monkeypatch, 0)
+        desk = Desk(3, 1)
+        assert await desk.exchange.start(("w",)) is None
+        loops = await _rest(desk)
+        first = asyncio.create_task(desk.exchange.start(("w",)))
+        await asyncio.sleep(0)
+        # The only loop that rests is spoken for.
+        assert await desk.exchange.start(("w",)) is None
+        assert await first is not None
+        await _stop(desk, loops)
+        assert await desk.exchange.start(("w",)) is None
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("error", [InvalidInput("n: is no number"), DatabaseUnavailable("cut")])
+def test_a_start_that_fails_tells_why_and_gives_its_slots_back(monkeypatch, error):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 0), Desk(3, 1)
+        loops = await _rest(desk)
+        troubles = [error]
+        counter.trouble = lambda reports: troubles.pop() if troubles else None
+        with pytest.raises(type(error), match=error.message):
+            await desk.exchange.start(("w",))
+        await until_async(lambda: desk.exchange._resting_count == 1)
+        assert desk.exchange.busy_count == 0
+        assert await desk.exchange.start(("w",)) is not None
+        await _stop(desk, loops)
+
+    asyncio.run(scenario())
+
+
+def test_a_start_by_a_lost_session_is_left_to_others(monkeypatch):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 0), Desk(3, 1)
+        loops = await _rest(desk)
+        troubles = [LeaseLost("gone")]
+        counter.trouble = lambda reports: troubles.pop() if troubles else None
+        assert await desk.exchange.start(("w",)) is None
+        assert desk.lost_sessions == [0]
+        assert desk.exchange.busy_count == 0
+        await _stop(desk, loops)
+
+    asyncio.run(scenario())
+
+
+def test_whoever_waits_to_start_when_the_loops_have_ended_is_let_go(monkeypatch):
+    async def scenario() -> None:
+        Counter(monkeypatch, 0)
+        desk = Desk(3, 1)
+        (loop,) = await _rest(desk)
+        waiting = asyncio.create_task(desk.exchange.start(("w",)))
+        await asyncio.sleep(0)
+        loop.cancel()
+        await asyncio.gather(loop, return_exceptions=True)
+        desk.exchange.close()
+        assert await waiting is None
+
+    asyncio.run(scenario())
+
+
+def test_an_end_is_handed_on_and_is_no_refusal(monkeypatch):
+    async def scenario() -> None:
+        counter, desk = Counter(monkeypatch, 1), Desk(3, 1)
+        ended = Lease("ended", 1, 5, *([None] * 14))  # type: ignore[arg-type]
+        granted = counter._grant
+        monkeypatch.setattr(counter, "_grant", lambda limit: [*granted(limit), ended])
+        loops = await _rest(desk)
+        assert desk.ended
+        assert set(desk.ended) == {ended}
+        assert desk.exchange.refused_count == 0
+        await _stop(desk, loops)
 
     asyncio.run(scenario())

@@ -163,3 +163,26 @@ def test_waiting_has_a_limit_and_leaves_nothing_behind(app, play, gate):
         await run.cancel()
 
     play(scenario)
+
+
+@pytest.mark.parametrize("ends", ["well", "badly"])
+def test_a_worker_of_the_same_process_says_how_the_run_ended(app, play, gate, no_polling, monkeypatch, ends):
+    async def scenario():
+        gate.set()
+        async with sw.Worker(app):
+            # From the first word on it is known that words arrive here.
+            await app.run("one")
+            gate.clear()
+            monkeypatch.setattr(client, "OVERTAKEN_LIMIT_SECONDS", 3600.0)
+            monkeypatch.setattr(client.Client, "run_outcome", None)
+            running = asyncio.create_task(app.run("one", {"ends": ends}))
+            ends_heard = (await app.client())._ends
+            await until_async(lambda: bool(ends_heard._waiting))
+            gate.set()
+            if ends == "badly":
+                with pytest.raises(sw.Conflict, match="failed"):
+                    await running
+            else:
+                assert await running == "through"
+
+    play(scenario)

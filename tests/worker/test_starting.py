@@ -7,6 +7,7 @@ import pytest
 from psycopg.rows import dict_row
 
 import stepwell as sw
+from tests.support.wait import until_async
 
 
 @pytest.fixture
@@ -120,3 +121,42 @@ def test_a_database_without_the_schema_says_what_to_do(empty_dsn):
         app.sync.prepare()
     assert "stepwell db migrate" in raised.value.sentence()
     app.sync.close()
+
+
+@pytest.mark.requirement("RT-01", "RT-02")
+def test_an_idle_worker_at_the_callers_side_takes_up_the_first_step_in_the_same_commit(app, play, db, noop):
+    async def scenario():
+        async with sw.Worker(app):
+            await app.run("w")
+            await until_async(idle)
+            run = await app.start("w", key="K")
+            again = await app.start("w", key="K")
+            assert (run.is_new, again.is_new, again.id) == (True, False, run.id)
+            await run.result()
+            return run.id
+
+    def idle() -> bool:
+        return db.execute("select is_idle from worker_session").fetchone()[0]
+
+    run_id = play(scenario)
+    rows = db.execute(
+        "select count(*), count(distinct tx) from event_log"
+        " where stream_id = %s and (unit_id & 1048575 = 0 and to_state = 'in_progress'"
+        " or unit_id & 1048575 = 1 and to_state in ('ready', 'in_progress'))",
+        (run_id,),
+    ).fetchone()
+    assert rows == (3, 1)
+
+
+def test_a_start_that_is_refused_beside_a_worker_leaves_nothing_and_hurts_nobody(app, play, db, noop):
+    async def scenario():
+        async with sw.Worker(app):
+            await app.run("w")
+            with pytest.raises(sw.NotFound):
+                await app.start("no such workflow")
+            with pytest.raises(sw.InvalidInput):
+                await app.start("w", priority=1_000_000)
+            await app.run("w")
+
+    play(scenario)
+    assert run_count(db) == 2

@@ -3038,6 +3038,12 @@ create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bi
 -- function: stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb)
 create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean)
 create function stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4049,9 +4055,13 @@ create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_a
 create function stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
-create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_wakes boolean)
+create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_wakes boolean) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
+create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)

@@ -1,14 +1,16 @@
-"""Hear that runs ended: receives run numbers, hands on an event per waiter. One connection for all of them.
+"""Hear that runs ended: receives run numbers, hands on a word per waiter. One connection for all of them.
 
-A word may get lost (a cut connection, a pooler that cannot LISTEN): whoever waits asks again now and then.
+A word may get lost (a cut connection, a pooler that cannot LISTEN): whoever waits asks again now and then. A
+worker of the same process says more, and sooner: it knows the outcome of the run that its report ended.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from stepwell.store.listen import Listener, WakeReason
 
@@ -18,13 +20,35 @@ LISTEN_SECONDS = 3600.0
 EARLY_LIMIT = 1000
 
 
+class Word:
+    """What one waiter is told: that the run has ended or may have, and perhaps how."""
+
+    def __init__(self) -> None:
+        self._told = asyncio.Event()
+        self.outcome: tuple[str, Any] | None = None
+
+    def say(self, outcome: tuple[str, Any] | None) -> None:
+        self.outcome = outcome or self.outcome
+        self._told.set()
+
+    async def wait(self, limit_seconds: float) -> bool:
+        """Until the word comes, or the limit is reached; says whether it came."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit_seconds):
+                await self._told.wait()
+        was_told = self._told.is_set()
+        self._told.clear()
+        return was_told
+
+
 class Ends:
     """Listens from the first waiter on until it is closed."""
 
     def __init__(self, conninfo: str) -> None:
         self._listener = Listener(conninfo, [CHANNEL])
-        self._waiting: defaultdict[int, set[asyncio.Event]] = defaultdict(set)
-        self._early: deque[int] = deque(maxlen=EARLY_LIMIT)
+        self._waiting: defaultdict[int, set[Word]] = defaultdict(set)
+        # In the order they came; the oldest goes first.
+        self._early: dict[int, None] = {}
         self._beginning = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._has_heard = False
@@ -48,19 +72,31 @@ class Ends:
         await self._listener.close()
 
     @contextmanager
-    def expecting(self, run_id: int) -> Iterator[asyncio.Event]:
-        """The event is set when the run has ended, or may have."""
-        told = asyncio.Event()
+    def expecting(self, run_id: int) -> Iterator[Word]:
+        """The word comes when the run has ended, or may have."""
+        word = Word()
         if run_id in self._early:
-            told.set()
-        self._waiting[run_id].add(told)
+            word.say(None)
+        self._waiting[run_id].add(word)
         try:
-            yield told
+            yield word
         finally:
             waiting = self._waiting[run_id]
-            waiting.discard(told)
+            waiting.discard(word)
             if not waiting:
                 del self._waiting[run_id]
+
+    def tell(self, run_id: int, outcome: tuple[str, Any] | None = None) -> None:
+        """The run has ended, as `outcome` (state and result) says if it is known."""
+        waiting = self._waiting.get(run_id)
+        if waiting is None:
+            # Without the outcome: results may be large, and most of these words are never asked for.
+            self._early[run_id] = None
+            if len(self._early) > EARLY_LIMIT:
+                del self._early[next(iter(self._early))]
+            return
+        for word in waiting:
+            word.say(outcome)
 
     async def _listen(self) -> None:
         while True:
@@ -71,7 +107,4 @@ class Ends:
                 ended = [int(payload) for _, payload in wake.payloads]
                 self._has_heard = self._has_heard or bool(ended)
             for run_id in ended:
-                if run_id not in self._waiting:
-                    self._early.append(run_id)
-                for told in self._waiting.get(run_id, ()):
-                    told.set()
+                self.tell(run_id)

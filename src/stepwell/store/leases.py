@@ -107,6 +107,19 @@ async def claim(connection: Connection, session_id: int, limit: int) -> list[Lea
     return [Lease._make(row) for row in rows]
 
 
+async def start_and_claim(
+    connection: Connection, session_id: int, limit: int, parameters: tuple[Any, ...]
+) -> list[Lease]:
+    """Parameters as `calls.start_runs` has them. First a row of kind `started`, then new leases."""
+    rows = await _rows(
+        connection,
+        "select * from stepwell.fn_run_start_here(%s, %s, %s, %s, %s::text[]::jsonb[], %s::text[], %s, %s,"
+        " %s, %s, %s, %s, %s)",
+        (session_id, limit, *parameters),
+    )
+    return [Lease._make(row) for row in rows]
+
+
 async def report_and_claim(
     connection: Connection, session_id: int, reports: Sequence[Report], limit: int
 ) -> list[Lease]:

@@ -2,7 +2,8 @@
 
 Outcomes that finish while a call is under way travel together in the next one: the batch grows with the load
 and is one outcome when the worker is idle. Never more is leased than there are free slots. A call that was
-cut may have leased units nobody here knows of: they are asked for and given back.
+cut may have leased units nobody here knows of: they are asked for and given back. A run that is started in
+this process while a loop rests is started by that loop, which leases its first steps in the same commit.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 from collections import deque
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
+from typing import Any
 
 import structlog
 
@@ -34,6 +36,7 @@ class Exchange:
         slot_count: int,
         start: Callable[[Lease], None],
         on_lost_session: Callable[[int], Awaitable[None]],
+        on_ended: Callable[[Lease], None],
         loop_count: int = 1,
     ) -> None:
         # Each loop takes its share, so that the database works on several batches at once.
@@ -41,13 +44,17 @@ class Exchange:
         self._connect = connect
         self._start = start
         self._on_lost_session = on_lost_session
+        self._on_ended = on_ended
         self._slot_count = slot_count
         self._free_count = slot_count
         # One line per loop, and a run always joins the same: two loops never wait for one run's lock.
         self._finished: list[deque[Report]] = [deque() for _ in range(loop_count)]
         # Reports that failed as a batch: each goes alone, so that one bad report hurts nobody else.
         self._suspects: deque[Report] = deque()
+        # Runs to be started here, and who waits for their rows of kind `started`.
+        self._starts: deque[tuple[tuple[Any, ...], asyncio.Future[Lease | None]]] = deque()
         self._stir = asyncio.Event()
+        self._resting_count = 0
         # One loop asks for everybody while nobody has anything to report; a full answer calls the others.
         self._is_asking = False
         self._is_dry = False
@@ -74,6 +81,9 @@ class Exchange:
     def held(self) -> list[tuple[int, int, int]]:
         """(tenant_id, unit_id, lease_no) of all that would be lost with this process."""
         return list(self._held.values())
+
+    def holds_unit_of(self, stream_id: int) -> bool:
+        return any(unit_id >> STREAM_BITS == stream_id for unit_id in self._held)
 
     @property
     def known_batch_id(self) -> int:
@@ -112,6 +122,20 @@ class Exchange:
         self._is_dry = False
         self._stir.set()
 
+    async def start(self, parameters: tuple[Any, ...]) -> Lease | None:
+        """Start a run if a loop rests and slots are free; nothing is done where none comes back."""
+        if self._resting_count <= len(self._starts) or not self._has_room():
+            return None
+        waiter: asyncio.Future[Lease | None] = asyncio.get_running_loop().create_future()
+        self._starts.append((parameters, waiter))
+        self._stir.set()
+        return await waiter
+
+    def close(self) -> None:
+        """No loop runs any more: whoever wanted to start something here must do it elsewhere."""
+        while self._starts:
+            _answer(self._starts.popleft()[1], None)
+
     async def run(self, loop_no: int = 0) -> None:
         """One loop on one connection; several may run side by side. Trouble is waited out."""
         line = self._finished[loop_no]
@@ -143,6 +167,9 @@ class Exchange:
             if line:
                 await self._trade(connection, line)
                 return True
+            if self._starts:
+                await self._trade_start(connection, *self._starts.popleft())
+                return True
             if self._wants_more() and not self._is_asking:
                 self._is_asking = True
                 try:
@@ -152,11 +179,18 @@ class Exchange:
                     self._stir.set()
                 return True
             self._stir.clear()
-            await self._stir.wait()
+            self._resting_count += 1
+            try:
+                await self._stir.wait()
+            finally:
+                self._resting_count -= 1
         return False
 
+    def _has_room(self) -> bool:
+        return self.is_claiming and not self.is_stopping and self._free_count > 0
+
     def _wants_more(self) -> bool:
-        return self.is_claiming and not self.is_stopping and self._free_count > 0 and not self._is_dry
+        return self._has_room() and not self._is_dry
 
     async def _trade(self, connection: Connection, line: deque[Report]) -> None:
         batch = [line.popleft() for _ in range(min(len(line), self._batch_limit))]
@@ -184,6 +218,30 @@ class Exchange:
         if self._wants_more():
             self._stir.set()
 
+    async def _trade_start(
+        self, connection: Connection, parameters: tuple[Any, ...], waiter: asyncio.Future[Lease | None]
+    ) -> None:
+        if waiter.done() or not self._has_room():
+            _answer(waiter, None)
+            return
+        asked = min(self._free_count, self._batch_limit)
+        self._free_count -= asked
+        try:
+            rows = await self._call(connection, [], asked, parameters)
+        except BaseException as error:
+            self._free_count += asked
+            if not isinstance(error, StepwellError):
+                _answer(waiter, None)
+                raise
+            _answer(waiter, error)
+            if isinstance(error, DatabaseUnavailable):
+                raise
+            return
+        # Without that row the session was lost, and nothing was started.
+        started = next((row for row in rows if row.row_kind == "started"), None)
+        self._settle([row for row in rows if row is not started], [], asked)
+        _answer(waiter, started)
+
     async def _trade_alone(self, connection: Connection, report: Report) -> None:
         """A report the database may not take: then the unit fails for that reason, within its attempts."""
         for attempt in (report, None):
@@ -209,12 +267,14 @@ class Exchange:
         error = {"type": "ReportRefused", "message": reason}
         return report._replace(outcome="failed", body=json.dumps({"error": error}))
 
-    async def _call(self, connection: Connection, batch: list[Report], asked: int) -> list[Lease]:
+    async def _call(
+        self, connection: Connection, batch: list[Report], asked: int, start: tuple[Any, ...] | None = None
+    ) -> list[Lease]:
         self._trade_count += 1
         number = self._trade_count
         self._under_way[number] = self._last_batch_id
         try:
-            return await self._call_through(connection, batch, asked)
+            return await self._call_through(connection, batch, asked, start)
         except DatabaseUnavailable:
             floor = self._under_way[number]
             self._doubt = floor if self._doubt is None else min(floor, self._doubt)
@@ -223,12 +283,16 @@ class Exchange:
             del self._under_way[number]
             self._landed.set()
 
-    async def _call_through(self, connection: Connection, batch: list[Report], asked: int) -> list[Lease]:
+    async def _call_through(
+        self, connection: Connection, batch: list[Report], asked: int, start: tuple[Any, ...] | None
+    ) -> list[Lease]:
         while True:
             session_id = self.session_id
             try:
                 if batch:
                     return await leases.report_and_claim(connection, session_id, batch, asked)
+                if start is not None:
+                    return await leases.start_and_claim(connection, session_id, asked, start)
                 return await leases.claim(connection, session_id, asked)
             except LeaseLost:
                 await self._on_lost_session(session_id)
@@ -265,6 +329,8 @@ class Exchange:
                 self._last_batch_id = max(self._last_batch_id, row.batch_id)
                 self._held[row.unit_id] = (row.tenant_id, row.unit_id, row.lease_no)
                 self._take(row)
+            elif row.row_kind == "ended":
+                self._on_ended(row)
             else:
                 self.refused_count += 1
         self.reported_count += len(batch)
@@ -288,6 +354,16 @@ class Exchange:
         else:
             # Asked for before the worker was told to stop.
             self._line_up(Report(lease.tenant_id, lease.unit_id, lease.lease_no, "released", None))
+
+
+def _answer(waiter: asyncio.Future[Lease | None], answer: Lease | StepwellError | None) -> None:
+    """Whoever asked may have gone meanwhile."""
+    if waiter.done():
+        return
+    if isinstance(answer, StepwellError):
+        waiter.set_exception(answer)
+    else:
+        waiter.set_result(answer)
 
 
 def _is_passing(error: StepwellError) -> bool:

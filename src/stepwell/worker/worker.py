@@ -16,7 +16,7 @@ from stepwell.app import App
 from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
 from stepwell.store import leases
-from stepwell.store.calls import Call
+from stepwell.store.calls import Call, Started
 from stepwell.store.leases import Connection, Lease, Report
 from stepwell.store.listen import Listener
 from stepwell.worker.apart import Apart
@@ -100,7 +100,10 @@ class Worker:
         """Work until `ask_stop`; returns when everything is reported or given back."""
         self._conninfo = await self.app.prepare()
         self._loop = asyncio.get_running_loop()
-        self._exchange = Exchange(self._connect, self._slots, self._start, self._renew, self._exchange_count)
+        self._client = await self.app.client()
+        self._exchange = Exchange(
+            self._connect, self._slots, self._start, self._renew, self._tell_end, self._exchange_count
+        )
         self._apart = Apart(self._slots, self._exchange)
         self._executor = Executor(self.app.handlers, self._apart)
         self._control = await self._connect()
@@ -108,6 +111,7 @@ class Worker:
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
         helpers.append(asyncio.create_task(self._keep_alive()))
         helpers.append(asyncio.create_task(self._watch()))
+        self._client.beside.meet(self)
         self._log.info("worker started", slots=self._slots, classes=self._classes)
         if started is not None:
             started.set()
@@ -135,6 +139,17 @@ class Worker:
     def hint(self) -> None:
         """Look for work now, without waiting for a notification."""
         self._exchange.hint()
+
+    async def start_run(self, parameters: tuple[Any, ...]) -> Started | None:
+        """Start a run and take up its first steps in one commit; None when that cannot be done here now."""
+        if asyncio.get_running_loop() is not self._loop:
+            return None
+        row = await self._exchange.start(parameters)
+        return None if row is None else Started(row.unit_id, bool(row.lease_no))
+
+    def holds_step_of(self, run_id: int) -> bool:
+        """A step of the run is in hand, or its report on the way."""
+        return self._exchange.holds_unit_of(run_id)
 
     # -- session ------------------------------------------------------------------------------------------
 
@@ -242,6 +257,10 @@ class Worker:
                 del self._running[lease.unit_id]
             self._exchange.finish(lease, report)
 
+    def _tell_end(self, row: Lease) -> None:
+        """A watched run ended with a report of ours; the state came as the operation, the result as input."""
+        self._client.tell_end(row.tenant_id, row.unit_id, (row.operation_name, row.input))
+
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
         return await self._ask(leases.save_checkpoint, self._exchange.session_id, lease, name, value)
 
@@ -296,6 +315,8 @@ class Worker:
         for helper in helpers:
             helper.cancel()
         await asyncio.gather(*helpers, return_exceptions=True)
+        self._client.beside.part(self)
+        self._exchange.close()
         await self._cancel_handlers()
         self._apart.close()
         try:

@@ -11,14 +11,14 @@ as $$
     with execution (name_pattern, role_name) as (
         values
         ('^fn_worker_', 'stepwell_worker'), ('^fn_action_', 'stepwell_worker'), ('^fn_job_(claim|report|enqueue)$', 'stepwell_worker'),
-        ('^fn_(checkpoint_save|event_emit|operation_register|workflow_publish|run_start|signal)$', 'stepwell_worker'),
+        ('^fn_(checkpoint_save|event_emit|operation_register|workflow_publish|run_start|run_start_here|signal)$', 'stepwell_worker'),
         ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$',
             'stepwell_worker'), ('^fn_(audit_due|audit_seal|anchor_\w+)$', 'stepwell_worker'),
         ('^fn_slack_card', 'stepwell_worker')
     ), reserved (name_pattern) as (
         -- Neither the API's nor the workers': sessions and leases, the keeper's duties, the owner's own.
         values
-        ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|report)$'), ('^fn_(checkpoint_save|event_emit)$'),
+        ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|report)$'), ('^fn_(run_start_here|checkpoint_save|event_emit)$'),
         ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$'),
         ('^fn_(audit_due|anchor_\w+)$'), ('^fn_slack_card'), ('^fn_(privileges_apply|registry_refresh|tenant_set|policy_activate)$')
     )

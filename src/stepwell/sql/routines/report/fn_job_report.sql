@@ -4,7 +4,7 @@
 --   completed unit, the particulars of the others. Workers send units in ascending order.
 -- Locks: the runs in order, then units.
 -- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) holds; a late or repeated one
---   changes nothing and comes back as a row of kind `refused`.
+--   changes nothing and comes back as a row of kind `refused`. A watched run that ended comes back as a row of kind `ended`.
 -- Raises: SW001 for an unknown outcome or arrays of unequal length.
 create or replace function stepwell.fn_job_report(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
@@ -51,6 +51,7 @@ begin
     end if;
     if v_report.due_ids is not null then
         perform stepwell._runs_settle(v_report.due_tenant_ids, v_report.due_ids);
+        return query select e.* from stepwell._ends_read(v_report.due_tenant_ids, v_report.due_ids) as e;
     end if;
     if p_claim_limit > 0 then
         return query

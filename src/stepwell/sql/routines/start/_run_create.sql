@@ -1,4 +1,5 @@
--- Purpose: writes the units and counters of new runs, moves each run to in_progress and its entry steps to ready.
+-- Purpose: writes the units and counters of new runs, moves each run to in_progress and its entry steps to ready. The
+--   caller wakes the workers.
 -- Locks: only rows it inserts.
 -- Idempotency: called once per new run.
 -- Raises: nothing of its own.
@@ -73,6 +74,5 @@ begin
         -- Decisions and maps are carried out at once: nothing may be left to do.
         perform stepwell._runs_settle(array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r));
     end if;
-    perform stepwell._workers_wake(null);
 end
 $$;

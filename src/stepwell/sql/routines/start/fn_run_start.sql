@@ -1,6 +1,7 @@
 -- Purpose: starts n runs of a workflow in one call: run, every known step and the first jobs, in one transaction.
 --   A (tenant, trigger_type, trigger_ref) seen before returns the run it started then. The end of a run that is watched
---   is told, as fn_run_watch says; one that was there before is not watched by this.
+--   is told, as fn_run_watch says; one that was there before is not watched by this. Idle workers are woken, unless the
+--   caller says that it does so itself.
 -- Locks: none on existing rows; the trigger's unique index decides between two concurrent starts.
 -- Idempotency: by trigger.
 -- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit;
@@ -16,7 +17,8 @@ create or replace function stepwell.fn_run_start(
     p_priority int default 0,
     p_trace_id text default null,
     p_correlation_id text default null,
-    p_is_watched boolean default false
+    p_is_watched boolean default false,
+    p_wakes boolean default true
 ) returns table (run_id bigint, is_new boolean)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -55,6 +57,9 @@ begin
     if v_new_ids is not null then
         perform stepwell._start_rate_check(p_tenant_id, v_version.workflow_id, v_now);
         perform stepwell._run_create(p_tenant_id, v_version, v_new_ids, p_priority, p_actor);
+        if p_wakes then
+            perform stepwell._workers_wake(null);
+        end if;
     end if;
     if p_trigger_refs is null then
         return query select n.run_id, true from unnest(v_new_ids) as n (run_id) order by n.run_id;
