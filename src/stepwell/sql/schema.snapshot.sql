@@ -1257,7 +1257,8 @@ create table stepwell.workflow_step_def (
     timeout_seconds real,
     has_contract boolean default false not null,
     inputs jsonb,
-    config jsonb default '{}'::jsonb not null
+    config jsonb default '{}'::jsonb not null,
+    is_last boolean default false not null
 );
 alter table stepwell.workflow_step_def enable row level security;
 -- granted to stepwell_api: select
@@ -2002,6 +2003,9 @@ CREATE INDEX inbox_untaken ON stepwell.event_inbox USING btree (tenant_id, strea
 
 -- index: stepwell.job_key_is_unique
 CREATE UNIQUE INDEX job_key_is_unique ON stepwell.job_detail USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+-- index: stepwell.last_steps
+CREATE INDEX last_steps ON stepwell.workflow_step_def USING btree (tenant_id, version_id, step_no) WHERE is_last;
 
 -- index: stepwell.maps_by_run
 CREATE INDEX maps_by_run ON stepwell.map_item USING btree (tenant_id, unit_id) WHERE (item_no = 0);
@@ -3039,7 +3043,7 @@ create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bi
 create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3555,7 +3559,7 @@ create function stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_acto
 create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._run_result(p_tenant_id integer, p_run_id bigint)
-create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
