@@ -2850,11 +2850,8 @@ create function stepwell._actor_plain(p_actor text) returns text language sql im
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[], p_version_ids integer[], p_def_nos integer[])
-create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[], p_version_ids integer[], p_def_nos integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._advance_units(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._advance_units(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+-- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_from_state text, p_evidence jsonb)
 create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_from_state text, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3729,11 +3726,23 @@ create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._texts_of(p_array jsonb)
+create function stepwell._texts_of(p_array jsonb) returns text[] language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer)
-create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_preview boolean, p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer) returns TABLE(tenant_id integer, unit_id bigint, ok boolean, transition_id text, event_type text, problems text[], version_id integer, def_no integer, slot_key text, handed_on boolean) language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, OUT applied_count integer, OUT applied_tenant_ids integer[], OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[])
+create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, OUT applied_count integer, OUT applied_tenant_ids integer[], OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+
+-- function: stepwell._transition_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_engine_from integer, p_applied_ids bigint[])
+create function stepwell._transition_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_engine_from integer, p_applied_ids bigint[]) returns TABLE(unit_id bigint, transition_id text, event_type text, problems text[]) language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean)
+create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean) returns text[] language sql;
 
 -- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
 create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;

@@ -231,7 +231,8 @@ class Exchange:
         except BaseException as error:
             self._free_count += asked
             if not isinstance(error, StepwellError):
-                _answer(waiter, None)
+                # Nobody knows whether it was started: not for the caller to try again without a key.
+                _answer(waiter, DatabaseUnavailable("the worker stopped while it started the run"))
                 raise
             _answer(waiter, error)
             if isinstance(error, DatabaseUnavailable):

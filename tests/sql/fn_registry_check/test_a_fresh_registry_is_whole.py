@@ -127,7 +127,7 @@ def test_every_built_in_guard_has_its_code(db: psycopg.Connection):
         where g.is_builtin and not exists (
             select from pg_proc as p
             where p.pronamespace = 'stepwell'::regnamespace
-                and p.proname in ('_transition_apply', '_guard_named', '_guard_approval')
+                and p.proname in ('_transition_problems', '_guard_named', '_guard_approval')
                 and p.prosrc like '%''' || g.predicate_name || '''%'
         )
     """

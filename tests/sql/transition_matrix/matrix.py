@@ -160,6 +160,11 @@ def prepare(db: psycopg.Connection) -> None:
     )
 
 
+# Both take the same request.
+ASKED = """ from _transition_{}(%s::int[], %s::bigint[], %s::text[], %s, %s, %s, p_actor => 'somebody',
+    p_evidence => %s::jsonb[], p_payloads => %s::jsonb[], p_session_id => %s)"""
+
+
 def ask(db: psycopg.Connection, questions: Sequence[Question], *, preview: bool = False) -> list[Verdict]:
     """One unit and one verdict for each question, in their order."""
     unit_ids = _insert_units(db, questions)
@@ -168,25 +173,26 @@ def ask(db: psycopg.Connection, questions: Sequence[Question], *, preview: bool 
         groups[q.actor, q.trigger_kind, q.trigger_ref, q.session_id].append(at)
     verdicts: dict[int, Verdict] = {}
     for (actor, kind, ref, session_id), places in groups.items():
+        request = (
+            [1] * len(places),
+            [unit_ids[at] for at in places],
+            [questions[at].to_state for at in places],
+            actor,
+            kind,
+            ref,
+            [Jsonb(dict(questions[at].evidence)) for at in places],
+            [Jsonb(dict(questions[at].payload)) for at in places],
+            session_id,
+        )
         rows = db.execute(
-            """select unit_id, ok, transition_id, event_type, problems
-               from _transition_apply(%s::int[], %s::bigint[], %s::text[], %s, %s, %s,
-                   p_actor => 'somebody', p_evidence => %s::jsonb[], p_payloads => %s::jsonb[],
-                   p_session_id => %s, p_preview => %s)""",
-            (
-                [1] * len(places),
-                [unit_ids[at] for at in places],
-                [questions[at].to_state for at in places],
-                actor,
-                kind,
-                ref,
-                [Jsonb(dict(questions[at].evidence)) for at in places],
-                [Jsonb(dict(questions[at].payload)) for at in places],
-                session_id,
-                preview,
-            ),
+            "select unit_id, problems = '{}', transition_id, event_type, problems" + ASKED.format("judge"),
+            request,
         ).fetchall()
         verdicts.update(zip(places, (Verdict(*row) for row in rows), strict=True))
+        if not preview:
+            (applied,) = db.execute("select applied_ids" + ASKED.format("apply"), request).fetchone() or ()
+            # The core does what the judgement said, neither more nor less.
+            assert applied == ([row[0] for row in rows if row[1]] or None)
     return [verdicts[at] for at in range(len(questions))]
 
 

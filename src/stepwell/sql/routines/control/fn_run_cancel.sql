@@ -18,8 +18,11 @@ set join_collapse_limit = 1
 set jit = off
 as $$
 declare
+    v_evidence constant jsonb[] := array[p_evidence
+        || jsonb_build_object('audit_ref', coalesce(p_evidence ->> 'audit_ref', 'actor:' || p_actor))];
+    v_payloads constant jsonb[] := array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))];
     v_state text;
-    v_verdict record;
+    v_problems text;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_run_id << 20]);
@@ -30,14 +33,12 @@ begin
     if v_state = 'completed' then
         raise exception using errcode = 'SW003', message = format('run %s has already completed', p_run_id);
     end if;
-    select a.ok, a.problems into v_verdict
-    from stepwell._transition_apply(array[p_tenant_id], array[p_run_id << 20], array['cancelled'], 'reviewer', 'rpc',
-        'workflow_cancel', p_actor, null,
-        array[p_evidence || jsonb_build_object('audit_ref', coalesce(p_evidence ->> 'audit_ref', 'actor:' || p_actor))],
-        array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]) as a;
-    if not v_verdict.ok then
-        raise exception using errcode = 'SW004',
-            message = format('run %s cannot be cancelled: %s', p_run_id, array_to_string(v_verdict.problems, ', '));
+    if (stepwell._transition_apply(array[p_tenant_id], array[p_run_id << 20], array['cancelled'], 'reviewer', 'rpc',
+        'workflow_cancel', p_actor, null, v_evidence, v_payloads)).applied_count = 0 then
+        select array_to_string(j.problems, ', ') into v_problems
+        from stepwell._transition_judge(array[p_tenant_id], array[p_run_id << 20], array['cancelled'], 'reviewer', 'rpc',
+            'workflow_cancel', p_actor, null, v_evidence, v_payloads) as j;
+        raise exception using errcode = 'SW004', message = format('run %s cannot be cancelled: %s', p_run_id, v_problems);
     end if;
     perform stepwell._run_clear(p_tenant_id, p_run_id, p_actor, p_reason);
     perform stepwell._subruns_end(array[p_tenant_id], array[p_run_id << 20]);

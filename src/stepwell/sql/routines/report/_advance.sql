@@ -3,9 +3,7 @@
 -- Locks: the caller holds the runs.
 -- Idempotency: each settled step is handed in once.
 -- Raises: SW004 when the registry refuses.
-create or replace function stepwell._advance(
-    p_tenant_ids int[], p_unit_ids bigint[], p_version_ids int[], p_def_nos int[]
-) returns void
+create or replace function stepwell._advance(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -13,10 +11,11 @@ declare
     v_free record;
 begin
     with released as (
-        select q.tenant_id, q.unit_id + r.to_no - q.def_no as unit_id, count(*)::int as released_count
-        from unnest(p_tenant_ids, p_unit_ids, p_version_ids, p_def_nos) as q (tenant_id, unit_id, version_id, def_no)
+        select u.tenant_id, u.unit_id + r.to_no - u.def_no as unit_id, count(*)::int as released_count
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id and u.scope = 'step'
         inner join stepwell.workflow_step_relations as r
-            on q.tenant_id = r.tenant_id and q.version_id = r.version_id and q.def_no = r.from_no
+            on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.from_no
         group by 1, 2
     ), waiting as materialized (
         select d.tenant_id, d.unit_id, d.released_count, s.ctid as row_id, s.pending_count, s.class_id, s.slot_key

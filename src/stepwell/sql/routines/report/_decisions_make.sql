@@ -44,7 +44,7 @@ begin
         from stepwell._branches_not_taken(v_made.tenant_ids, v_made.unit_ids, v_made.results) as s;
         perform stepwell._must_apply(v_skipped.tenant_ids, v_skipped.unit_ids, 'skipped', 'mow_orchestrator',
             'condition_resolved', 'branch_not_taken', 'engine');
-        perform stepwell._advance_units(v_made.tenant_ids || v_skipped.tenant_ids, v_made.unit_ids || v_skipped.unit_ids);
+        perform stepwell._advance(v_made.tenant_ids || v_skipped.tenant_ids, v_made.unit_ids || v_skipped.unit_ids);
     end if;
     if v_made.bad_ids is not null then
         perform stepwell._units_fail(v_made.bad_tenant_ids, v_made.bad_ids, v_made.problems, 'mow_orchestrator');

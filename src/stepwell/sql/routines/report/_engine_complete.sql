@@ -17,6 +17,6 @@ begin
     where q.output is not null;
     perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'completed', case when p_by_event then 'system' else 'mow_orchestrator' end,
         case when p_by_event then 'event' else 'condition_resolved' end, null, 'engine');
-    perform stepwell._advance_units(p_tenant_ids, p_unit_ids);
+    perform stepwell._advance(p_tenant_ids, p_unit_ids);
 end
 $$;

@@ -29,23 +29,15 @@ begin
         taken_ids := stepwell._report_contracts(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, p_now);
         return;
     end if;
-    select
-        array_agg(a.tenant_id) filter (where a.slot_key is not null) as slot_tenant_ids,
-        array_agg(a.unit_id) filter (where a.slot_key is not null) as slot_ids,
-        array_agg(a.unit_id) filter (where a.handed_on) as handed_ids,
-        array_agg(a.tenant_id) filter (where a.ok is null) as due_tenant_ids,
-        array_agg(a.unit_id) filter (where a.ok is null) as due_ids,
-        count(*) filter (where a.ok) as ok_count
-    into v_done
-    from stepwell._transition_apply(
+    v_done := stepwell._transition_apply(
         p_tenant_ids || v_next.tenant_ids, p_unit_ids || v_next.unit_ids,
         array_fill('completed'::text, array[v_count])
         || array_fill('ready'::text, array[coalesce(cardinality(v_next.unit_ids), 0)]),
         'executor_worker', 'rpc', 'step_complete',
         p_released_counts => array_fill(0, array[v_count]) || v_next.released_counts,
         p_session_id => p_session_id, p_lease_nos => p_lease_nos, p_engine_from => v_count + 1, p_now => p_now,
-        p_hand_on_count => v_next.hand_on_count) as a;
-    if v_done.ok_count <> coalesce(cardinality(v_next.held_ids), 0) + coalesce(cardinality(v_next.unit_ids), 0) then
+        p_hand_on_count => v_next.hand_on_count);
+    if v_done.applied_count <> coalesce(cardinality(v_next.held_ids), 0) + coalesce(cardinality(v_next.unit_ids), 0) then
         raise exception using errcode = '40001', message = 'a unit was changed by another transaction while it was reported';
     end if;
     if array_remove(p_bodies, null) <> '{}' then

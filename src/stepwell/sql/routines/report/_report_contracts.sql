@@ -12,28 +12,22 @@ as $$
 declare
     v_done record;
 begin
-    select
-        array_agg(a.tenant_id) filter (where a.ok) as tenant_ids, array_agg(a.unit_id) filter (where a.ok) as unit_ids,
-        array_agg(a.version_id) filter (where a.ok) as version_ids, array_agg(a.def_no) filter (where a.ok) as def_nos,
-        array_agg(a.tenant_id) filter (where a.slot_key is not null) as slot_tenant_ids,
-        array_agg(a.unit_id) filter (where a.slot_key is not null) as slot_ids
-    into v_done
-    from stepwell._transition_apply(
+    v_done := stepwell._transition_apply(
         p_tenant_ids, p_unit_ids, array_fill('completed'::text, array[cardinality(p_unit_ids)]), 'executor_worker',
         'rpc', 'step_complete', p_session_id => p_session_id, p_lease_nos => p_lease_nos, p_now => p_now,
         p_evidence => array(select jsonb_build_object('output', x.body::jsonb)
-            from unnest(p_bodies) with ordinality as x (body, ord) order by x.ord)) as a;
+            from unnest(p_bodies) with ordinality as x (body, ord) order by x.ord));
     insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
     select q.tenant_id, q.unit_id, q.lease_no, q.body::jsonb, p_now
     from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies) as q (tenant_id, unit_id, lease_no, body)
-    where q.body is not null and q.unit_id = any (v_done.unit_ids);
-    if v_done.unit_ids is not null then
-        perform stepwell._advance(v_done.tenant_ids, v_done.unit_ids, v_done.version_ids, v_done.def_nos);
+    where q.body is not null and q.unit_id = any (v_done.applied_ids);
+    if v_done.applied_ids is not null then
+        perform stepwell._advance(v_done.applied_tenant_ids, v_done.applied_ids);
     end if;
     if v_done.slot_ids is not null then
         perform stepwell._slots_free(v_done.slot_tenant_ids, v_done.slot_ids);
     end if;
-    return coalesce(v_done.unit_ids, '{}') || stepwell._report_broken(
-        p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, v_done.unit_ids);
+    return coalesce(v_done.applied_ids, '{}') || stepwell._report_broken(
+        p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, v_done.applied_ids);
 end
 $$;

@@ -35,7 +35,7 @@ begin
         perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
     end if;
     if v_unit.state_code in ('completed', 'skipped') then
-        perform stepwell._advance_units(array[p_tenant_id], array[p_unit_id]);
+        perform stepwell._advance(array[p_tenant_id], array[p_unit_id]);
     elsif v_unit.state_code in ('cannot_complete', 'cancelled') then
         perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);
     elsif v_unit.state_code = 'ready' then

@@ -14,25 +14,29 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_count constant int := cardinality(p_unit_ids);
+    v_count constant int := coalesce(cardinality(p_unit_ids), 0);
     v_engine_count constant int := coalesce(cardinality(p_engine_unit_ids), 0);
+    v_engine_from constant int := case when v_engine_count > 0 then v_count + 1 end;
+    v_tenant_ids constant int[] := p_tenant_ids || array_fill(p_tenant_ids[1], array[v_engine_count]);
+    v_unit_ids constant bigint[] := p_unit_ids || p_engine_unit_ids;
+    v_to_states constant text[] := array_fill(p_to_state, array[v_count]) || array_fill('ready'::text, array[v_engine_count]);
+    v_done record;
     v_refusal record;
 begin
-    if coalesce(v_count, 0) = 0 then
+    if v_count = 0 then
         return;
     end if;
-    select count(*) filter (where a.ok) as ok_count, min(a.unit_id) filter (where not a.ok) as unit_id,
-        string_agg(array_to_string(a.problems, ', '), '; ') as problems
-    into v_refusal
-    from stepwell._transition_apply(
-        p_tenant_ids || array_fill(p_tenant_ids[1], array[v_engine_count]), p_unit_ids || p_engine_unit_ids,
-        array_fill(p_to_state, array[v_count]) || array_fill('ready'::text, array[v_engine_count]), p_actor_class,
-        p_trigger_kind, p_trigger_ref, p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, p_now => p_now,
-        p_engine_from => case when v_engine_count > 0 then v_count + 1 end) as a;
-    if v_refusal.ok_count < v_count + v_engine_count then
-        raise exception using errcode = case when v_refusal.unit_id is null then '40001' else 'SW004' end,
-            message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_to_state,
-                coalesce(left(v_refusal.problems, 500), 'changed by another transaction'));
+    v_done := stepwell._transition_apply(v_tenant_ids, v_unit_ids, v_to_states, p_actor_class, p_trigger_kind, p_trigger_ref,
+        p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, p_engine_from => v_engine_from, p_now => p_now);
+    if v_done.applied_count = v_count + v_engine_count then
+        return;
     end if;
+    select min(j.unit_id) as unit_id, string_agg(array_to_string(j.problems, ', '), '; ') as problems into v_refusal
+    from stepwell._transition_judge(v_tenant_ids, v_unit_ids, v_to_states, p_actor_class, p_trigger_kind, p_trigger_ref,
+        p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, v_engine_from, v_done.applied_ids) as j
+    where j.problems <> '{}';
+    raise exception using errcode = case when v_refusal.unit_id is null then '40001' else 'SW004' end,
+        message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_to_state,
+            coalesce(left(v_refusal.problems, 500), 'changed by another transaction'));
 end
 $$;

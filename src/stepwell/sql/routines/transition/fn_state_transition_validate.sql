@@ -27,8 +27,10 @@ set jit = off
 as $$
 declare
     v_key constant text := p_evidence ->> 'idempotency_key';
+    v_actor constant text := p_evidence ->> 'actor';
     v_verdict jsonb;
-    v_scope text;
+    v_unit record;
+    v_applied_count int := 0;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_run_id is null or p_to_state is null or p_actor_class is null then
@@ -47,30 +49,34 @@ begin
             end if;
         end if;
     end if;
-    select u.scope into v_scope
+    select u.scope, u.state_machine_id, u.state_code into v_unit
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_run_id;
-    if v_scope is distinct from p_run_kind then
+    if v_unit.scope is distinct from p_run_kind then
         return jsonb_build_object('ok', false, 'transition_id', null, 'emitted_event_type', null, 'problems',
-            jsonb_build_array(case when v_scope is null then 'unit_not_found' else 'run_kind_is_' || v_scope end));
+            jsonb_build_array(case when v_unit.scope is null then 'unit_not_found' else 'run_kind_is_' || v_unit.scope end));
     end if;
-    select jsonb_build_object('ok', a.ok, 'transition_id', a.transition_id,
-        'emitted_event_type', a.event_type, 'problems', to_jsonb(a.problems))
-    into v_verdict
-    from stepwell._transition_apply(
-        p_tenant_ids => array[p_tenant_id],
-        p_unit_ids => array[p_run_id],
-        p_to_states => array[p_to_state],
-        p_actor_class => p_actor_class,
-        p_trigger_kind => p_trigger_kind,
-        p_trigger_ref => p_trigger_ref,
-        p_actor => p_evidence ->> 'actor',
-        p_from_states => array[p_from_state],
-        p_evidence => array[p_evidence],
-        p_payloads => array[p_evidence -> 'payload'],
-        p_preview => p_preview) as a;
-    if v_verdict is null then
-        raise exception using errcode = '40001', message = format('unit %s was changed by another transaction', p_run_id);
+    if not p_preview then
+        v_applied_count := (stepwell._transition_apply(array[p_tenant_id], array[p_run_id], array[p_to_state], p_actor_class,
+            p_trigger_kind, p_trigger_ref, v_actor, array[p_from_state], array[p_evidence],
+            array[p_evidence -> 'payload'])).applied_count;
+    end if;
+    if v_applied_count = 1 then
+        select jsonb_build_object('ok', true, 'transition_id', r.transition_id, 'emitted_event_type', r.event_type,
+            'problems', '[]'::jsonb)
+        into v_verdict
+        from stepwell.transition_rule as r
+        where r.state_machine_id = v_unit.state_machine_id and r.from_state = v_unit.state_code and r.to_state = p_to_state
+            and r.actor_class = p_actor_class;
+    else
+        select jsonb_build_object('ok', j.problems = '{}', 'transition_id', j.transition_id,
+            'emitted_event_type', j.event_type, 'problems', to_jsonb(j.problems))
+        into v_verdict
+        from stepwell._transition_judge(array[p_tenant_id], array[p_run_id], array[p_to_state], p_actor_class,
+            p_trigger_kind, p_trigger_ref, v_actor, array[p_from_state], array[p_evidence], array[p_evidence -> 'payload']) as j;
+        if not p_preview and (v_verdict ->> 'ok')::boolean then
+            raise exception using errcode = '40001', message = format('unit %s was changed by another transaction', p_run_id);
+        end if;
     end if;
     if not p_preview then
         if (v_verdict ->> 'ok')::boolean then
