@@ -34,7 +34,7 @@ class Counter:
         monkeypatch.setattr(leases, "leased_since", self.leased_since)
         monkeypatch.setattr(leases, "start_and_claim", self.start_and_claim)
 
-    async def claim(self, connection: Any, session_id: int, limit: int) -> list[Lease]:
+    async def claim(self, wire: Any, session_id: int, limit: int) -> list[Lease]:
         self.asking += 1
         self.most_asking = max(self.most_asking, self.asking)
         await asyncio.sleep(0)
@@ -44,7 +44,7 @@ class Counter:
         return self._grant(limit)
 
     async def report_and_claim(
-        self, connection: Any, session_id: int, reports: list[Report], limit: int
+        self, wire: Any, session_id: int, reports: list[Report], limit: int
     ) -> list[Lease]:
         await asyncio.sleep(0)
         if (error := self.trouble(reports)) is not None:
@@ -55,7 +55,7 @@ class Counter:
         return self._grant(limit)
 
     async def start_and_claim(
-        self, connection: Any, session_id: int, limit: int, parameters: tuple[Any, ...]
+        self, wire: Any, session_id: int, limit: int, parameters: tuple[Any, ...]
     ) -> list[Lease]:
         await asyncio.sleep(0)
         if (error := self.trouble([])) is not None:
@@ -63,9 +63,7 @@ class Counter:
         self.supply += 1
         return [Lease("started", 1, 77, 1, *([None] * 13)), *self._grant(limit)]  # type: ignore[arg-type]
 
-    async def leased_since(
-        self, connection: Any, session_id: int, batch_id: int
-    ) -> list[tuple[int, int, int]]:
+    async def leased_since(self, wire: Any, session_id: int, batch_id: int) -> list[tuple[int, int, int]]:
         return self.unknown
 
     def _grant(self, limit: int) -> list[Lease]:
@@ -233,7 +231,7 @@ def test_leases_that_arrive_after_the_stop_go_back(monkeypatch):
         counter, desk = Counter(monkeypatch, 3), Desk(3, 1)
         exchange = desk.exchange
 
-        async def claim_late(connection: Any, session_id: int, limit: int) -> list[Lease]:
+        async def claim_late(wire: Any, session_id: int, limit: int) -> list[Lease]:
             exchange.is_claiming = False
             exchange.is_stopping = True
             return counter._grant(limit)

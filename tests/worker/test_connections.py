@@ -69,11 +69,11 @@ def test_leases_whose_answer_was_lost_are_asked_for_and_given_back(app, play, db
     lost = []
     real = leases.claim
 
-    async def claim_and_lose(connection, session_id, limit):
-        rows = await real(connection, session_id, limit)
+    async def claim_and_lose(wire, session_id, limit):
+        rows = await real(wire, session_id, limit)
         if rows and not lost:
             lost.extend(rows)
-            await connection.close()
+            await wire.close()
             raise sw.DatabaseUnavailable("the answer was lost")
         return rows
 
@@ -100,11 +100,11 @@ def test_a_report_whose_answer_was_lost_is_taken_once(app, play, db, monkeypatch
     real = leases.report_and_claim
     lost = []
 
-    async def report_and_lose(connection, session_id, reports, limit):
-        rows = await real(connection, session_id, reports, limit)
+    async def report_and_lose(wire, session_id, reports, limit):
+        rows = await real(wire, session_id, reports, limit)
         if not lost:
             lost.extend(reports)
-            await connection.close()
+            await wire.close()
             raise sw.DatabaseUnavailable("the answer was lost")
         return rows
 
@@ -166,9 +166,9 @@ def test_one_report_the_database_refuses_hurts_nobody_else(app, play, db, monkey
 
     real = leases.report_and_claim
 
-    async def spoil(connection, session_id, reports, limit):
+    async def spoil(wire, session_id, reports, limit):
         reports = [report._replace(body="{broken") if report.body == "2" else report for report in reports]
-        return await real(connection, session_id, reports, limit)
+        return await real(wire, session_id, reports, limit)
 
     monkeypatch.setattr(leases, "report_and_claim", spoil)
 

@@ -7,6 +7,9 @@ import pytest
 from psycopg.rows import dict_row
 
 import stepwell as sw
+from stepwell.errors import DatabaseFailure
+from stepwell.store import calls, leases
+from stepwell.store.wire import Wire, connect
 from tests.support.wait import until_async
 
 
@@ -160,3 +163,58 @@ def test_a_start_that_is_refused_beside_a_worker_leaves_nothing_and_hurts_nobody
 
     play(scenario)
     assert run_count(db) == 2
+
+
+async def start_here(app, dsn, *starts):
+    """Each start as a worker at the caller's side makes it: hands on the rows, or the error."""
+    control, wire = await connect(dsn), await Wire.open(dsn)
+    try:
+        session_id = await leases.register(control, "here", app.classes(), 10, 30, {})
+        answers = []
+        for start in starts:
+            try:
+                answers.append(await leases.start_and_claim(wire, session_id, 10, start.parameters))
+            except sw.StepwellError as error:
+                answers.append(error)
+        await leases.close(control, session_id)
+        return answers
+    finally:
+        await wire.close()
+        await control.close()
+
+
+def test_a_start_beside_a_worker_carries_all_a_start_has(app, play, db, dsn, noop):
+    inputs = {"quote": "\" ' \\ {é,null}"}
+    plain = calls.start_runs(1, "w", [{}])
+    full = calls.start_runs(
+        1, "w", [inputs], trigger_refs=['a,"b" {c}'], trigger_type="mail", actor="ann", version_no=1,
+        priority=7, trace_id="0f" * 16, correlation_id="null", is_watched=True,
+    )  # fmt: skip
+
+    async def scenario():
+        await app.prepare()
+        return await start_here(app, dsn, plain, full, full)
+
+    plainly, fully, again = play(scenario)
+    assert [row.row_kind for row in (*plainly, *fully)] == ["started", "lease"] * 2
+    assert [(row.row_kind, row.unit_id, row.lease_no) for row in again] == [("started", fully[0].unit_id, 0)]
+    assert (fully[1].input, fully[1].trace_id, fully[1].correlation_id) == (inputs, "0f" * 16, "null")
+    assert (plainly[1].input, plainly[1].correlation_id) == ({}, None)
+    row = db.execute(
+        "select trigger_type, trigger_ref, started_by, is_watched from run_detail where run_id = %s",
+        (fully[0].unit_id,),
+    ).fetchone()
+    assert row == ("mail", 'a,"b" {c}', "ann", True)
+
+
+@pytest.mark.parametrize("key", ["half \ud800 pair", "cut \0 here"], ids=["surrogate", "nul"])
+def test_a_start_beside_a_worker_with_a_key_postgres_cannot_keep_is_refused(app, play, db, dsn, noop, key):
+    async def scenario():
+        await app.prepare()
+        bad = calls.start_runs(1, "w", [{}], trigger_refs=[key], trigger_type="mail")
+        return await start_here(app, dsn, bad, calls.start_runs(1, "w", [{}]))
+
+    refused, rows = play(scenario)
+    assert isinstance(refused, DatabaseFailure)
+    assert rows[0].row_kind == "started"
+    assert run_count(db) == 1

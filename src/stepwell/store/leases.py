@@ -1,4 +1,4 @@
-"""The calls of a worker on one connection: register, claim, report, heartbeat, checkpoint, close.
+"""The calls of a worker: claim and report on a wire; register, heartbeat, checkpoint, close on a connection.
 
 Receives plain lists, hands on leases. Columns come back in the order of the type stepwell.job_lease.
 Everything the database raises comes out as one of our own errors.
@@ -13,16 +13,10 @@ from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.rows import TupleRow
-from psycopg.types.json import set_json_loads
-from pydantic_core import from_json
 
 from stepwell.errors import from_database
 from stepwell.store import arrays
-from stepwell.store.pool import named
-
-Connection = psycopg.AsyncConnection[TupleRow]
-
-CONNECT_LIMIT_SECONDS = 10
+from stepwell.store.wire import Connection, Wire
 
 
 class Lease(NamedTuple):
@@ -63,27 +57,23 @@ class Lost(NamedTuple):
     reason: str
 
 
-async def connect(conninfo: str) -> Connection:
-    """A direct connection: a worker's statements are few and always the same, so all are prepared at once."""
-    try:
-        connection = await psycopg.AsyncConnection[TupleRow].connect(
-            named(conninfo, "stepwell worker"),
-            autocommit=True,
-            prepare_threshold=0,
-            connect_timeout=CONNECT_LIMIT_SECONDS,
-        )
-    except psycopg.Error as error:
-        raise from_database(error) from error
-    set_json_loads(from_json, connection)
-    return connection
-
-
 async def _rows(connection: Connection, text: str, parameters: Sequence[Any]) -> list[TupleRow]:
     try:
         cursor = await connection.execute(text, parameters)
         return await cursor.fetchall()
     except psycopg.Error as error:
         raise from_database(error) from error
+
+
+def _written(value: str | int | list[str] | None) -> bytes | None:
+    """What Postgres reads as this value."""
+    if value is None:
+        return None
+    try:
+        return (arrays.of_texts(value) if isinstance(value, list) else str(value)).encode()
+    except UnicodeEncodeError as error:
+        # Half a surrogate pair: the fault of one caller, and no reason for a worker to stop.
+        raise from_database(psycopg.DataError(str(error))) from error
 
 
 async def register(
@@ -102,44 +92,43 @@ async def register(
     return int(rows[0][0])
 
 
-async def claim(connection: Connection, session_id: int, limit: int) -> list[Lease]:
-    rows = await _rows(connection, "select * from stepwell.fn_job_claim(%s, %s)", (session_id, limit))
-    return [Lease._make(row) for row in rows]
+async def claim(wire: Wire, session_id: int, limit: int) -> list[Lease]:
+    return await wire.rows(
+        "select * from stepwell.fn_job_claim($1::bigint, $2::int)",
+        (b"%d" % session_id, b"%d" % limit),
+        Lease._make,
+    )
 
 
 async def start_and_claim(
-    connection: Connection, session_id: int, limit: int, parameters: tuple[Any, ...]
+    wire: Wire, session_id: int, limit: int, parameters: tuple[Any, ...]
 ) -> list[Lease]:
     """Parameters as `calls.start_runs` has them. First a row of kind `started`, then new leases."""
-    rows = await _rows(
-        connection,
-        "select * from stepwell.fn_run_start_here(%s, %s, %s, %s, %s::text[]::jsonb[], %s::text[], %s, %s,"
-        " %s, %s, %s, %s, %s)",
-        (session_id, limit, *parameters),
+    return await wire.rows(
+        "select * from stepwell.fn_run_start_here($1, $2, $3, $4, $5::text[]::jsonb[], $6, $7, $8, $9, $10,"
+        " $11, $12, $13)",
+        (b"%d" % session_id, b"%d" % limit, *map(_written, parameters)),
+        Lease._make,
     )
-    return [Lease._make(row) for row in rows]
 
 
-async def report_and_claim(
-    connection: Connection, session_id: int, reports: Sequence[Report], limit: int
-) -> list[Lease]:
+async def report_and_claim(wire: Wire, session_id: int, reports: Sequence[Report], limit: int) -> list[Lease]:
     """Rows of kind `lease` are new leases, rows of kind `refused` are reports that came too late."""
     tenant_ids, unit_ids, lease_nos, outcomes, bodies = zip(*reports, strict=True)
-    rows = await _rows(
-        connection,
-        "select * from stepwell.fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[],"
-        " %s)",
+    return await wire.rows(
+        "select * from stepwell.fn_job_report($1::bigint, $2::int[], $3::bigint[], $4::int[], $5::text[],"
+        " $6::text[], $7::int)",
         (
-            session_id,
-            arrays.of_numbers(tenant_ids),
-            arrays.of_numbers(unit_ids),
-            arrays.of_numbers(lease_nos),
-            arrays.of_texts(outcomes),
-            arrays.of_texts(bodies),
-            limit,
+            b"%d" % session_id,
+            _written(arrays.of_numbers(tenant_ids)),
+            _written(arrays.of_numbers(unit_ids)),
+            _written(arrays.of_numbers(lease_nos)),
+            _written(arrays.of_texts(outcomes)),
+            _written(arrays.of_texts(bodies)),
+            b"%d" % limit,
         ),
+        Lease._make,
     )
-    return [Lease._make(row) for row in rows]
 
 
 async def heartbeat(
@@ -160,17 +149,16 @@ async def heartbeat(
     return [Lost._make(row) for row in rows]
 
 
-async def leased_since(connection: Connection, session_id: int, batch_id: int) -> list[tuple[int, int, int]]:
+async def leased_since(wire: Wire, session_id: int, batch_id: int) -> list[tuple[int, int, int]]:
     """What the session holds by claims after this batch: (tenant_id, unit_id, lease_no)."""
-    rows = await _rows(
-        connection,
+    return await wire.rows(
         "select distinct u.tenant_id, u.unit_id, u.lease_no from stepwell.worker_lease as l"
         " cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)"
         " inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id"
-        " where l.session_id = %s and l.batch_id > %s and u.lease_session_id = l.session_id",
-        (session_id, batch_id),
+        " where l.session_id = $1 and l.batch_id > $2 and u.lease_session_id = l.session_id",
+        (b"%d" % session_id, b"%d" % batch_id),
+        lambda row: (row[0], row[1], row[2]),
     )
-    return [(row[0], row[1], row[2]) for row in rows]
 
 
 async def save_checkpoint(

@@ -19,7 +19,8 @@ import structlog
 
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError
 from stepwell.store import leases
-from stepwell.store.leases import Connection, Lease, Report
+from stepwell.store.leases import Lease, Report
+from stepwell.store.wire import Wire
 
 BATCH_LIMIT = 500
 STREAM_BITS = 20
@@ -32,7 +33,7 @@ class Exchange:
 
     def __init__(
         self,
-        connect: Callable[[], Awaitable[Connection]],
+        connect: Callable[[], Awaitable[Wire]],
         slot_count: int,
         start: Callable[[Lease], None],
         on_lost_session: Callable[[int], Awaitable[None]],
@@ -137,17 +138,17 @@ class Exchange:
             _answer(self._starts.popleft()[1], None)
 
     async def run(self, loop_no: int = 0) -> None:
-        """One loop on one connection; several may run side by side. Trouble is waited out."""
+        """One loop on one wire; several may run side by side. Trouble is waited out."""
         line = self._finished[loop_no]
         pause = RETRY_FIRST_SECONDS
         while not self._is_through():
             try:
-                connection = await self._connect()
+                wire = await self._connect()
                 try:
-                    while await self._turn(connection, line):
+                    while await self._turn(wire, line):
                         pause = RETRY_FIRST_SECONDS
                 finally:
-                    await connection.close()
+                    await wire.close()
             except StepwellError as error:
                 self._log.warning("cannot trade, trying again", error=error.sentence(), pause_seconds=pause)
                 await asyncio.sleep(pause)
@@ -156,24 +157,24 @@ class Exchange:
     def _is_through(self) -> bool:
         return self.is_stopping and not any(self._finished) and not self._suspects
 
-    async def _turn(self, connection: Connection, line: deque[Report]) -> bool:
+    async def _turn(self, wire: Wire, line: deque[Report]) -> bool:
         """One trade when there is something to do; false when all is done."""
         while not self._is_through():
             if self._doubt is not None:
-                await self._resolve_doubt(connection)
+                await self._resolve_doubt(wire)
             if self._suspects:
-                await self._trade_alone(connection, self._suspects.popleft())
+                await self._trade_alone(wire, self._suspects.popleft())
                 return True
             if line:
-                await self._trade(connection, line)
+                await self._trade(wire, line)
                 return True
             if self._starts:
-                await self._trade_start(connection, *self._starts.popleft())
+                await self._trade_start(wire, *self._starts.popleft())
                 return True
             if self._wants_more() and not self._is_asking:
                 self._is_asking = True
                 try:
-                    await self._trade(connection, line)
+                    await self._trade(wire, line)
                 finally:
                     self._is_asking = False
                     self._stir.set()
@@ -192,7 +193,7 @@ class Exchange:
     def _wants_more(self) -> bool:
         return self._has_room() and not self._is_dry
 
-    async def _trade(self, connection: Connection, line: deque[Report]) -> None:
+    async def _trade(self, wire: Wire, line: deque[Report]) -> None:
         batch = [line.popleft() for _ in range(min(len(line), self._batch_limit))]
         # Every path takes row locks in ascending order.
         batch.sort(key=attrgetter("unit_id"))
@@ -204,7 +205,7 @@ class Exchange:
             self._stir.set()
         hint_count = self._hint_count
         try:
-            rows = await self._call(connection, batch, asked)
+            rows = await self._call(wire, batch, asked)
         except BaseException as error:
             self._free_count += extra
             if len(batch) > 0 and isinstance(error, StepwellError) and not _is_passing(error):
@@ -219,7 +220,7 @@ class Exchange:
             self._stir.set()
 
     async def _trade_start(
-        self, connection: Connection, parameters: tuple[Any, ...], waiter: asyncio.Future[Lease | None]
+        self, wire: Wire, parameters: tuple[Any, ...], waiter: asyncio.Future[Lease | None]
     ) -> None:
         if waiter.done() or not self._has_room():
             _answer(waiter, None)
@@ -227,7 +228,7 @@ class Exchange:
         asked = min(self._free_count, self._batch_limit)
         self._free_count -= asked
         try:
-            rows = await self._call(connection, [], asked, parameters)
+            rows = await self._call(wire, [], asked, parameters)
         except BaseException as error:
             self._free_count += asked
             if not isinstance(error, StepwellError):
@@ -243,11 +244,11 @@ class Exchange:
         self._settle([row for row in rows if row is not started], [], asked)
         _answer(waiter, started)
 
-    async def _trade_alone(self, connection: Connection, report: Report) -> None:
+    async def _trade_alone(self, wire: Wire, report: Report) -> None:
         """A report the database may not take: then the unit fails for that reason, within its attempts."""
         for attempt in (report, None):
             try:
-                rows = await self._call(connection, [attempt or self._failed(report)], 0)
+                rows = await self._call(wire, [attempt or self._failed(report)], 0)
             except StepwellError as error:
                 if _is_passing(error):
                     self._suspects.appendleft(report)
@@ -269,13 +270,13 @@ class Exchange:
         return report._replace(outcome="failed", body=json.dumps({"error": error}))
 
     async def _call(
-        self, connection: Connection, batch: list[Report], asked: int, start: tuple[Any, ...] | None = None
+        self, wire: Wire, batch: list[Report], asked: int, start: tuple[Any, ...] | None = None
     ) -> list[Lease]:
         self._trade_count += 1
         number = self._trade_count
         self._under_way[number] = self._last_batch_id
         try:
-            return await self._call_through(connection, batch, asked, start)
+            return await self._call_through(wire, batch, asked, start)
         except DatabaseUnavailable:
             floor = self._under_way[number]
             self._doubt = floor if self._doubt is None else min(floor, self._doubt)
@@ -285,16 +286,16 @@ class Exchange:
             self._landed.set()
 
     async def _call_through(
-        self, connection: Connection, batch: list[Report], asked: int, start: tuple[Any, ...] | None
+        self, wire: Wire, batch: list[Report], asked: int, start: tuple[Any, ...] | None
     ) -> list[Lease]:
         while True:
             session_id = self.session_id
             try:
                 if batch:
-                    return await leases.report_and_claim(connection, session_id, batch, asked)
+                    return await leases.report_and_claim(wire, session_id, batch, asked)
                 if start is not None:
-                    return await leases.start_and_claim(connection, session_id, asked, start)
-                return await leases.claim(connection, session_id, asked)
+                    return await leases.start_and_claim(wire, session_id, asked, start)
+                return await leases.claim(wire, session_id, asked)
             except LeaseLost:
                 await self._on_lost_session(session_id)
                 return []
@@ -305,7 +306,7 @@ class Exchange:
                 if not error.is_transient:
                     raise
 
-    async def _resolve_doubt(self, connection: Connection) -> None:
+    async def _resolve_doubt(self, wire: Wire) -> None:
         """No trade begins while there is doubt; when the last has landed, what is unknown goes back."""
         async with self._resolving:
             while self._doubt is not None and self._under_way:
@@ -313,7 +314,7 @@ class Exchange:
                 await self._landed.wait()
             if self._doubt is None:
                 return
-            for held in await leases.leased_since(connection, self.session_id, self._doubt):
+            for held in await leases.leased_since(wire, self.session_id, self._doubt):
                 if self._held.get(held[1]) != held:
                     self._held[held[1]] = held
                     self._free_count -= 1

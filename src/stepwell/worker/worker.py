@@ -17,8 +17,9 @@ from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
 from stepwell.store import leases
 from stepwell.store.calls import Call, Started
-from stepwell.store.leases import Connection, Lease, Report
+from stepwell.store.leases import Lease, Report
 from stepwell.store.listen import Listener
+from stepwell.store.wire import Wire, connect
 from stepwell.worker.apart import Apart
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
@@ -102,11 +103,11 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._client = await self.app.client()
         self._exchange = Exchange(
-            self._connect, self._slots, self._start, self._renew, self._tell_end, self._exchange_count
+            self._open_wire, self._slots, self._start, self._renew, self._tell_end, self._exchange_count
         )
         self._apart = Apart(self._slots, self._exchange)
         self._executor = Executor(self.app.handlers, self._apart)
-        self._control = await self._connect()
+        self._control = await connect(self._conninfo)
         await self._open_session()
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
         helpers.append(asyncio.create_task(self._keep_alive()))
@@ -153,8 +154,8 @@ class Worker:
 
     # -- session ------------------------------------------------------------------------------------------
 
-    async def _connect(self) -> Connection:
-        return await leases.connect(self._conninfo)
+    async def _open_wire(self) -> Wire:
+        return await Wire.open(self._conninfo)
 
     async def _open_session(self) -> None:
         self._exchange.session_id = await self._ask(
@@ -172,7 +173,7 @@ class Worker:
             async with self._reconnecting:
                 if self._control is connection:
                     await connection.close()
-                    self._control = await self._connect()
+                    self._control = await connect(self._conninfo)
             return await question(self._control, *arguments)
 
     async def _renew(self, lost: int) -> None:
