@@ -103,6 +103,7 @@ begin
             g.to_class, g.to_settled, t.from_state, t.event_type, t.from_settled, h.event_type as hand_on_event_type,
             -- A block that counts as red leaves the red ones, a sub-workflow those of the colour its run lent it.
             case when u.blocked_escalated then 'red' else coalesce(u.lent_class, t.from_class) end as from_class,
+            g.to_state = 'ready' and n.slot_key is null and n.class_id is not null as is_queued,
             u.failure_caught, n.slot_key, n.class_id, n.priority, n.parent_id, n.tenant_id, n.unit_id, n.lease_no,
             n.completed_after_deadline, n.overdue_first_at, n.sla_breach_duration, n.mandatory, n.scope
     ), appended as (
@@ -180,10 +181,10 @@ begin
             array_agg(c.tenant_id) filter (where c.slot_key is not null) as slot_tenant_ids,
             array_agg(c.unit_id) filter (where c.slot_key is not null) as slot_ids,
             array_agg(c.unit_id) filter (where c.handed_on) as handed_ids,
-            array_agg(c.tenant_id) filter (where c.to_state = 'ready' and c.slot_key is null and c.class_id is not null) as ready_tenant_ids,
-            array_agg(c.class_id) filter (where c.to_state = 'ready' and c.slot_key is null and c.class_id is not null) as ready_class_ids,
-            array_agg(-c.priority) filter (where c.to_state = 'ready' and c.slot_key is null and c.class_id is not null) as ready_ranks,
-            array_agg(c.unit_id) filter (where c.to_state = 'ready' and c.slot_key is null and c.class_id is not null) as ready_ids
+            array_agg(c.tenant_id) filter (where c.is_queued) as ready_tenant_ids,
+            array_agg(c.class_id) filter (where c.is_queued) as ready_class_ids,
+            array_agg(-c.priority) filter (where c.is_queued) as ready_ranks,
+            array_agg(c.unit_id) filter (where c.is_queued) as ready_ids
         from changed as c
     ) as d
     cross join (
