@@ -2953,7 +2953,7 @@ create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean)
-create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean) returns SETOF stepwell.job_lease language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean) returns SETOF stepwell.job_lease language plpgsql;
 
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
@@ -3118,7 +3118,7 @@ create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigi
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._fresh_take(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
-create function stepwell._fresh_take(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._fresh_take(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._graph_cycle(p_graph jsonb)
 create function stepwell._graph_cycle(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
@@ -3276,8 +3276,8 @@ create function stepwell._map_result(p_tenant_id integer, p_unit_id bigint) retu
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._maps_count(p_tenant_id integer, p_settled_in bigint[], p_opened_in bigint[])
-create function stepwell._maps_count(p_tenant_id integer, p_settled_in bigint[], p_opened_in bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._maps_count(p_tenant_ids integer[], p_map_ids bigint[], p_open_counts integer[])
+create function stepwell._maps_count(p_tenant_ids integer[], p_map_ids bigint[], p_open_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3295,7 +3295,7 @@ create function stepwell._merkle_root(p_leaves bytea) returns bytea language plp
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[])
-create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3400,10 +3400,10 @@ create function stepwell._rates_return(p_now timestamp with time zone, p_limit i
 create function stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._ready_put(p_tenant_ids integer[], p_class_ids integer[], p_ranks integer[], p_unit_ids bigint[])
-create function stepwell._ready_put(p_tenant_ids integer[], p_class_ids integer[], p_ranks integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._ready_put(p_tenant_ids integer[], p_class_ids integer[], p_ranks integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean)
-create function stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
 
 -- function: stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text)
 create function stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3487,7 +3487,7 @@ create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[],
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer, OUT taken_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean)
-create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer, OUT taken_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer, OUT taken_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean) returns record language plpgsql;
 
 -- function: stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
@@ -3571,7 +3571,7 @@ create function stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], 
 create function stepwell._runs_finish(p_tenant_ids integer[], p_run_ids bigint[], p_state text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns boolean language plpgsql;
 
 -- function: stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3694,7 +3694,7 @@ create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean)
-create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean) returns record language plpgsql;
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3736,7 +3736,7 @@ create function stepwell._texts_of(p_array jsonb) returns text[] language plpgsq
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, OUT applied_count integer, OUT applied_tenant_ids integer[], OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[])
-create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, OUT applied_count integer, OUT applied_tenant_ids integer[], OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, OUT applied_count integer, OUT applied_tenant_ids integer[], OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._transition_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_engine_from integer, p_applied_ids bigint[])
 create function stepwell._transition_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_engine_from integer, p_applied_ids bigint[]) returns TABLE(unit_id bigint, transition_id text, event_type text, problems text[]) language plpgsql set search_path=stepwell, pg_temp;

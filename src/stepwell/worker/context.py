@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
+from functools import cached_property
 from typing import Any, Protocol, TypeVar, overload
 
 import structlog
@@ -47,7 +48,11 @@ class Context:
         self._checkpoints = dict(lease.checkpoints or {})
         self._stop_reason: str | None = None
         self._log: Any = None
-        self._acting = Acting(lease, desk)
+
+    @cached_property
+    def _acting(self) -> Acting:
+        """Made when it is asked for: most executions act on nothing."""
+        return Acting(self._lease, self._desk)
 
     @property
     def run_id(self) -> int:

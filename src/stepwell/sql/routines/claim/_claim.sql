@@ -11,7 +11,6 @@ create or replace function stepwell._claim(
 )
 returns setof stepwell.job_lease
 language plpgsql volatile
-set search_path = stepwell, pg_temp
 as $$
 declare
     v_handed_count constant int := coalesce(cardinality(p_handed_ids), 0);

@@ -7,7 +7,6 @@ create or replace function stepwell._fresh_take(
     p_session_id bigint, p_class_ids int[], p_limit int, p_now timestamptz, out tenant_ids int[], out unit_ids bigint[]
 )
 language plpgsql volatile
-set search_path = stepwell, pg_temp
 as $$
 declare
     v_taken record;

@@ -8,7 +8,6 @@
 create or replace function stepwell._ready_take(p_class_ids int[], p_limit int, p_is_first boolean default true)
 returns table (tenant_id int, unit_id bigint, is_retry boolean)
 language plpgsql volatile
-set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -12,7 +12,6 @@ create or replace function stepwell._report_completed(
     out leaves_more boolean
 )
 language plpgsql volatile
-set search_path = stepwell, pg_temp
 as $$
 declare
     v_count constant int := cardinality(p_unit_ids);

@@ -11,7 +11,6 @@ create or replace function stepwell._successors_find(
     out hand_on_count int, out has_engine_steps boolean, out has_foreign_steps boolean, out queue_is_empty boolean
 )
 language plpgsql volatile
-set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -12,6 +12,13 @@ create or replace function stepwell._must_apply(
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
 as $$
 declare
     v_count constant int := coalesce(cardinality(p_unit_ids), 0);

@@ -5,7 +5,6 @@
 -- Raises: nothing.
 create or replace function stepwell._runs_lock(p_tenant_ids int[], p_unit_ids bigint[]) returns boolean
 language plpgsql volatile
-set search_path = stepwell, pg_temp
 as $$
 declare
     v_is_frozen boolean;
