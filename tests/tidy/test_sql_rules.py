@@ -26,6 +26,7 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
             "_transition_apply",
             "_report_completed",
             "_successors_find",
+            "_queue_look",
             "_runs_lock",
             "_claim",
             "_fresh_take",

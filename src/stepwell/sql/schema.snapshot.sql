@@ -3393,6 +3393,12 @@ create function stepwell._privileges_of(p_role text) returns TABLE(statement tex
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._queue_look(p_tenant_ids integer[], p_class_ids integer[], p_hand_on_limit integer, OUT may_hand_on boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint)
+create function stepwell._queue_look(p_tenant_ids integer[], p_class_ids integer[], p_hand_on_limit integer, OUT may_hand_on boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint) returns record language plpgsql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._rates_return(p_now timestamp with time zone, p_limit integer)
 create function stepwell._rates_return(p_now timestamp with time zone, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
 

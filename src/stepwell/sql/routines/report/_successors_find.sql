@@ -17,6 +17,7 @@ declare
     v_join_tenant_ids int[];
     v_join_ids bigint[];
     v_join_counts int[];
+    v_queue constant record := stepwell._queue_look(p_tenant_ids, p_class_ids, p_hand_on_limit);
 begin
     with held as materialized (
         select u.tenant_id, u.unit_id, u.version_id, u.def_no, u.has_contract
@@ -29,33 +30,16 @@ begin
         inner join stepwell.workflow_step_relations as r
             on h.tenant_id = r.tenant_id and h.version_id = r.version_id and h.def_no = r.from_no
         group by 1, 2
-    ), queue as materialized (
-        select
-            exists (select from stepwell.job_ready as r where r.tenant_id < p_tenant_ids[1])
-            or exists (select from stepwell.job_ready as r where r.tenant_id > p_tenant_ids[1]) as has_others,
-            f.rank, f.unit_id
-        from stepwell.tenant as t
-        left join lateral (
-            select r.rank, r.unit_id
-            from unnest(p_class_ids) as c (class_id)
-            cross join lateral (
-                select r.rank, r.unit_id from stepwell.job_ready as r
-                where r.tenant_id = p_tenant_ids[1] and r.class_id = c.class_id
-                order by r.rank, r.unit_id limit 1) as r
-            order by r.rank, r.unit_id limit 1
-        ) as f on true
-        where t.tenant_id = p_tenant_ids[1] and t.max_concurrency is null
-            and p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids)
     ), waiting as (
         select d.*, s.class_id, -s.priority as rank, s.pending_count = d.released_count as is_free,
             coalesce(s.pending_count = d.released_count and s.slot_key is null and s.class_id = any (p_class_ids)
-                and not q.has_others and (q.unit_id is null or (-s.priority, s.unit_id) < (q.rank, q.unit_id)), false) as can_go_on
+                and v_queue.may_hand_on
+                and (v_queue.unit_id is null or (-s.priority, s.unit_id) < (v_queue.rank, v_queue.unit_id)), false) as can_go_on
         from released as d
         inner join stepwell.work_unit as s on d.tenant_id = s.tenant_id and d.unit_id = s.unit_id
-        left join queue as q on true
         where s.state_code = 'not_started'
     )
-    select h.*, n.*, (select q.unit_id is null and not q.has_others from queue as q)
+    select h.*, n.*, v_queue.is_dry
     into held_ids, has_contract, tenant_ids, unit_ids, released_counts, hand_on_count, has_engine_steps, has_foreign_steps,
         v_join_tenant_ids, v_join_ids, v_join_counts, queue_is_empty
     from (select array_agg(h.unit_id), bool_or(h.has_contract) from held as h) as h

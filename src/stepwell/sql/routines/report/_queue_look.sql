@@ -1,0 +1,33 @@
+-- Purpose: whether a report may hand on what it releases to its own session, and what must not be overtaken by that: not when
+--   another tenant has something in the queue, this one has a cap or the report is of several; and only what comes before
+--   the first unit that the session could claim. Is_dry says that the queue holds nothing for it.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell._queue_look(
+    p_tenant_ids int[], p_class_ids int[], p_hand_on_limit int, out may_hand_on boolean, out is_dry boolean,
+    out rank smallint, out unit_id bigint
+)
+language plpgsql stable
+as $$
+#variable_conflict use_column
+begin
+    may_hand_on := p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids)
+        and exists (select from stepwell.tenant as t where t.tenant_id = p_tenant_ids[1] and t.max_concurrency is null);
+    is_dry := may_hand_on and not exists (select from stepwell.job_ready);
+    if is_dry or not may_hand_on then
+        -- Most calls of an idle system.
+        return;
+    end if;
+    may_hand_on := not exists (select from stepwell.job_ready as r where r.tenant_id < p_tenant_ids[1])
+        and not exists (select from stepwell.job_ready as r where r.tenant_id > p_tenant_ids[1]);
+    select f.rank, f.unit_id into rank, unit_id
+    from unnest(p_class_ids) as c (class_id)
+    cross join lateral (
+        select r.rank, r.unit_id from stepwell.job_ready as r
+        where r.tenant_id = p_tenant_ids[1] and r.class_id = c.class_id
+        order by r.rank, r.unit_id limit 1) as f
+    order by f.rank, f.unit_id limit 1;
+    is_dry := may_hand_on and unit_id is null;
+end
+$$;
