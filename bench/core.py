@@ -23,11 +23,27 @@ START_CHUNK = 1000
 # Units of one batch come from few runs (a fan-out) or each from a run of its own (many chains).
 SHAPES = {"10 units a run": 10, "1 unit a run": 1}
 
-_APPLY = """
-select count(*) filter (where ok) from stepwell._transition_apply(
-    array_fill(1, array[cardinality(%(ids)s::bigint[])]), %(ids)s::bigint[],
-    array_fill(%(to)s::text, array[cardinality(%(ids)s::bigint[])]),
-    'executor_worker', 'rpc', %(trigger)s, p_session_id => %(session)s)
+_APPLY = "select bench.core(%(ids)s::bigint[], %(to)s, %(trigger)s, %(session)s)"
+
+# The core leaves its settings to its callers; this caller has those of fn_job_report.
+_CORE = """
+create function bench.core(p_ids bigint[], p_to text, p_trigger text, p_session bigint) returns bigint
+language plpgsql
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+begin
+    return (stepwell._transition_apply(
+        array_fill(1, array[cardinality(p_ids)]), p_ids, array_fill(p_to, array[cardinality(p_ids)]),
+        'executor_worker', 'rpc', p_trigger, p_session_id => p_session)).applied_count;
+end
+$$;
 """
 
 _PLAIN_TABLES = """
@@ -90,6 +106,7 @@ def measure(database_url: str, *, quick: bool) -> dict[str, Any]:
             needed = sum(size * count for size, count in batches.items())
             units = {shape: _ready_units(connection, per_run, needed) for shape, per_run in SHAPES.items()}
             connection.execute(_PLAIN_TABLES)
+            connection.execute(_CORE)
             connection.execute("vacuum analyze")
             for shape, ids in units.items():
                 result[shape] = _measure_shape(connection, meter, ids, batches, session_id)
