@@ -4,6 +4,9 @@
 -- type: stepwell.job_lease
 create type stepwell.job_lease as (row_kind text, tenant_id integer, unit_id bigint, lease_no integer, batch_id bigint, operation_name text, attempt integer, max_attempts integer, timeout_seconds real, step_id text, input jsonb, bound_input jsonb, wake jsonb, checkpoints jsonb, trace_id text, correlation_id text, deadline_at timestamp with time zone);
 
+-- type: stepwell.unit_change
+create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, class_id integer, rank integer, map_id bigint, open_count integer);
+
 -- sequence: stepwell.dlq_replay_request_replay_request_id_seq
 create sequence stepwell.dlq_replay_request_replay_request_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
@@ -1654,7 +1657,7 @@ alter table stepwell.run_detail add constraint trace_id_is_w3c CHECK ((trace_id 
 alter table stepwell.run_progress add constraint open_count_is_not_negative CHECK ((open_count >= 0));
 
 -- constraint: stepwell.run_progress.rollup_is_a_colour
-alter table stepwell.run_progress add constraint rollup_is_a_colour CHECK ((rollup_state_code = ANY (ARRAY['gray'::text, 'green'::text, 'yellow'::text, 'red'::text])));
+alter table stepwell.run_progress add constraint rollup_is_a_colour CHECK ((rollup_state_code = ANY ('{gray,green,yellow,red}'::text[])));
 
 -- constraint: stepwell.run_progress.run_progress_pkey
 alter table stepwell.run_progress add constraint run_progress_pkey PRIMARY KEY (tenant_id, run_id);
@@ -1861,7 +1864,7 @@ alter table stepwell.unit_wake add constraint task_type_is_known CHECK ((task_ty
 alter table stepwell.unit_wake add constraint unit_wake_pkey PRIMARY KEY (tenant_id, unit_id);
 
 -- constraint: stepwell.work_unit.a_class_is_lent_by_a_colour
-alter table stepwell.work_unit add constraint a_class_is_lent_by_a_colour CHECK ((lent_class = ANY (ARRAY['red'::text, 'wait'::text, 'active'::text])));
+alter table stepwell.work_unit add constraint a_class_is_lent_by_a_colour CHECK ((lent_class = ANY ('{red,wait,active}'::text[])));
 
 -- constraint: stepwell.work_unit.pending_count_is_not_negative
 alter table stepwell.work_unit add constraint pending_count_is_not_negative CHECK ((pending_count >= 0));
@@ -3057,6 +3060,12 @@ create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[],
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_class_ids integer[], p_hand_on_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT hand_on_count integer)
+create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_class_ids integer[], p_hand_on_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT hand_on_count integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text)
 create function stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3276,8 +3285,8 @@ create function stepwell._map_result(p_tenant_id integer, p_unit_id bigint) retu
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._maps_count(p_tenant_ids integer[], p_map_ids bigint[], p_open_counts integer[])
-create function stepwell._maps_count(p_tenant_ids integer[], p_map_ids bigint[], p_open_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._maps_count(p_changes stepwell.unit_change[])
+create function stepwell._maps_count(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3294,8 +3303,8 @@ create function stepwell._merkle_root(p_leaves bytea) returns bytea language plp
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[])
-create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[], p_hand_on_count integer, p_hand_on_session_id bigint)
+create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[], p_hand_on_count integer, p_hand_on_session_id bigint) returns bigint[] language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3405,8 +3414,8 @@ create function stepwell._rates_return(p_now timestamp with time zone, p_limit i
 -- function: stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean)
 create function stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._ready_put(p_tenant_ids integer[], p_class_ids integer[], p_ranks integer[], p_unit_ids bigint[])
-create function stepwell._ready_put(p_tenant_ids integer[], p_class_ids integer[], p_ranks integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._ready_put(p_changes stepwell.unit_change[])
+create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean)
 create function stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
@@ -3558,8 +3567,8 @@ create function stepwell._rollups_lend(p_tenant_ids integer[], p_run_ids bigint[
 -- function: stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
 create function stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[])
-create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_class_ids integer[], p_hand_on_limit integer, OUT handed_ids bigint[], OUT leaves_more boolean)
+create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_class_ids integer[], p_hand_on_limit integer, OUT handed_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._run_result(p_tenant_id integer, p_run_id bigint)
 create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3585,11 +3594,23 @@ create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_class_ids integer[], p_hand_on_limit integer, OUT new_ids bigint[], OUT handed_ids bigint[], OUT leaves_more boolean)
+create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_class_ids integer[], p_hand_on_limit integer, OUT new_ids bigint[], OUT handed_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[])
+create function stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[]) returns TABLE(run_id bigint, is_new boolean) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text)
 create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._session_of(p_session_id bigint, OUT class_ids integer[], OUT is_idle boolean, OUT now timestamp with time zone)
+create function stepwell._session_of(p_session_id bigint, OUT class_ids integer[], OUT is_idle boolean, OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
 create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -3741,8 +3762,8 @@ create function stepwell._texts_of(p_array jsonb) returns text[] language plpgsq
 -- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, OUT applied_count integer, OUT applied_tenant_ids integer[], OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[])
-create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, OUT applied_count integer, OUT applied_tenant_ids integer[], OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql;
+-- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, p_hand_on_session_id bigint, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[])
+create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, p_hand_on_session_id bigint, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._transition_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_engine_from integer, p_applied_ids bigint[])
 create function stepwell._transition_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_engine_from integer, p_applied_ids bigint[]) returns TABLE(unit_id bigint, transition_id text, event_type text, problems text[]) language plpgsql set search_path=stepwell, pg_temp;
@@ -4074,13 +4095,13 @@ create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_a
 create function stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_wakes boolean)
-create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_wakes boolean) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
+create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
-create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)

@@ -25,11 +25,24 @@ def heard(db: psycopg.Connection) -> list[str]:
 
 
 def history(engine: Engine, run_id: int) -> list[Any]:
+    """Unit by unit, since between two steps that start at once there is no order."""
     return engine.db.execute(
-        "select unit_id & 1048575, event_type, from_state, to_state, actor_class, split_part(actor, ':', 1)"
-        " from event_log where stream_id = %s order by event_id",
+        "select unit_id & 1048575, event_type, from_state, to_state, actor_class, actor, audit_ref, request_id"
+        " from event_log where stream_id = %s order by unit_id, event_id",
         (run_id,),
     ).fetchall()
+
+
+def held_by(engine: Engine, run_id: int) -> list[Any]:
+    return engine.db.execute(
+        "select unit_id & 1048575, state_code, lease_session_id, lease_no from work_unit"
+        " where unit_id >> 20 = %s order by unit_id",
+        (run_id,),
+    ).fetchall()
+
+
+def taken(leases: list[Lease]) -> list[str]:
+    return sorted(lease.step_id or str(lease.operation) for lease in leases)
 
 
 @pytest.mark.requirement("RT-01", "RT-02")
@@ -47,6 +60,8 @@ def test_the_first_steps_are_leased_and_the_log_is_that_of_a_start_and_a_claim(e
     )
     engine.claim(session_id)
     assert history(engine, started.unit_id) == history(engine, apart)
+    assert held_by(engine, started.unit_id) == held_by(engine, apart)
+    assert engine.faults() == {}
     engine.complete(session_id, *leases)
     assert engine.states(started.unit_id) == {"a": "completed", "b": "completed", "c": "ready"}
 
@@ -93,3 +108,78 @@ def test_others_are_woken_for_what_is_left_and_only_then(engine: Engine, db, lim
     _, *leases = start_here(engine, session_id, "w", limit)
     assert len(leases) == min(limit, 2)
     assert heard(db) == left
+
+
+def test_the_first_steps_do_not_pass_through_the_queue(engine: Engine, db):
+    engine.publish("w", operation("a"), operation("b"), edges=[])
+    session_id = engine.worker()
+    db.execute(
+        "create function pg_temp.refuse() returns trigger language plpgsql as"
+        " $$ begin raise exception 'queued'; end $$"
+    )
+    db.execute(
+        "create trigger refuse before insert on job_ready for each row execute function pg_temp.refuse()"
+    )
+    assert taken(start_here(engine, session_id, "w")[1:]) == ["a", "b"]
+
+
+def test_what_waits_in_the_queue_comes_first(engine: Engine):
+    engine.publish("w", operation("a"))
+    session_id = engine.worker()
+    engine.enqueue("older")
+    started, *leases = start_here(engine, session_id, "w", 1)
+    assert taken(leases) == ["older"]
+    assert engine.states(started.unit_id) == {"a": "ready"}
+    assert taken(engine.claim(session_id)) == ["a"]
+    assert engine.faults() == {}
+
+
+def test_of_several_first_steps_the_most_urgent_are_taken(engine: Engine):
+    engine.publish("w", operation("a"), operation("b", priority=5), operation("c"), edges=[])
+    session_id = engine.worker()
+    assert taken(start_here(engine, session_id, "w", 1)[1:]) == ["b"]
+    assert taken(engine.claim(session_id, 1)) == ["a"]
+
+
+def test_a_first_step_of_another_class_is_left_to_its_worker(engine: Engine, db):
+    engine.one("select fn_operation_register(1, %s)", (Jsonb([{"name": "b", "executor": "process"}]),))
+    engine.publish("w", operation("a"), operation("b"), edges=[])
+    other = engine.worker("other", ["process"])
+    assert engine.claim(other) == []
+    db.execute("listen stepwell_ready")
+    assert taken(start_here(engine, engine.worker(), "w")[1:]) == ["a"]
+    assert heard(db) == ["stepwell_ready"]
+    assert taken(engine.claim(other)) == ["b"]
+
+
+def test_a_limit_of_a_group_holds_from_the_first_step(engine: Engine):
+    engine.publish(
+        "w", operation("a", group=1), operation("b", group=1), edges=[],
+        groups=[{"no": 1, "max_concurrency": 1}],
+    )  # fmt: skip
+    session_id = engine.worker()
+    started, *leases = start_here(engine, session_id, "w")
+    assert taken(leases) == ["a"]
+    assert taken(engine.complete(session_id, *leases)) == []
+    assert taken(engine.claim(session_id)) == ["b"]
+    assert engine.faults() == {}
+
+
+def test_a_cap_of_the_tenant_holds_from_the_first_step(engine: Engine, db):
+    engine.publish("w", operation("a"), operation("b"), edges=[])
+    db.execute("update tenant set max_concurrency = 1 where tenant_id = 1")
+    session_id = engine.worker()
+    _, *leases = start_here(engine, session_id, "w")
+    assert len(leases) == 1
+    assert engine.claim(session_id) == []
+    assert engine.faults() == {}
+
+
+def test_another_tenant_in_the_queue_gets_its_turn(engine: Engine):
+    engine.publish("w", operation("a"), operation("b"), edges=[])
+    other = Engine(
+        engine.db, engine.one("insert into tenant (tenant_code) values ('other') returning tenant_id")
+    )
+    other.enqueue("job", 10)
+    assert taken(start_here(engine, engine.worker(), "w", 2)[1:]) == ["a", "job"]
+    assert engine.faults() == {}

@@ -51,7 +51,7 @@ begin
         case when u.lease_no > 1 then stepwell._wake_read(u.tenant_id, u.unit_id) end,
         case when u.lease_no > 1 then stepwell._checkpoints_read(u.tenant_id, u.unit_id) end,
         x.trace_id, x.correlation_id, u.deadline_at
-    from unnest(v_tenant_ids, v_unit_ids) as q (tenant_id, unit_id)
+    from (select unnest(v_tenant_ids) as tenant_id, unnest(v_unit_ids) as unit_id) as q
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
     cross join lateral (

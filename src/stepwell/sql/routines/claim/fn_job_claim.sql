@@ -15,17 +15,9 @@ set join_collapse_limit = 1
 set jit = off
 as $$
 declare
-    v_now constant timestamptz := stepwell.now();
-    v_class_ids int[];
-    v_is_idle boolean;
+    v_session constant record := stepwell._session_of(p_session_id);
 begin
-    select s.class_ids, s.is_idle into v_class_ids, v_is_idle
-    from stepwell.worker_session as s
-    where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
-    if not found then
-        raise exception using errcode = 'SW005',
-            message = format('worker session %s has ended; open a new one', p_session_id);
-    end if;
-    return query select c.* from stepwell._claim(p_session_id, v_class_ids, v_is_idle, p_limit, v_now) as c;
+    return query
+    select c.* from stepwell._claim(p_session_id, v_session.class_ids, v_session.is_idle, p_limit, v_session.now) as c;
 end
 $$;

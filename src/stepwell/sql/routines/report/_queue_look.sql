@@ -1,6 +1,6 @@
 -- Purpose: whether a report may hand on what it releases to its own session, and what must not be overtaken by that: not when
---   another tenant has something in the queue, this one has a cap or the report is of several; and only what comes before
---   the first unit that the session could claim. Is_dry says that the queue holds nothing for it.
+--   another tenant has something in the queue, this one has a cap or the report is of several tenants; and only what
+--   comes before the first unit that the session could claim. Is_dry says that the queue holds nothing for it.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.

@@ -35,7 +35,7 @@ begin
         'executor_worker', 'rpc', 'step_complete',
         p_released_counts => array_fill(0, array[v_count]) || v_next.released_counts,
         p_session_id => p_session_id, p_lease_nos => p_lease_nos, p_engine_from => v_count + 1, p_now => p_now,
-        p_hand_on_count => v_next.hand_on_count);
+        p_hand_on_count => v_next.hand_on_count, p_hand_on_session_id => p_session_id);
     if v_done.applied_count <> coalesce(cardinality(v_next.held_ids), 0) + coalesce(cardinality(v_next.unit_ids), 0) then
         raise exception using errcode = '40001', message = 'a unit was changed by another transaction while it was reported';
     end if;

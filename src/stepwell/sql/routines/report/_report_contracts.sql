@@ -22,7 +22,8 @@ begin
     from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies) as q (tenant_id, unit_id, lease_no, body)
     where q.body is not null and q.unit_id = any (v_done.applied_ids);
     if v_done.applied_ids is not null then
-        perform stepwell._advance(v_done.applied_tenant_ids, v_done.applied_ids);
+        perform stepwell._advance(array_agg(q.tenant_id), array_agg(q.unit_id))
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id) where q.unit_id = any (v_done.applied_ids);
     end if;
     if v_done.slot_ids is not null then
         perform stepwell._slots_free(v_done.slot_tenant_ids, v_done.slot_ids);

@@ -21,7 +21,9 @@ declare
 begin
     with held as materialized (
         select u.tenant_id, u.unit_id, u.version_id, u.def_no, u.has_contract
-        from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
+        from (
+            select unnest(p_tenant_ids) as tenant_id, unnest(p_unit_ids) as unit_id, unnest(p_lease_nos) as lease_no
+        ) as q
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         where u.lease_session_id = p_session_id and u.lease_no = q.lease_no and u.state_code in ('in_progress', 'overdue')
     ), released as (
@@ -44,14 +46,14 @@ begin
         v_join_tenant_ids, v_join_ids, v_join_counts, queue_is_empty
     from (select array_agg(h.unit_id), bool_or(h.has_contract) from held as h) as h
     cross join (
-        select array_agg(w.tenant_id order by w.can_go_on desc, w.rank, w.unit_id) filter (where w.is_free),
-            array_agg(w.unit_id order by w.can_go_on desc, w.rank, w.unit_id) filter (where w.is_free),
-            array_agg(w.released_count order by w.can_go_on desc, w.rank, w.unit_id) filter (where w.is_free),
+        select array_agg(w.tenant_id) filter (where w.is_free),
+            array_agg(w.unit_id) filter (where w.is_free),
+            array_agg(w.released_count) filter (where w.is_free),
             least(count(*) filter (where w.can_go_on), p_hand_on_limit)::int,
             bool_or(w.is_free and w.class_id is null), bool_or(w.is_free and not w.class_id = any (p_class_ids)),
             array_agg(w.tenant_id) filter (where not w.is_free), array_agg(w.unit_id) filter (where not w.is_free),
             array_agg(w.released_count) filter (where not w.is_free)
-        from waiting as w
+        from (select w.* from waiting as w order by w.can_go_on desc, w.rank, w.unit_id) as w
     ) as n;
     if v_join_ids is not null and not has_contract then
         update stepwell.work_unit as s set pending_count = s.pending_count - j.released_count

@@ -1,12 +1,14 @@
--- Purpose: writes the units and counters of new runs, moves each run to in_progress and its entry steps to ready. The
---   caller wakes the workers.
+-- Purpose: writes the units and counters of new runs, moves each run to in_progress and its entry steps to ready. Where the
+--   caller names a session, entry steps nothing else comes before go to it, up to p_hand_on_limit. Returns these, and
+--   whether something may be left for others; the caller wakes the workers.
 -- Locks: only rows it inserts.
 -- Idempotency: called once per new run.
 -- Raises: nothing of its own.
 create or replace function stepwell._run_create(
     p_tenant_id int, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority int, p_actor text,
-    p_parent_unit_ids bigint[] default null
-) returns void
+    p_parent_unit_ids bigint[] default null, p_session_id bigint default null, p_class_ids int[] default null,
+    p_hand_on_limit int default 0, out handed_ids bigint[], out leaves_more boolean
+)
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -57,18 +59,13 @@ begin
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
     where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id and d.scope_no = 0
     order by r.run_id, d.step_no;
-    select array_agg(p_tenant_id) as tenant_ids,
-        array_agg((r.run_id << 20) | d.step_no order by r.run_id, d.step_no) as unit_ids,
-        bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null or v_slot_key is not null) as has_slots
-    into v_first
-    from unnest(p_run_ids) as r (run_id)
-    cross join stepwell.workflow_step_def as d
-    where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id
-        and d.scope_no = 0 and d.pending_count = 0;
-    perform stepwell._must_apply(
+    v_first := stepwell._entry_steps_find(p_tenant_id, p_version.version_id, p_run_ids, v_slot_key, p_class_ids, p_hand_on_limit);
+    handed_ids := stepwell._must_apply(
         array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r),
         'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', p_actor, p_now => v_now,
-        p_engine_unit_ids => v_first.unit_ids);
+        p_engine_unit_ids => v_first.unit_ids, p_hand_on_count => v_first.hand_on_count, p_hand_on_session_id => p_session_id);
+    leaves_more := v_first.has_engine_steps or v_first.has_slots
+        or cardinality(v_first.unit_ids) > coalesce(cardinality(handed_ids), 0);
     perform stepwell._ready_follow(v_first.tenant_ids, v_first.unit_ids, v_first.has_engine_steps, v_first.has_slots);
     if v_first.has_engine_steps then
         -- Decisions and maps are carried out at once: nothing may be left to do.

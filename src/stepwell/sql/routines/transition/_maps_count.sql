@@ -3,7 +3,7 @@
 -- Locks: the map units; the caller holds their run.
 -- Idempotency: none; called once with the change it counts.
 -- Raises: nothing.
-create or replace function stepwell._maps_count(p_tenant_ids int[], p_map_ids bigint[], p_open_counts int[]) returns void
+create or replace function stepwell._maps_count(p_changes stepwell.unit_change[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -11,7 +11,8 @@ begin
     update stepwell.work_unit as m set pending_count = m.pending_count + d.open_count
     from (
         select q.tenant_id, q.map_id, sum(q.open_count)::int as open_count
-        from unnest(p_tenant_ids, p_map_ids, p_open_counts) as q (tenant_id, map_id, open_count)
+        from unnest(p_changes) as q
+        where q.map_id is not null
         group by q.tenant_id, q.map_id
     ) as d
     where m.tenant_id = d.tenant_id and m.unit_id = d.map_id;

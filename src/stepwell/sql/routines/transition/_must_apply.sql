@@ -1,6 +1,7 @@
 -- Purpose: applies one kind of transition to many units where the engine itself is the actor, so that a refusal is a
 --   fault of the registry or of the engine and must stop the transaction. Steps in p_engine_unit_ids, all of the first
---   tenant and without predecessors, become ready in the same breath.
+--   tenant and without predecessors, become ready in the same breath, and the first p_hand_on_count of them go to a session;
+--   returns those.
 -- Locks: as _transition_apply.
 -- Idempotency: none.
 -- Raises: SW004 naming the refusals; 40001 when another transaction changed a unit in between (retry).
@@ -8,8 +9,8 @@ create or replace function stepwell._must_apply(
     p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text,
     p_trigger_ref text, p_actor text default null, p_evidence jsonb[] default null, p_payloads jsonb[] default null,
     p_released_counts int[] default null, p_session_id bigint default null, p_now timestamptz default null,
-    p_engine_unit_ids bigint[] default null
-) returns void
+    p_engine_unit_ids bigint[] default null, p_hand_on_count int default 0, p_hand_on_session_id bigint default null
+) returns bigint[]
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -31,12 +32,13 @@ declare
     v_refusal record;
 begin
     if v_count = 0 then
-        return;
+        return null;
     end if;
     v_done := stepwell._transition_apply(v_tenant_ids, v_unit_ids, v_to_states, p_actor_class, p_trigger_kind, p_trigger_ref,
-        p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, p_engine_from => v_engine_from, p_now => p_now);
+        p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, p_engine_from => v_engine_from, p_now => p_now,
+        p_hand_on_count => p_hand_on_count, p_hand_on_session_id => p_hand_on_session_id);
     if v_done.applied_count = v_count + v_engine_count then
-        return;
+        return v_done.handed_ids;
     end if;
     select min(j.unit_id) as unit_id, string_agg(array_to_string(j.problems, ', '), '; ') as problems into v_refusal
     from stepwell._transition_judge(v_tenant_ids, v_unit_ids, v_to_states, p_actor_class, p_trigger_kind, p_trigger_ref,

@@ -3,9 +3,10 @@
 --   of every unit passes here; single calls and batches alike. A request that does not hold, or whose unit another transaction
 --   changed in between, is not among those applied: callers count, and _transition_judge says why. Requests from number
 --   p_engine_from on are the engine's own, made in the same breath: completed steps and the successors they release travel in
---   one call. The first p_hand_on_count of those go two edges at once where the registry has the ordinary rule of the claim:
---   released by the engine, claimed by the session that reports; both edges are judged and both leave their event. Of the
---   runs whose counters moved, those that may have to be settled come back as due.
+--   one call, and so do a new run and its first steps. The first p_hand_on_count of those go two edges at once where the
+--   registry has the ordinary rule of the claim: released by the engine, claimed by the session p_hand_on_session_id; both
+--   edges are judged and both leave their event. Of the runs whose counters moved, those that may have to be settled come
+--   back as due.
 -- Locks: the unit rows it changes, in the order given (callers hand ids in ascending order and already hold
 --   the run); then run_progress of the runs whose counters move.
 -- Idempotency: none here; fn_state_transition_validate keeps keys, workers are fenced by their lease.
@@ -29,8 +30,9 @@ create or replace function stepwell._transition_apply(
     p_engine_from int default null,
     p_now timestamptz default null,
     p_hand_on_count int default 0,
-    out applied_count int, out applied_tenant_ids int[], out applied_ids bigint[],
-    out slot_tenant_ids int[], out slot_ids bigint[], out handed_ids bigint[], out due_tenant_ids int[], out due_ids bigint[]
+    p_hand_on_session_id bigint default null,
+    out applied_count int, out applied_ids bigint[], out slot_tenant_ids int[], out slot_ids bigint[], out handed_ids bigint[],
+    out due_tenant_ids int[], out due_ids bigint[]
 )
 language plpgsql volatile
 as $$
@@ -38,20 +40,16 @@ declare
     v_now constant timestamptz := coalesce(p_now, stepwell.now());
     v_session constant text := 'session:' || p_session_id;
     v_actor constant text := coalesce(p_actor, v_session);
-    v_ready_tenant_ids int[];
-    v_ready_class_ids int[];
-    v_ready_ranks int[];
-    v_ready_ids bigint[];
-    v_map_tenant_ids int[];
-    v_map_ids bigint[];
-    v_map_open_counts int[];
+    v_next_session constant text := 'session:' || p_hand_on_session_id;
+    v_changes stepwell.unit_change[];
 begin
     with changed as (
         update stepwell.work_unit as n set
             state_code = g.to_state,
             last_transition_at = v_now,
             lease_session_id = case g.to_state
-                when 'in_progress' then p_session_id when 'overdue' then n.lease_session_id end,
+                when 'in_progress' then case when g.handed_on then p_hand_on_session_id else p_session_id end
+                when 'overdue' then n.lease_session_id end,
             lease_no = case when g.to_state = 'in_progress' then n.lease_no + 1 else n.lease_no end,
             pending_count = case when u.state_code = 'not_started' then 0 else n.pending_count end,
             attempt_count = case
@@ -72,9 +70,13 @@ begin
                 or (g.to_state = 'completed' and coalesce(n.deadline_at < v_now or n.overdue_first_at is not null, false)),
             sla_breach_duration = case when g.to_state = 'completed' and n.deadline_at < v_now
                 then v_now - n.deadline_at else n.sla_breach_duration end
-        from unnest(p_tenant_ids, p_unit_ids, p_to_states, p_from_states, p_evidence, p_payloads, p_released_counts,
-            p_lease_nos) with ordinality
-            as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, lease_no, ord)
+        -- Side by side in a select list arrays cost a lone call half of what they cost as tables.
+        from (
+            select unnest(p_tenant_ids) as tenant_id, unnest(p_unit_ids) as unit_id, unnest(p_to_states) as to_state,
+                unnest(p_from_states) as from_state, unnest(p_evidence) as evidence, unnest(p_payloads) as payload,
+                unnest(p_released_counts) as released_count, unnest(p_lease_nos) as lease_no,
+                generate_subscripts(p_unit_ids, 1) as ord
+        ) as q
         cross join lateral (select
             coalesce(q.ord >= p_engine_from, false) as by_engine,
             coalesce(q.ord >= p_engine_from and q.ord < p_engine_from + p_hand_on_count, false) as may_go_on,
@@ -85,8 +87,8 @@ begin
             and q.to_state = t.to_state and t.actor_class = w.actor_class
         left join stepwell.transition_rule as h
             on u.state_machine_id = h.state_machine_id and h.from_state = case when w.may_go_on then q.to_state end
-            and h.to_state = 'in_progress' and h.actor_class = p_actor_class
-            and h.guard_ref = 'executor_lease_granted' and p_session_id is not null and u.operation_id is not null
+            and h.to_state = 'in_progress' and h.actor_class = 'executor_worker'
+            and h.guard_ref = 'executor_lease_granted' and p_hand_on_session_id is not null and u.operation_id is not null
             and h.trigger_ref = 'step_claim' and h.event_is_registered and not h.proposed and not h.event_requires_payload
         cross join lateral (select
             h.to_state is not null as handed_on, coalesce(h.to_state, q.to_state) as to_state,
@@ -102,15 +104,14 @@ begin
             n.scope = 'step' and n.parent_id is not null and t.from_settled <> g.to_settled as is_of_map,
             g.to_state = 'ready' and n.slot_key is null and n.class_id is not null as is_queued,
             u.failure_caught, n.slot_key, n.class_id, n.priority, n.parent_id, n.tenant_id, n.unit_id, n.lease_no,
-            n.completed_after_deadline, n.overdue_first_at, n.sla_breach_duration, n.mandatory, n.scope
+            n.completed_after_deadline, n.overdue_first_at, n.sla_breach_duration, n.mandatory::int as weight, n.scope
     ), appended as (
         insert into stepwell.event_log (
             tenant_id, at, stream_id, unit_id, request_id, event_type, from_state, to_state,
             actor_class, actor, audit_ref, trace_id, correlation_id, payload)
         select
             c.tenant_id, v_now, c.unit_id >> 20, c.unit_id, e.request_id, e.event_type, e.from_state, e.to_state,
-            e.actor_class, e.actor, case when e.has_audit_ref then coalesce(c.evidence ->> 'audit_ref', v_session) end,
-            c.evidence ->> 'trace_id', c.evidence ->> 'correlation_id',
+            e.actor_class, e.actor, e.audit_ref, c.evidence ->> 'trace_id', c.evidence ->> 'correlation_id',
             case when c.to_state = 'completed' and c.completed_after_deadline
                 then coalesce(c.payload, '{}') || jsonb_build_object('completed_after_deadline', true,
                     'overdue_first_at', c.overdue_first_at, 'sla_breach_duration', c.sla_breach_duration)
@@ -118,9 +119,10 @@ begin
         from changed as c
         cross join lateral (
             select 1 as leg, c.lease_no - c.handed_on::int as request_id, c.event_type, c.from_state, c.first_state as to_state,
-                c.actor_class, case when c.by_engine then 'engine' else v_actor end as actor, not c.by_engine as has_audit_ref
+                c.actor_class, case when c.by_engine then 'engine' else v_actor end as actor,
+                case when not c.by_engine then coalesce(c.evidence ->> 'audit_ref', v_session) end as audit_ref
             union all
-            select 2, c.lease_no, c.hand_on_event_type, c.first_state, c.to_state, p_actor_class, v_actor, true
+            select 2, c.lease_no, c.hand_on_event_type, c.first_state, c.to_state, 'executor_worker', v_next_session, v_next_session
             where c.handed_on
         ) as e
         order by c.ord, e.leg
@@ -128,15 +130,14 @@ begin
         select
             c.tenant_id, c.unit_id >> 20 as run_id,
             sum(c.from_settled::int - c.to_settled::int) as open_count,
-            sum((c.mandatory and c.to_class = 'idle')::int - (c.mandatory and c.from_class = 'idle')::int) as idle_count,
-            sum((c.mandatory and c.to_class = 'active')::int - (c.mandatory and c.from_class = 'active')::int) as active_count,
-            sum((c.mandatory and c.to_class = 'wait')::int - (c.mandatory and c.from_class = 'wait')::int) as wait_count,
-            sum((c.mandatory and c.to_class = 'red')::int - (c.mandatory and c.from_class = 'red')::int) as red_count,
-            sum((c.mandatory and c.to_state = 'completed')::int - (c.mandatory and c.from_state = 'completed')::int)
-                as completed_count,
+            sum(c.weight * ((c.to_class = 'idle')::int - (c.from_class = 'idle')::int)) as idle_count,
+            sum(c.weight * ((c.to_class = 'active')::int - (c.from_class = 'active')::int)) as active_count,
+            sum(c.weight * ((c.to_class = 'wait')::int - (c.from_class = 'wait')::int)) as wait_count,
+            sum(c.weight * ((c.to_class = 'red')::int - (c.from_class = 'red')::int)) as red_count,
+            sum(c.weight * ((c.to_state = 'completed')::int - (c.from_state = 'completed')::int)) as completed_count,
             sum((c.to_state = 'skipped')::int) as skipped_count,
-            sum((c.mandatory and c.to_state = 'cannot_complete')::int
-                - (c.mandatory and c.from_state = 'cannot_complete' and not c.failure_caught)::int) as failed_count
+            sum(c.weight * ((c.to_state = 'cannot_complete')::int
+                - (c.from_state = 'cannot_complete' and not c.failure_caught)::int)) as failed_count
         from changed as c
         where c.scope = 'step' and (c.from_class <> c.to_class or c.to_settled <> c.from_settled)
         group by c.tenant_id, c.unit_id >> 20
@@ -164,38 +165,28 @@ begin
         where p.tenant_id = d.tenant_id and p.run_id = d.run_id
         returning p.tenant_id, p.run_id, p.open_count = 0 or p.map_count > 0 or p.needs_attention as is_due
     )
-    select
-        d.applied_count, d.applied_tenant_ids, d.applied_ids, d.slot_tenant_ids, d.slot_ids, d.handed_ids,
-        r.tenant_ids, r.unit_ids, d.ready_tenant_ids, d.ready_class_ids, d.ready_ranks, d.ready_ids,
-        d.map_tenant_ids, d.map_ids, d.map_open_counts
-    into applied_count, applied_tenant_ids, applied_ids, slot_tenant_ids, slot_ids, handed_ids, due_tenant_ids, due_ids,
-        v_ready_tenant_ids, v_ready_class_ids, v_ready_ranks, v_ready_ids, v_map_tenant_ids, v_map_ids,
-        v_map_open_counts
+    select d.applied_count, d.applied_ids, d.handed_ids, d.changes, r.tenant_ids, r.unit_ids
+    into applied_count, applied_ids, handed_ids, v_changes, due_tenant_ids, due_ids
     from (
         select
-            count(*)::int as applied_count, array_agg(c.tenant_id) as applied_tenant_ids, array_agg(c.unit_id) as applied_ids,
-            array_agg(c.tenant_id) filter (where c.slot_key is not null) as slot_tenant_ids,
-            array_agg(c.unit_id) filter (where c.slot_key is not null) as slot_ids,
+            count(*)::int as applied_count, array_agg(c.unit_id) as applied_ids,
             array_agg(c.unit_id) filter (where c.handed_on) as handed_ids,
-            array_agg(c.tenant_id) filter (where c.is_queued) as ready_tenant_ids,
-            array_agg(c.class_id) filter (where c.is_queued) as ready_class_ids,
-            array_agg(-c.priority) filter (where c.is_queued) as ready_ranks,
-            array_agg(c.unit_id) filter (where c.is_queued) as ready_ids,
-            -- Steps of a map's items: the map waits for as many as are not settled.
-            array_agg(c.tenant_id) filter (where c.is_of_map) as map_tenant_ids,
-            array_agg(c.parent_id) filter (where c.is_of_map) as map_ids,
-            array_agg(c.from_settled::int - c.to_settled::int) filter (where c.is_of_map) as map_open_counts
+            array_agg(row(c.tenant_id, c.unit_id, c.slot_key is not null, case when c.is_queued then c.class_id end, -c.priority,
+                -- Steps of a map's items: the map waits for as many as are not settled.
+                case when c.is_of_map then c.parent_id end, c.from_settled::int - c.to_settled::int)::stepwell.unit_change)
+                filter (where c.slot_key is not null or c.is_queued or c.is_of_map) as changes
         from changed as c
     ) as d
     cross join (
         select array_agg(p.tenant_id) as tenant_ids, array_agg(p.run_id << 20) as unit_ids from counted as p where p.is_due
     ) as r;
-    -- What few calls need costs the others nothing in a function.
-    if v_map_ids is not null then
-        perform stepwell._maps_count(v_map_tenant_ids, v_map_ids, v_map_open_counts);
+    if v_changes is null then
+        return;
     end if;
-    if v_ready_ids is not null then
-        perform stepwell._ready_put(v_ready_tenant_ids, v_ready_class_ids, v_ready_ranks, v_ready_ids);
-    end if;
+    -- What few calls need costs the others nothing in functions and statements of its own.
+    select array_agg(c.tenant_id), array_agg(c.unit_id) into slot_tenant_ids, slot_ids
+    from unnest(v_changes) as c where c.has_slot;
+    perform stepwell._maps_count(v_changes);
+    perform stepwell._ready_put(v_changes);
 end
 $$;
