@@ -54,7 +54,8 @@ class Exchange:
         self._suspects: deque[Report] = deque()
         # Runs to be started here, and who waits for their rows of kind `started`.
         self._starts: deque[tuple[tuple[Any, ...], asyncio.Future[Lease | None]]] = deque()
-        self._stir = asyncio.Event()
+        # One per loop: a report stirs the loop of its line only, and lets the others rest.
+        self._stirs = [asyncio.Event() for _ in range(loop_count)]
         self._resting_count = 0
         # One loop asks for everybody while nobody has anything to report; a full answer calls the others.
         self._is_asking = False
@@ -101,12 +102,18 @@ class Exchange:
         if report is None:
             self._free_count += 1
             self._forget(lease.unit_id, lease.lease_no)
+            self._stir_all()
         else:
             self._line_up(report)
-        self._stir.set()
 
     def _line_up(self, report: Report) -> None:
-        self._finished[(report.unit_id >> STREAM_BITS) % len(self._finished)].append(report)
+        loop_no = (report.unit_id >> STREAM_BITS) % len(self._finished)
+        self._finished[loop_no].append(report)
+        self._stirs[loop_no].set()
+
+    def _stir_all(self) -> None:
+        for stir in self._stirs:
+            stir.set()
 
     def hold(self) -> None:
         """The call behind a slot cannot be stopped: when its report frees the slot, the slot stays taken."""
@@ -115,13 +122,13 @@ class Exchange:
     def give_back(self) -> None:
         """A held slot is free after all."""
         self._free_count += 1
-        self._stir.set()
+        self._stir_all()
 
     def hint(self) -> None:
         """Something may have become claimable."""
         self._hint_count += 1
         self._is_dry = False
-        self._stir.set()
+        self._stir_all()
 
     async def start(self, parameters: tuple[Any, ...]) -> Lease | None:
         """Start a run if a loop rests and slots are free; nothing is done where none comes back."""
@@ -129,7 +136,7 @@ class Exchange:
             return None
         waiter: asyncio.Future[Lease | None] = asyncio.get_running_loop().create_future()
         self._starts.append((parameters, waiter))
-        self._stir.set()
+        self._stir_all()
         return await waiter
 
     def close(self) -> None:
@@ -145,7 +152,7 @@ class Exchange:
             try:
                 wire = await self._connect()
                 try:
-                    while await self._turn(wire, line):
+                    while await self._turn(wire, line, self._stirs[loop_no]):
                         pause = RETRY_FIRST_SECONDS
                 finally:
                     await wire.close()
@@ -153,11 +160,13 @@ class Exchange:
                 self._log.warning("cannot trade, trying again", error=error.sentence(), pause_seconds=pause)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, RETRY_LIMIT_SECONDS)
+        # Whoever looked before the last report was through rests, and would not look again.
+        self._stir_all()
 
     def _is_through(self) -> bool:
         return self.is_stopping and not any(self._finished) and not self._suspects
 
-    async def _turn(self, wire: Wire, line: deque[Report]) -> bool:
+    async def _turn(self, wire: Wire, line: deque[Report], stir: asyncio.Event) -> bool:
         """One trade when there is something to do; false when all is done."""
         while not self._is_through():
             if self._doubt is not None:
@@ -177,12 +186,12 @@ class Exchange:
                     await self._trade(wire, line)
                 finally:
                     self._is_asking = False
-                    self._stir.set()
+                    self._stir_all()
                 return True
-            self._stir.clear()
+            stir.clear()
             self._resting_count += 1
             try:
-                await self._stir.wait()
+                await stir.wait()
             finally:
                 self._resting_count -= 1
         return False
@@ -201,8 +210,8 @@ class Exchange:
         # Slots of the batch stay taken until its report is through; those asked for beyond are taken now.
         extra = max(asked - len(batch), 0)
         self._free_count -= extra
-        if line or self._wants_more():
-            self._stir.set()
+        if self._wants_more():
+            self._stir_all()
         hint_count = self._hint_count
         try:
             rows = await self._call(wire, batch, asked)
@@ -217,7 +226,7 @@ class Exchange:
         # A hint that came while the call was under way may speak of what the call did not see.
         self._is_dry = self._is_dry and self._hint_count == hint_count
         if self._wants_more():
-            self._stir.set()
+            self._stir_all()
 
     async def _trade_start(
         self, wire: Wire, parameters: tuple[Any, ...], waiter: asyncio.Future[Lease | None]
@@ -341,9 +350,6 @@ class Exchange:
         # The database counts us as idle from this call on; whatever was made ready before somebody could see
         # that sent no hint, so ask once more.
         self._was_full = got >= asked > 0
-        # The other loop may sleep while there is work for it.
-        if any(self._finished) or self._suspects:
-            self._stir.set()
 
     def _forget(self, unit_id: int, lease_no: int) -> None:
         held = self._held.get(unit_id)
