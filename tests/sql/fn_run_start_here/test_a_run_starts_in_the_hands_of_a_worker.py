@@ -27,8 +27,8 @@ def heard(db: psycopg.Connection) -> list[str]:
 def history(engine: Engine, run_id: int) -> list[Any]:
     """Unit by unit, since between two steps that start at once there is no order."""
     return engine.db.execute(
-        "select unit_id & 1048575, event_type, from_state, to_state, actor_class, actor, audit_ref, request_id"
-        " from event_log where stream_id = %s order by unit_id, event_id",
+        "select unit_id & 1048575, event_type, from_state, to_state, actor_class, actor, audit_ref,"
+        " request_id from event_log where stream_id = %s order by unit_id, event_id",
         (run_id,),
     ).fetchall()
 
@@ -158,7 +158,7 @@ def test_a_limit_of_a_group_holds_from_the_first_step(engine: Engine):
         groups=[{"no": 1, "max_concurrency": 1}],
     )  # fmt: skip
     session_id = engine.worker()
-    started, *leases = start_here(engine, session_id, "w")
+    _, *leases = start_here(engine, session_id, "w")
     assert taken(leases) == ["a"]
     assert taken(engine.complete(session_id, *leases)) == []
     assert taken(engine.claim(session_id)) == ["b"]
