@@ -12,8 +12,8 @@ create type stepwell.unit_change as (
 
 comment on type stepwell.unit_change is 'A unit that changed and has to be queued (class_id), counted by a map (map_id) or whose slot moves on.';
 
--- The same values as before. Written as one array they are read in half the time, and each statement that changes a row
--- of these tables reads its constraints anew.
+-- The same values as before. Written as one array a constraint is stored in little more than half the text, which each
+-- statement that changes a row of these tables reads anew.
 alter table stepwell.run_progress
     drop constraint rollup_is_a_colour,
     add constraint rollup_is_a_colour check (rollup_state_code = any ('{gray,green,yellow,red}'::text[]));
