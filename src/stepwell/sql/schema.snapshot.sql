@@ -5,7 +5,7 @@
 create type stepwell.job_lease as (row_kind text, tenant_id integer, unit_id bigint, lease_no integer, batch_id bigint, operation_name text, attempt integer, max_attempts integer, timeout_seconds real, step_id text, input jsonb, bound_input jsonb, wake jsonb, checkpoints jsonb, trace_id text, correlation_id text, deadline_at timestamp with time zone);
 
 -- type: stepwell.unit_change
-create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, class_id integer, rank integer, map_id bigint, open_count integer);
+create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, class_id integer, rank integer, map_id bigint, open_count integer, is_marked boolean);
 
 -- sequence: stepwell.dlq_replay_request_replay_request_id_seq
 create sequence stepwell.dlq_replay_request_replay_request_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -2074,7 +2074,7 @@ CREATE INDEX timers_by_due ON stepwell.timer USING btree (due_at);
 CREATE INDEX tokens_by_return ON stepwell.rate_token USING btree (back_at);
 
 -- index: stepwell.transition_rule_pkey
-CREATE UNIQUE INDEX transition_rule_pkey ON stepwell.transition_rule USING btree (state_machine_id, from_state, to_state, actor_class);
+CREATE UNIQUE INDEX transition_rule_pkey ON stepwell.transition_rule USING btree (state_machine_id, from_state, to_state, actor_class, hands_on);
 
 -- index: stepwell.trigger_starts_one_run
 CREATE UNIQUE INDEX trigger_starts_one_run ON stepwell.run_detail USING btree (tenant_id, trigger_type, trigger_ref) WHERE (trigger_ref IS NOT NULL);
@@ -2485,7 +2485,10 @@ create view stepwell.transition_rule (
     from_terminal boolean,
     to_terminal boolean,
     from_settled boolean,
-    to_settled boolean
+    to_settled boolean,
+    hands_on boolean,
+    reached_state text,
+    claim_event_type text
 );
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3296,6 +3299,9 @@ create function stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[])
 
 -- function: stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[])
 create function stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._marks_clear(p_changes stepwell.unit_change[])
+create function stepwell._marks_clear(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._merkle_root(p_leaves bytea)
 create function stepwell._merkle_root(p_leaves bytea) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;

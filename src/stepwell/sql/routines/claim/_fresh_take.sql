@@ -11,6 +11,10 @@ as $$
 declare
     v_taken record;
 begin
+    if not exists (select from stepwell.job_ready) then
+        -- Most calls of an idle system.
+        return;
+    end if;
     select
         array_agg(t.tenant_id order by t.unit_id) filter (where not t.is_retry) as tenant_ids,
         array_agg(t.unit_id order by t.unit_id) filter (where not t.is_retry) as unit_ids,

@@ -1,5 +1,5 @@
 -- Purpose: make edits of the registry take effect: the transition core reads the materialised rules only.
--- Call it in the transaction of the edit, so that rules and rows change together.
+-- Call it in the transaction of the edit, so that rules and rows change together. Returns how many edges there are.
 -- Locks: exclusive on transition_rule, then rollup_rule; the core goes on reading the old rules until commit.
 -- Idempotency: calling it again changes nothing.
 -- Raises: nothing of its own.
@@ -11,6 +11,6 @@ as $$
 begin
     refresh materialized view concurrently transition_rule;
     refresh materialized view concurrently rollup_rule;
-    return (select count(*) from transition_rule);
+    return (select count(*) from transition_rule where not hands_on);
 end;
 $$;

@@ -12,9 +12,12 @@ language plpgsql stable
 as $$
 #variable_conflict use_column
 begin
-    may_hand_on := p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids)
-        and exists (select from stepwell.tenant as t where t.tenant_id = p_tenant_ids[1] and t.max_concurrency is null);
-    is_dry := may_hand_on and not exists (select from stepwell.job_ready);
+    select t.max_concurrency is null and p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids),
+        not exists (select from stepwell.job_ready)
+    into may_hand_on, is_dry
+    from stepwell.tenant as t
+    where t.tenant_id = p_tenant_ids[1];
+    is_dry := is_dry and may_hand_on;
     if is_dry or not may_hand_on then
         -- Most calls of an idle system.
         return;

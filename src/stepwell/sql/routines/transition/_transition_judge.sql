@@ -38,7 +38,7 @@ begin
     left join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     left join stepwell.transition_rule as t
         on u.state_machine_id = t.state_machine_id and u.state_code = t.from_state
-        and q.to_state = t.to_state and t.actor_class = w.actor_class
+        and q.to_state = t.to_state and t.actor_class = w.actor_class and not t.hands_on
     where not q.unit_id = any (coalesce(p_applied_ids, '{}'))
     order by q.ord;
 end

@@ -67,7 +67,7 @@ begin
         into v_verdict
         from stepwell.transition_rule as r
         where r.state_machine_id = v_unit.state_machine_id and r.from_state = v_unit.state_code and r.to_state = p_to_state
-            and r.actor_class = p_actor_class;
+            and r.actor_class = p_actor_class and not r.hands_on;
     else
         select jsonb_build_object('ok', j.problems = '{}', 'transition_id', j.transition_id,
             'emitted_event_type', j.event_type, 'problems', to_jsonb(j.problems))
