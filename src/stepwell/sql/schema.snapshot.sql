@@ -4,6 +4,18 @@
 -- type: stepwell.job_lease
 create type stepwell.job_lease as (row_kind text, tenant_id integer, unit_id bigint, lease_no integer, batch_id bigint, operation_name text, attempt integer, max_attempts integer, timeout_seconds real, step_id text, input jsonb, bound_input jsonb, wake jsonb, checkpoints jsonb, trace_id text, correlation_id text, deadline_at timestamp with time zone);
 
+-- type: stepwell.lent_class
+create domain stepwell.lent_class as text constraint a_class_is_lent_by_a_colour CHECK ((VALUE = ANY ('{red,wait,active}'::text[])));
+
+-- type: stepwell.open_count
+create domain stepwell.open_count as integer constraint open_count_is_not_negative CHECK ((VALUE >= 0));
+
+-- type: stepwell.pending_count
+create domain stepwell.pending_count as integer constraint pending_count_is_not_negative CHECK ((VALUE >= 0));
+
+-- type: stepwell.rollup_colour
+create domain stepwell.rollup_colour as text constraint rollup_is_a_colour CHECK ((VALUE = ANY ('{gray,green,yellow,red}'::text[])));
+
 -- type: stepwell.unit_change
 create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, class_id integer, rank integer, map_id bigint, open_count integer, is_marked boolean);
 
@@ -737,7 +749,7 @@ create table stepwell.run_progress (
     tenant_id integer not null,
     run_id bigint not null,
     parent_run_id bigint,
-    open_count integer not null,
+    open_count stepwell.open_count not null,
     mandatory_count integer not null,
     idle_count integer default 0 not null,
     active_count integer default 0 not null,
@@ -747,7 +759,7 @@ create table stepwell.run_progress (
     skipped_count integer default 0 not null,
     failed_count integer default 0 not null,
     map_count integer default 0 not null,
-    rollup_state_code text default 'gray'::text not null,
+    rollup_state_code stepwell.rollup_colour default 'gray'::text not null,
     last_rollup_at timestamp with time zone not null,
     frozen_at timestamp with time zone,
     needs_attention boolean default false not null
@@ -1125,7 +1137,7 @@ create table stepwell.work_unit (
     def_no integer,
     operation_id integer,
     class_id integer,
-    pending_count integer default 0 not null,
+    pending_count stepwell.pending_count default 0 not null,
     lease_no integer default 0 not null,
     lease_session_id bigint,
     priority smallint default 0 not null,
@@ -1152,7 +1164,7 @@ create table stepwell.work_unit (
     failure_class text,
     slot_key text,
     waiting_facets text[],
-    lent_class text
+    lent_class stepwell.lent_class
 ) with (autovacuum_analyze_scale_factor=0.1, autovacuum_vacuum_scale_factor=0.05, fillfactor=60);
 alter table stepwell.work_unit enable row level security;
 -- granted to stepwell_api: select
@@ -1653,12 +1665,6 @@ alter table stepwell.run_detail add constraint run_detail_pkey PRIMARY KEY (tena
 -- constraint: stepwell.run_detail.trace_id_is_w3c
 alter table stepwell.run_detail add constraint trace_id_is_w3c CHECK ((trace_id ~ '^[0-9a-f]{32}$'::text));
 
--- constraint: stepwell.run_progress.open_count_is_not_negative
-alter table stepwell.run_progress add constraint open_count_is_not_negative CHECK ((open_count >= 0));
-
--- constraint: stepwell.run_progress.rollup_is_a_colour
-alter table stepwell.run_progress add constraint rollup_is_a_colour CHECK ((rollup_state_code = ANY ('{gray,green,yellow,red}'::text[])));
-
 -- constraint: stepwell.run_progress.run_progress_pkey
 alter table stepwell.run_progress add constraint run_progress_pkey PRIMARY KEY (tenant_id, run_id);
 
@@ -1862,12 +1868,6 @@ alter table stepwell.unit_wake add constraint task_type_is_known CHECK ((task_ty
 
 -- constraint: stepwell.unit_wake.unit_wake_pkey
 alter table stepwell.unit_wake add constraint unit_wake_pkey PRIMARY KEY (tenant_id, unit_id);
-
--- constraint: stepwell.work_unit.a_class_is_lent_by_a_colour
-alter table stepwell.work_unit add constraint a_class_is_lent_by_a_colour CHECK ((lent_class = ANY ('{red,wait,active}'::text[])));
-
--- constraint: stepwell.work_unit.pending_count_is_not_negative
-alter table stepwell.work_unit add constraint pending_count_is_not_negative CHECK ((pending_count >= 0));
 
 -- constraint: stepwell.work_unit.waiting_always_has_a_facet
 alter table stepwell.work_unit add constraint waiting_always_has_a_facet CHECK (((state_code = 'waiting'::text) = (waiting_facet IS NOT NULL)));

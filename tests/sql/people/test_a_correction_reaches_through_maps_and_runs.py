@@ -169,7 +169,7 @@ def test_a_step_of_a_sub_workflow_opens_every_run_above(engine: Engine, people: 
     ]
     assert [engine.run_state(run) for run in (outer, middle, inner)] == ["in_progress"] * 3
     # The inner run waits; it hangs on an item, which does not count beside its map; `close` waits itself.
-    colours = engine.one("select array_agg(rollup_state_code order by run_id) from run_progress")
+    colours = engine.one("select array_agg(rollup_state_code::text order by run_id) from run_progress")
     assert colours == ["yellow", "green", "yellow"]
     assert engine.faults() == {}
     people.complete(sign, "ada", {"n": 2})

@@ -29,7 +29,7 @@ select
         from stepwell.workflow_step_relations as r
         where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
     ) as parents,
-    u.pending_count,
+    u.pending_count::int,
     u.slot_key as concurrency_key,
     w.worker_name as lease_owner,
     case when u.lease_session_id is not null then u.lease_no end as lease_token,

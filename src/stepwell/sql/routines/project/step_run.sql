@@ -17,7 +17,7 @@ select
     u.waiting_facet,
     u.waiting_facets,
     u.mandatory,
-    u.pending_count,
+    u.pending_count::int,
     u.priority,
     o.operation_name as operation,
     c.class_name as executor,
