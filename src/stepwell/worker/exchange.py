@@ -191,7 +191,10 @@ class Exchange:
             stir.clear()
             self._resting_count += 1
             try:
-                await stir.wait()
+                # A handler that has nothing to wait for has reported by the next turn of the event loop.
+                await asyncio.sleep(0)
+                if not stir.is_set():
+                    await stir.wait()
             finally:
                 self._resting_count -= 1
         return False
