@@ -183,3 +183,11 @@ def test_another_tenant_in_the_queue_gets_its_turn(engine: Engine):
     other.enqueue("job", 10)
     assert taken(start_here(engine, engine.worker(), "w", 2)[1:]) == ["a", "job"]
     assert engine.faults() == {}
+
+
+def test_nothing_is_handed_on_for_a_tenant_that_does_not_exist(db: psycopg.Connection):
+    nobody = Engine(db, tenant_id=77)
+    nobody.publish("w", operation("a"))
+    started, *leases = start_here(nobody, nobody.worker(), "w")
+    assert (started.row_kind, leases) == ("started", [])
+    assert held_by(nobody, started.unit_id)[1][1:3] == ("ready", None)

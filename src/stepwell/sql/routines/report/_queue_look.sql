@@ -17,7 +17,9 @@ begin
     into may_hand_on, is_dry
     from stepwell.tenant as t
     where t.tenant_id = p_tenant_ids[1];
-    is_dry := is_dry and may_hand_on;
+    -- Nothing is found for a tenant that does not exist.
+    may_hand_on := coalesce(may_hand_on, false);
+    is_dry := may_hand_on and is_dry;
     if is_dry or not may_hand_on then
         -- Most calls of an idle system.
         return;
