@@ -14,7 +14,7 @@ import psycopg
 
 from bench.meter import Meter, Reading, postgres_cpu_between
 from stepwell.define import Operation, Parallel, Workflow, freeze
-from stepwell.store.migrate import migrate
+from stepwell.store.schema.migrate import migrate
 
 TENANT = 1
 BATCHES = {1: 1000, 100: 40, 1000: 8}

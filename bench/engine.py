@@ -17,7 +17,7 @@ from bench.meter import Meter, cost_between
 from bench.server import BenchServer
 from bench.workloads import BUDGET_SECONDS
 from stepwell.define import Workflow, freeze
-from stepwell.store.migrate import migrate
+from stepwell.store.schema.migrate import migrate
 
 START_CHUNK = 1000
 ROUTINES_SHOWN = 8

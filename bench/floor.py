@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 
-from stepwell.store.embedded_cluster import tool
+from stepwell.store.embedded.cluster import tool
 
 CLIENTS = (1, 8)
 _SCRIPT = "insert into bench_floor (value) values (1);\n"

@@ -16,7 +16,7 @@ from bench import shapes
 from bench.engine import Load, drain, fill, open_session
 from bench.meter import Meter, cost_between
 from bench.server import BenchServer
-from stepwell.store.migrate import migrate
+from stepwell.store.schema.migrate import migrate
 
 SIZES = {
     "chain": (10, 100, 1000, 10_000),

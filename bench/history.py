@@ -14,7 +14,7 @@ from bench import shapes
 from bench.engine import Load, drain, fill, open_session
 from bench.meter import Meter, cost_between
 from stepwell.define import Operation, Workflow
-from stepwell.store.migrate import migrate
+from stepwell.store.schema.migrate import migrate
 
 FINISHED_RUNS = 100_000
 QUICK_FINISHED_RUNS = 500

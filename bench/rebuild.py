@@ -17,7 +17,7 @@ from bench.server import BenchServer
 from stepwell.define import Graph, freeze
 from stepwell.reactive import NodeStatus, Projection
 from stepwell.reactive.event_log import LogRow, UnitRow, call_events, paths_of
-from stepwell.store.migrate import migrate
+from stepwell.store.schema.migrate import migrate
 
 STEPS = 2000
 QUICK_STEPS = 40

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 import psycopg
 from psycopg import conninfo, sql
 
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
 
 TOLD_SETTINGS = ("shared_buffers", "max_wal_size", "wal_compression", "checkpoint_timeout", "jit")
 MUST_BE_ON = ("fsync", "synchronous_commit", "full_page_writes")

@@ -25,7 +25,7 @@ from bench.contestant import (
 from bench.meter import Meter
 from bench.workloads import WORKER_SLOTS
 from stepwell import App, Worker, Workflow, __version__
-from stepwell.store.migrate import migrate
+from stepwell.store.schema.migrate import migrate
 
 # The worker begins with the first five hundred while the next are being started.
 START_BATCH = 500

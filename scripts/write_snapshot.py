@@ -6,8 +6,8 @@ import sys
 import tempfile
 
 from stepwell.sql import SNAPSHOT_FILE
-from stepwell.store import migrate, verify
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
+from stepwell.store.schema import migrate, verify
 
 
 def main() -> int:

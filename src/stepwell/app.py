@@ -23,8 +23,9 @@ from stepwell.govern.calls import GovernCalls
 from stepwell.handlers import Handler, make_handler
 from stepwell.people import PeopleCalls
 from stepwell.portal import Portal
-from stepwell.store import calls, migrate
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.calls import publish
+from stepwell.store.embedded.server import EmbeddedServer
+from stepwell.store.schema import migrate
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=Connector)
@@ -173,7 +174,7 @@ class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
         fresh = [name for name in self.handlers if f"operation:{name}" not in self._declared]
         if fresh:
             declarations = [self.handlers[name].declaration() for name in fresh]
-            await client.perform(calls.register_operations(client.tenant_id, declarations))
+            await client.perform(publish.register_operations(client.tenant_id, declarations))
             self._declared.update(f"operation:{name}" for name in fresh)
         for name, graph in self.graphs.items():
             if name not in self._declared:

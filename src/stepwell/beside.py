@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from stepwell.store.calls import Call, Started
+from stepwell.store.calls.runs import Started
+from stepwell.store.connection.call import Call
 
 
 class LocalWorker(Protocol):

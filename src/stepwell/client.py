@@ -19,11 +19,14 @@ from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 from stepwell.beside import Beside
 from stepwell.define import Graph
 from stepwell.errors import Conflict, NotFound
-from stepwell.store import calls, perform
-from stepwell.store.calls import Call, Published, Signalled
-from stepwell.store.ends import Ends, Word
-from stepwell.store.perform import Connection
-from stepwell.store.pool import AsyncPool, async_pool
+from stepwell.store.calls import jobs, publish, runs, tenants
+from stepwell.store.calls.publish import Published
+from stepwell.store.calls.runs import Signalled
+from stepwell.store.connection import perform
+from stepwell.store.connection.call import Call
+from stepwell.store.connection.ends import Ends, Word
+from stepwell.store.connection.perform import Connection
+from stepwell.store.connection.pool import AsyncPool, async_pool
 
 __all__ = [
     "Client",
@@ -72,18 +75,18 @@ class RunHandle:
         """Call the run off; with its granted approval where the installation asks for one."""
         client = self.client
         return await client.perform(
-            calls.cancel_run(client.tenant_id, self.id, client.actor, reason, approval_id)
+            runs.cancel_run(client.tenant_id, self.id, client.actor, reason, approval_id)
         )
 
     async def pause(self) -> str:
-        return await self.client.perform(calls.pause_run(self.client.tenant_id, self.id, self.client.actor))
+        return await self.client.perform(runs.pause_run(self.client.tenant_id, self.id, self.client.actor))
 
     async def resume(self) -> str:
-        return await self.client.perform(calls.resume_run(self.client.tenant_id, self.id, self.client.actor))
+        return await self.client.perform(runs.resume_run(self.client.tenant_id, self.id, self.client.actor))
 
     async def retry(self, reason: str | None = None) -> Any:
         client = self.client
-        return await client.perform(calls.retry_run(client.tenant_id, self.id, client.actor, reason))
+        return await client.perform(runs.retry_run(client.tenant_id, self.id, client.actor, reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ class JobHandle:
 
     async def cancel(self, reason: str | None = None) -> str:
         client = self.client
-        return await client.perform(calls.cancel_job(client.tenant_id, self.id, client.actor, reason))
+        return await client.perform(jobs.cancel_job(client.tenant_id, self.id, client.actor, reason))
 
 
 class JobOptions(TypedDict, total=False):
@@ -181,7 +184,7 @@ class RunCalls(ABC):
     ) -> list[RunHandle]:
         """Thousands of runs in one call and one commit."""
         client = await self._connected()
-        call = calls.start_runs(
+        call = runs.start_runs(
             client.tenant_id, workflow, inputs, trigger_refs=keys, priority=priority, actor=client.actor
         )
         return [RunHandle(client, run.run_id, run.is_new) for run in await client.perform(call, connection)]
@@ -211,9 +214,7 @@ class RunCalls(ABC):
     ) -> list[JobHandle]:
         """Thousands of jobs in one call and one commit."""
         client = await self._connected()
-        call = calls.enqueue_jobs(
-            client.tenant_id, operation, payloads, keys=keys, actor=client.actor, **more
-        )
+        call = jobs.enqueue_jobs(client.tenant_id, operation, payloads, keys=keys, actor=client.actor, **more)
         return [JobHandle(client, job.job_id, job.is_new) for job in await client.perform(call, connection)]
 
     async def signal(
@@ -228,7 +229,7 @@ class RunCalls(ABC):
         """Deliver an event to a run: by handle, by number, or by (workflow, key). Once per `event_id`."""
         client = await self._connected()
         stream_id = await client.stream_of(target)
-        call = calls.signal(
+        call = runs.signal(
             client.tenant_id, stream_id, event_type, payload or {}, event_id or uuid.uuid4().hex, client.actor
         )
         return await client.perform(call, connection)
@@ -264,7 +265,7 @@ class Client(RunCalls):
         pool = await stack.enter_async_context(async_pool(conninfo, max_size=pool_max_size))
         client = cls(conninfo, pool, stack, actor, listen_conninfo)
         try:
-            tenant_id = await client.perform(calls.tenant_id(tenant))
+            tenant_id = await client.perform(tenants.tenant_id(tenant))
             if tenant_id is None:
                 raise NotFound(f"tenant {tenant} does not exist", field="tenant")
         except BaseException:
@@ -286,7 +287,7 @@ class Client(RunCalls):
 
     async def publish(self, graph: Graph) -> Published:
         return await self.perform(
-            calls.publish_workflow(self.tenant_id, graph.canonical, graph.hash, self.actor)
+            publish.publish_workflow(self.tenant_id, graph.canonical, graph.hash, self.actor)
         )
 
     async def _connected(self) -> Client:
@@ -301,13 +302,13 @@ class Client(RunCalls):
             case int():
                 return target
             case (workflow, key):
-                found = await self.perform(calls.find_run(self.tenant_id, workflow, key))
+                found = await self.perform(runs.find_run(self.tenant_id, workflow, key))
                 if found is None:
                     raise NotFound(f"no run of {workflow} was started with key {key}", field="target")
                 return found
 
     async def run_outcome(self, run_id: int) -> tuple[str, Any]:
-        return await self._outcome(calls.run_outcome, run_id)
+        return await self._outcome(runs.run_outcome, run_id)
 
     async def _outcome(self, question: Outcome, run_id: int) -> tuple[str, Any]:
         found = await self.perform(question(self.tenant_id, run_id))
@@ -316,7 +317,7 @@ class Client(RunCalls):
         return found
 
     async def job_outcome(self, job_id: int) -> tuple[str, Any]:
-        found = await self.perform(calls.job_outcome(self.tenant_id, job_id))
+        found = await self.perform(jobs.job_outcome(self.tenant_id, job_id))
         if found is None:
             raise NotFound(f"job {job_id} does not exist")
         return found
@@ -331,7 +332,7 @@ class Client(RunCalls):
         is_watched: bool = False,
     ) -> RunHandle:
         trigger_type, trigger_ref = more.get("trigger") or (None, more.get("key"))
-        call = calls.start_runs(
+        call = runs.start_runs(
             self.tenant_id, workflow, [input or {}], actor=self.actor,
             trigger_refs=None if trigger_ref is None else [trigger_ref], trigger_type=trigger_type,
             version_no=more.get("version"), priority=more.get("priority", 0), trace_id=more.get("trace_id"),
@@ -364,7 +365,7 @@ class Client(RunCalls):
                 if is_watched and self._ends.is_heard:
                     found = await self._after(word, POLL_LIMIT_SECONDS, run_id)
                 else:
-                    found = await self._outcome(calls.watch_run, run_id)
+                    found = await self._outcome(runs.watch_run, run_id)
                 while found[0] not in RUN_ENDS:
                     pause = POLL_LIMIT_SECONDS if self._ends.is_heard else _pause(began)
                     found = await self._after(word, pause, run_id)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from stepwell.client import Client
 from stepwell.errors import NotFound
-from stepwell.store import content as calls
-from stepwell.store.content import ContentVersion, PinnedContent, Written
+from stepwell.store.calls import content as calls
+from stepwell.store.calls.content import ContentVersion, PinnedContent, Written
 
 __all__ = ["Content", "ContentCalls", "ContentVersion", "PinnedContent", "Written", "difference"]
 

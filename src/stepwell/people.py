@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from stepwell.client import Client, RunHandle
 from stepwell.errors import InvalidInput, NotFound
-from stepwell.store import people as calls
-from stepwell.store import views
-from stepwell.store.calls import Call
-from stepwell.store.people import Approval, Dependent, HumanStep
+from stepwell.store.calls import people as calls
+from stepwell.store.calls import views
+from stepwell.store.calls.people import Approval, Dependent, HumanStep
+from stepwell.store.connection.call import Call
 
 __all__ = ["Approval", "Dependent", "HumanStep", "People", "PeopleCalls", "StepName"]
 

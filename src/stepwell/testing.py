@@ -18,8 +18,8 @@ from stepwell.app import App
 from stepwell.client import RUN_ENDS, Client, RunHandle
 from stepwell.define.duration import Duration, parse_duration
 from stepwell.errors import StepwellError
-from stepwell.store import rehearsal, views
-from stepwell.store.rehearsal import Flight
+from stepwell.store.calls import rehearsal, views
+from stepwell.store.calls.rehearsal import Flight
 from stepwell.worker import Worker
 
 __all__ = ["Bench", "Ended", "Signal", "Stuck", "check_invariants"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.store import migrate
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
+from stepwell.store.schema import migrate
 
 
 @contextmanager

@@ -120,7 +120,7 @@ def run(*arguments: str, environment: dict[str, str] | None = None) -> subproces
 
 
 def postmaster(data_dir: Path) -> psutil.Process | None:
-    from stepwell.store.embedded import EmbeddedServer
+    from stepwell.store.embedded.server import EmbeddedServer
 
     pid = EmbeddedServer(data_dir).postmaster_pid
     return None if pid is None else psutil.Process(pid)

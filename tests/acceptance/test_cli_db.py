@@ -9,7 +9,7 @@ import shutil
 import psycopg
 import pytest
 
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
 from tests.support.data_folder import data_folder
 from tests.support.old_server import old_server
 from tests.support.processes import stepwell

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from stepwell.errors import DatabaseUnavailable
-from stepwell.store.embedded import SOCKET_DIR_BYTES_LIMIT, EmbeddedServer
+from stepwell.store.embedded.server import SOCKET_DIR_BYTES_LIMIT, EmbeddedServer
 from tests.support import wait
 from tests.support.data_folder import data_folder
 from tests.support.processes import python_for_others, talker

@@ -11,7 +11,7 @@ import psutil
 import psycopg
 import pytest
 
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.up.address import DEFAULT_PORT
 from tests.acceptance.running import LIMIT_SECONDS, Running, clean_environment, postmaster, up
 from tests.support.wait import until

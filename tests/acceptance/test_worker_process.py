@@ -9,8 +9,8 @@ import psutil
 import psycopg
 import pytest
 
-from stepwell.store import migrate
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
+from stepwell.store.schema import migrate
 from stepwell.testing import check_invariants
 from tests.acceptance.stoppable_app import STEPS
 from tests.acceptance.working import closed_gate, until_at_gate, worker

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.machines.reference import page
-from stepwell.store import registry
+from stepwell.store.calls import registry
 from tests.tidy.sources import read
 
 

@@ -8,7 +8,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from stepwell.govern.audit import Verdict, verify_log
-from stepwell.store.audit import AuditReader
+from stepwell.store.calls.audit import AuditReader
 from tests.support.wait import until
 
 UNSEALED = """

@@ -16,7 +16,7 @@ import pytest
 from stepwell.errors import InvalidInput, StorageUnavailable
 from stepwell.govern.anchor import open_anchor, tell
 from stepwell.keeper import Keeper
-from stepwell.store.keep import keeper_connection
+from stepwell.store.calls.keep import keeper_connection
 from tests.govern.sealing import append, check, seal
 from tests.support.clock import Clock
 from tests.support.wait import until

@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 
 from stepwell.errors import InvalidInput
 from stepwell.keeper import Keeper
-from stepwell.store.keep import LEAD_LOCK_KEY, keeper_connection
+from stepwell.store.calls.keep import LEAD_LOCK_KEY, keeper_connection
 from tests.sql.drive import Engine, operation, wait
 from tests.support.clock import Clock
 from tests.support.processes import environment

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.store import sql_files
-from stepwell.store.sql_files import SqlFiles
+from stepwell.store.schema import sql_files
+from stepwell.store.schema.sql_files import SqlFiles
 
 
 class Sources:

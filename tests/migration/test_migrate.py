@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from stepwell.errors import PermissionDenied, SchemaError, UnsupportedDatabase
-from stepwell.store import migrate, sql_files, verify
-from stepwell.store.sql_files import SqlFiles
+from stepwell.store.schema import migrate, sql_files, verify
+from stepwell.store.schema.sql_files import SqlFiles
 from tests.support.old_server import old_server
 
 

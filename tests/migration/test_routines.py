@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from stepwell.errors import SchemaError
-from stepwell.store import catalog, migrate
+from stepwell.store.schema import catalog, migrate
 
 VIEW = "create or replace view stepwell.thing_view as select {columns} from stepwell.thing;"
 

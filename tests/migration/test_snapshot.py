@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepwell.sql import SNAPSHOT_FILE
-from stepwell.store import catalog, verify
+from stepwell.store.schema import catalog, verify
 
 
 def test_the_committed_snapshot_is_the_schema(dsn):

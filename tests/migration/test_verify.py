@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from stepwell.errors import SchemaError
-from stepwell.store import catalog, migrate, verify
+from stepwell.store.schema import catalog, migrate, verify
 
 
 @pytest.fixture

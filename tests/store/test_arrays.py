@@ -6,7 +6,7 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stepwell.store import arrays
+from stepwell.store.connection import arrays
 
 # Postgres keeps neither U+0000 nor half a surrogate pair.
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])) | st.sampled_from(

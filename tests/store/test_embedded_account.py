@@ -7,8 +7,8 @@ import stat
 
 import pytest
 
-from stepwell.store import embedded_account
-from stepwell.store.embedded_account import Account
+from stepwell.store.embedded import account as embedded_account
+from stepwell.store.embedded.account import Account
 
 OTHER = Account(uid=54321, gid=54321, is_switched=True)
 

@@ -7,7 +7,7 @@ import asyncio
 import psycopg
 import pytest
 
-from stepwell.store.listen import Listener, Wake, WakeReason
+from stepwell.store.connection.listen import Listener, Wake, WakeReason
 
 LONG = 60.0
 

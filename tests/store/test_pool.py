@@ -8,7 +8,7 @@ import pytest
 from psycopg_pool import PoolTimeout
 
 from stepwell.errors import DatabaseUnavailable
-from stepwell.store import pool as pools
+from stepwell.store.connection import pool as pools
 
 
 def test_connections_are_named_and_in_autocommit(empty_dsn):

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from stepwell.errors import DatabaseFailure, DatabaseUnavailable, StepwellError
-from stepwell.store.wire import Connection, Wire, connect
+from stepwell.store.connection.wire import Connection, Wire, connect
 from tests.support.wait import until_async
 
 LIMIT_SECONDS = 60.0

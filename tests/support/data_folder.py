@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
 from tests.support.server import base_folder
 from tests.support.wait import LIMIT_SECONDS
 

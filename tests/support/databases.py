@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from stepwell.store import migrate, sql_files
+from stepwell.store.schema import migrate, sql_files
 from tests.support.server import RunServer
 
 TEMPLATE_LOCK_KEY = 0x7465_6D70_6C61_7465

@@ -11,7 +11,7 @@ import signal
 import sys
 
 from stepwell.errors import StepwellError
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
 
 
 def main(data_dir: str) -> None:

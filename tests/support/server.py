@@ -15,7 +15,7 @@ from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
 
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
 
 # Speed for the tests' own server only; what is durable is tested on a server with the product's settings.
 TEST_SETTINGS = {

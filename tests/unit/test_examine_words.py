@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from stepwell.store.examine_words import WORDS, say
+from stepwell.store.health.words import WORDS, say
 
 
 def facts_of(sentence: str) -> set[str]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stepwell.errors import DatabaseFailure, DatabaseUnavailable, InvalidInput, LeaseLost
-from stepwell.store import leases
-from stepwell.store.leases import Lease, Report
+from stepwell.store.calls import leases
+from stepwell.store.calls.leases import Lease, Report
 from stepwell.worker.exchange import Exchange
 from tests.support.wait import until_async
 

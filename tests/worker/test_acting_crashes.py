@@ -14,8 +14,9 @@ from stepwell.connectors.base import Action, Connector, Effect
 from stepwell.errors import DatabaseUnavailable, LeaseLost
 from stepwell.govern import actions
 from stepwell.govern.actions import Acting, Awaiting
-from stepwell.store import leases, perform
-from stepwell.store.calls import Call
+from stepwell.store.calls import leases
+from stepwell.store.connection import perform
+from stepwell.store.connection.call import Call
 from stepwell.testing import check_invariants
 from tests.sql.drive import Engine, operation
 from tests.worker.acting import Ledger, put_in_force, rule

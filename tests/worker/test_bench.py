@@ -73,7 +73,7 @@ def test_the_same_run_takes_the_same_way_each_time(shop, databases, template):
 
 
 def _history():
-    from stepwell.store.calls import Call
+    from stepwell.store.connection.call import Call
 
     return Call(
         "select unit_id, event_type, from_state, to_state from stepwell.event_log"

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import stepwell as sw
-from stepwell.store import leases
+from stepwell.store.calls import leases
 from tests.support.wait import until_async
 
 

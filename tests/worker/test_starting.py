@@ -8,8 +8,8 @@ from psycopg.rows import dict_row
 
 import stepwell as sw
 from stepwell.errors import DatabaseFailure
-from stepwell.store import calls, leases
-from stepwell.store.wire import Wire, connect
+from stepwell.store.calls import leases, runs
+from stepwell.store.connection.wire import Wire, connect
 from tests.support.wait import until_async
 
 
@@ -185,8 +185,8 @@ async def start_here(app, dsn, *starts):
 
 def test_a_start_beside_a_worker_carries_all_a_start_has(app, play, db, dsn, noop):
     inputs = {"quote": "\" ' \\ {é,null}"}
-    plain = calls.start_runs(1, "w", [{}])
-    full = calls.start_runs(
+    plain = runs.start_runs(1, "w", [{}])
+    full = runs.start_runs(
         1, "w", [inputs], trigger_refs=['a,"b" {c}'], trigger_type="mail", actor="ann", version_no=1,
         priority=7, trace_id="0f" * 16, correlation_id="null", is_watched=True,
     )  # fmt: skip
@@ -211,8 +211,8 @@ def test_a_start_beside_a_worker_carries_all_a_start_has(app, play, db, dsn, noo
 def test_a_start_beside_a_worker_with_a_key_postgres_cannot_keep_is_refused(app, play, db, dsn, noop, key):
     async def scenario():
         await app.prepare()
-        bad = calls.start_runs(1, "w", [{}], trigger_refs=[key], trigger_type="mail")
-        return await start_here(app, dsn, bad, calls.start_runs(1, "w", [{}]))
+        bad = runs.start_runs(1, "w", [{}], trigger_refs=[key], trigger_type="mail")
+        return await start_here(app, dsn, bad, runs.start_runs(1, "w", [{}]))
 
     refused, rows = play(scenario)
     assert isinstance(refused, DatabaseFailure)

@@ -18,10 +18,10 @@ from stepwell.api import problems
 from stepwell.api.connected import Connected, Number
 from stepwell.client import Client
 from stepwell.errors import NotFound, PermissionDenied
-from stepwell.store import people as calls
-from stepwell.store import words
-from stepwell.store.people import Approval
-from stepwell.store.words import StateFace, UnitWords
+from stepwell.store.calls import people as calls
+from stepwell.store.calls import words
+from stepwell.store.calls.people import Approval
+from stepwell.store.calls.words import StateFace, UnitWords
 
 router = APIRouter(tags=["approvals"], responses=problems.RESPONSES)
 

@@ -17,8 +17,8 @@ from stepwell import __version__, errors
 from stepwell.api import problems
 from stepwell.api.ui import UI_DIST
 from stepwell.config import Settings
-from stepwell.store import health as store
-from stepwell.store.examine import Finding, Level, examine, unreachable, worded
+from stepwell.store.health import readings as store
+from stepwell.store.health.examine import Finding, Level, examine, unreachable, worded
 
 # Readings are shared for this long, so that many open pages cost what one does.
 SHARED_SECONDS = 2.0

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from stepwell.api import problems
 from stepwell.api.connected import Connected, Number
-from stepwell.store import past, views
+from stepwell.store.calls import past, views
 
 router = APIRouter(tags=["runs"], responses=problems.RESPONSES)
 

@@ -15,8 +15,8 @@ from stepwell.config import Settings
 from stepwell.govern.anchor import open_anchor, tell
 from stepwell.govern.audit import Verdict, verify_log
 from stepwell.govern.seal import seal_now
-from stepwell.store import audit
-from stepwell.store.keep import keeper_connection
+from stepwell.store.calls import audit
+from stepwell.store.calls.keep import keeper_connection
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Seal the log, and check that it is as it was sealed."

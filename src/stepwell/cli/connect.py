@@ -17,8 +17,8 @@ from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
 from stepwell.machines.model import Lang
-from stepwell.store.pool import probe
-from stepwell.store.target import database
+from stepwell.store.connection.pool import probe
+from stepwell.store.connection.target import database
 
 T = TypeVar("T")
 

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from stepwell.config import Settings
-from stepwell.store import migrate as migrating
-from stepwell.store import verify as verifying
-from stepwell.store.target import database
+from stepwell.store.connection.target import database
+from stepwell.store.schema import migrate as migrating
+from stepwell.store.schema import verify as verifying
 
 app = typer.Typer(
     no_args_is_help=True,

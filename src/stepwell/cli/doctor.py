@@ -11,8 +11,8 @@ import typer
 
 from stepwell.config import Settings
 from stepwell.errors import StepwellError
-from stepwell.store.examine import Finding, Level, examine, unreachable
-from stepwell.store.target import database
+from stepwell.store.connection.target import database
+from stepwell.store.health.examine import Finding, Level, examine, unreachable
 
 app = typer.Typer(add_completion=False)
 

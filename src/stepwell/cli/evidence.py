@@ -17,7 +17,7 @@ from stepwell.govern.anchor import open_anchor
 from stepwell.govern.evidence import Exported
 from stepwell.govern.evidence import export as export_run
 from stepwell.govern.verify import Problem
-from stepwell.store import evidence
+from stepwell.store.calls import evidence
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -22,8 +22,9 @@ from stepwell.cli.connect import (
 from stepwell.cli.render import Look, attempts, console, error_line, job_table, moment, span, table
 from stepwell.client import Client, JobHandle
 from stepwell.errors import NotFound
-from stepwell.store import calls, registry, views
-from stepwell.store.views import DeadLetter, Failure, Job, Why
+from stepwell.store.calls import registry, views
+from stepwell.store.calls.jobs import retry_job
+from stepwell.store.calls.views import DeadLetter, Failure, Job, Why
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -146,7 +147,7 @@ def retry(context: typer.Context, jobs: JobsArgument, reason: ReasonOption = Non
     """Try jobs again that could not be completed."""
 
     async def again(client: Client, job: int) -> Any:
-        return await client.perform(calls.retry_job(client.tenant_id, job, client.actor, reason))
+        return await client.perform(retry_job(client.tenant_id, job, client.actor, reason))
 
     each(context, "job", jobs, again, "queued again")
 

@@ -27,7 +27,7 @@ def keeper(
     """Keep the database until Ctrl-C; of many keepers one acts, the others stand by."""
     from stepwell.govern.slack.notifier import notify_once, notifying
     from stepwell.keeper import Keeper
-    from stepwell.store.target import database
+    from stepwell.store.connection.target import database
 
     settings: Settings = context.obj
     with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:

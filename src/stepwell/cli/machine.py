@@ -20,9 +20,9 @@ from stepwell.machines.mermaid import mermaid
 from stepwell.machines.model import Lang, Machine, Registry, State
 from stepwell.machines.reference import page
 from stepwell.machines.svg import svg
-from stepwell.store import migrate, verify
-from stepwell.store import registry as reading
-from stepwell.store.target import database
+from stepwell.store.calls import registry as reading
+from stepwell.store.connection.target import database
+from stepwell.store.schema import migrate, verify
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -10,7 +10,7 @@ from stepwell.cli.connect import JsonOption, ask, json_object, print_json
 from stepwell.cli.people_words import act
 from stepwell.client import Client
 from stepwell.errors import UsageError
-from stepwell.store import people as calls
+from stepwell.store.calls import people as calls
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Add people, their roles and their calendars."

@@ -16,7 +16,7 @@ from stepwell.define.duration import parse_duration
 from stepwell.errors import UsageError
 from stepwell.machines.model import Lang
 from stepwell.people import People, StepName
-from stepwell.store import registry
+from stepwell.store.calls import registry
 
 T = TypeVar("T")
 

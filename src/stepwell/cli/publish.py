@@ -12,8 +12,7 @@ from stepwell.client import Client
 from stepwell.define import DefinitionError, Graph
 from stepwell.errors import UsageError
 from stepwell.loading import load_app, load_workflows
-from stepwell.store import calls
-from stepwell.store.calls import Published
+from stepwell.store.calls.publish import Published, register_operations
 
 app = typer.Typer(add_completion=False, help="Publish workflows from YAML files or from an app.")
 
@@ -50,7 +49,7 @@ def publish(
 
     async def send(client: Client) -> list[Published]:
         if declarations:
-            await client.perform(calls.register_operations(client.tenant_id, declarations))
+            await client.perform(register_operations(client.tenant_id, declarations))
         return [await client.publish(graph) for graph in graphs]
 
     published = ask(context, send)

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.machines.model import Lang, Registry, State
-from stepwell.store.views import Job, Run
+from stepwell.store.calls.views import Job, Run
 
 PLAIN_WIDTH = 140
 BAR_CELLS = 30

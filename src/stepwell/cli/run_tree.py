@@ -15,8 +15,8 @@ from rich.text import Text
 from stepwell.cli.render import Look, error_line, heading, span, table, value_line
 from stepwell.client import Client
 from stepwell.errors import NotFound
-from stepwell.store import views
-from stepwell.store.views import Run, Step
+from stepwell.store.calls import views
+from stepwell.store.calls.views import Run, Step
 
 DEPTH_LIMIT = 8
 ENDED = frozenset({"completed", "skipped", "cancelled", "cannot_complete"})

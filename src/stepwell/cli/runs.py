@@ -21,7 +21,7 @@ from stepwell.cli.run_tree import Picture, draw, picture
 from stepwell.cli.watch import watch_run
 from stepwell.client import Client, RunHandle
 from stepwell.machines.model import Lang
-from stepwell.store import past, registry, views
+from stepwell.store.calls import past, registry, views
 
 app = typer.Typer(
     no_args_is_help=True,

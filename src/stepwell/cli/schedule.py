@@ -15,10 +15,10 @@ from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import NotFound, UsageError
 from stepwell.keeper import cron as reading
-from stepwell.store import keep, schedules
-from stepwell.store.calls import Call
-from stepwell.store.schedules import Schedule
-from stepwell.store.target import database
+from stepwell.store.calls import keep, schedules
+from stepwell.store.calls.schedules import Schedule
+from stepwell.store.connection.call import Call
+from stepwell.store.connection.target import database
 
 app = typer.Typer(
     no_args_is_help=True,

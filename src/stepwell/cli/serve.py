@@ -34,7 +34,7 @@ def serve(
 ) -> None:
     """Serve the API and the web interface until Ctrl-C."""
     from stepwell.api import server
-    from stepwell.store.target import database
+    from stepwell.store.connection.target import database
 
     settings: Settings = context.obj
     if socket_handle is not None:

@@ -12,8 +12,8 @@ from stepwell.cli.connect import JsonOption, LimitOption, ask, print_json
 from stepwell.cli.render import console
 from stepwell.client import Client
 from stepwell.errors import NotFound, UsageError
-from stepwell.store import slack as calls
-from stepwell.store.slack import LateCard, SlackUser
+from stepwell.store.calls import slack as calls
+from stepwell.store.calls.slack import LateCard, SlackUser
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -21,7 +21,7 @@ from stepwell.cli.people_words import (
 )
 from stepwell.cli.render import console
 from stepwell.people import HumanStep, People
-from stepwell.store import views
+from stepwell.store.calls import views
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -10,8 +10,8 @@ import typer
 from stepwell.cli.connect import JsonOption, ask, print_json
 from stepwell.client import Client
 from stepwell.errors import UsageError
-from stepwell.store import tenants as calls
-from stepwell.store.tenants import Caps, Tenant
+from stepwell.store.calls import tenants as calls
+from stepwell.store.calls.tenants import Caps, Tenant
 
 NONE = "none"
 CAPS = ("max_concurrency", "max_runs_per_min", "max_writes_per_run")

@@ -14,8 +14,8 @@ from stepwell import __version__, config
 from stepwell.cli.serve import HostOption, PortOption
 from stepwell.config import Settings
 from stepwell.errors import DatabaseUnavailable, StepwellError
-from stepwell.store import migrate
-from stepwell.store.embedded import EmbeddedServer
+from stepwell.store.embedded.server import EmbeddedServer
+from stepwell.store.schema import migrate
 from stepwell.up.address import Address, listen
 from stepwell.up.children import ChildSpec
 from stepwell.up.signals import signals_interrupt

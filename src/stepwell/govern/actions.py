@@ -41,10 +41,10 @@ from stepwell.errors import (
     UsageError,
 )
 from stepwell.handlers import storable_json
-from stepwell.store import receipts as calls
-from stepwell.store.calls import Call
-from stepwell.store.leases import Lease
-from stepwell.store.receipts import Proposed
+from stepwell.store.calls import receipts as calls
+from stepwell.store.calls.leases import Lease
+from stepwell.store.calls.receipts import Proposed
+from stepwell.store.connection.call import Call
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 from stepwell.errors import InvalidInput, StepwellError, StorageUnavailable
 from stepwell.govern import storage
-from stepwell.store import audit
-from stepwell.store.calls import Call
+from stepwell.store.calls import audit
+from stepwell.store.connection.call import Call
 
 BATCH_BLOCKS = 20
 REQUEST_LIMIT_SECONDS = 10.0

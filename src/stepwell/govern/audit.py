@@ -23,7 +23,7 @@ from stepwell.govern.verify import (
     salt_of,
     stream_entry,
 )
-from stepwell.store.audit import AuditReader, Chain, Leaves, Position
+from stepwell.store.calls.audit import AuditReader, Chain, Leaves, Position
 
 # So many events more than a block has are read, to name one that was put in.
 INSERTED_LIMIT = 1000

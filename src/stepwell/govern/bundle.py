@@ -15,7 +15,7 @@ from stepwell.errors import Conflict
 from stepwell.govern import verify
 from stepwell.govern.audit import sealed_record
 from stepwell.govern.verify import EVENT_FIELDS, SEAL_EVENT, commitment, salt_of, write_json, write_lines
-from stepwell.store.audit import AuditReader, Chain, Leaves, Position, StreamEntry
+from stepwell.store.calls.audit import AuditReader, Chain, Leaves, Position, StreamEntry
 
 SHAPE_PATHS_LIMIT = 200
 SHAPE_DEPTH_LIMIT = 6

@@ -14,11 +14,11 @@ from stepwell.client import Client, JobHandle
 from stepwell.define.problem import DefinitionError
 from stepwell.errors import NotFound, UsageError
 from stepwell.govern.policy_file import PolicyFile, read_policy
-from stepwell.store import policy as policy_calls
-from stepwell.store import receipts as receipt_calls
-from stepwell.store.calls import Call
-from stepwell.store.policy import PolicyVersion, RuleAnswer, Verdict
-from stepwell.store.receipts import Receipt
+from stepwell.store.calls import policy as policy_calls
+from stepwell.store.calls import receipts as receipt_calls
+from stepwell.store.calls.policy import PolicyVersion, RuleAnswer, Verdict
+from stepwell.store.calls.receipts import Receipt
+from stepwell.store.connection.call import Call
 
 __all__ = ["CaseOutcome", "Explained", "Govern", "GovernCalls", "PolicyVersion", "Receipt", "Verdict"]
 

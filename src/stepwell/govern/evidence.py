@@ -18,8 +18,8 @@ from stepwell.govern import bundle, storage, verify
 from stepwell.govern.report import render
 from stepwell.govern.seal import WAIT_LIMIT_SECONDS, seal_until
 from stepwell.govern.verify import SEAL_EVENT
-from stepwell.store import audit, evidence, registry
-from stepwell.store.audit import AuditReader, Position
+from stepwell.store.calls import audit, evidence, registry
+from stepwell.store.calls.audit import AuditReader, Position
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from stepwell.define.duration import parse_duration
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
 from stepwell.define.yaml_nodes import Located, compose, problem_at
-from stepwell.store.policy import PolicyProblem
+from stepwell.store.calls.policy import PolicyProblem
 
 __all__ = ["PolicyCase", "PolicyFile", "match_path", "read_policy"]
 

@@ -15,7 +15,7 @@ from typing import Any
 from stepwell.govern.bundle import Contents
 from stepwell.govern.report_words import WORDS
 from stepwell.machines.model import Registry, State
-from stepwell.store.audit import Chain
+from stepwell.store.calls.audit import Chain
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # Longer tables are cut here; events.jsonl has all of them.

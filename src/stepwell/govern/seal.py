@@ -7,8 +7,8 @@ import time
 
 from stepwell.client import Client
 from stepwell.errors import Conflict
-from stepwell.store import audit
-from stepwell.store.audit import Position, Sealed
+from stepwell.store.calls import audit
+from stepwell.store.calls.audit import Position, Sealed
 
 ROUND_LIMIT = 10_000
 POLL_SECONDS = 0.05

@@ -16,8 +16,8 @@ from typing import TypeVar
 from stepwell.errors import DatabaseUnavailable, InvalidInput, StepwellError
 from stepwell.keeper import cron
 from stepwell.keeper.sealing import Sealing
-from stepwell.store import keep, schedules
-from stepwell.store.keep import KeeperConnection, keeper_connection
+from stepwell.store.calls import keep, schedules
+from stepwell.store.calls.keep import KeeperConnection, keeper_connection
 
 TIMER_LIMIT = 500
 SESSION_LIMIT = 10

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 from stepwell.errors import StepwellError
 from stepwell.govern.anchor import tell
-from stepwell.store import audit
-from stepwell.store.keep import KeeperConnection, keeper_connection
+from stepwell.store.calls import audit
+from stepwell.store.calls.keep import KeeperConnection, keeper_connection
 
 TENANT_LIMIT = 1000
 # Blocks of one tenant in one look, so that none keeps the others waiting; the next look goes on at once.

@@ -16,7 +16,7 @@ from stepwell.errors import InvalidInput, LeaseLost
 from stepwell.govern import actions
 from stepwell.govern.actions import Acting
 from stepwell.handlers import storable_json
-from stepwell.store.leases import Lease
+from stepwell.store.calls.leases import Lease
 
 T = TypeVar("T")
 

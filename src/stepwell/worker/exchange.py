@@ -18,9 +18,9 @@ from typing import Any
 import structlog
 
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError
-from stepwell.store import leases
-from stepwell.store.leases import Lease, Report
-from stepwell.store.wire import Wire
+from stepwell.store.calls import leases
+from stepwell.store.calls.leases import Lease, Report
+from stepwell.store.connection.wire import Wire
 
 BATCH_LIMIT = 500
 STREAM_BITS = 20

@@ -17,7 +17,7 @@ from stepwell.errors import InvalidInput, LeaseLost, StepwellError
 from stepwell.govern.actions import Awaiting
 from stepwell.handlers import Handler
 from stepwell.outcome import Completed, Dead, OutcomeKind, TryAgain, Waiting
-from stepwell.store.leases import Lease, Report
+from stepwell.store.calls.leases import Lease, Report
 from stepwell.worker.apart import Apart
 from stepwell.worker.context import Context, Parked
 

@@ -15,11 +15,12 @@ import structlog
 from stepwell.app import App
 from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
-from stepwell.store import leases
-from stepwell.store.calls import Call, Started
-from stepwell.store.leases import Lease, Report
-from stepwell.store.listen import Listener
-from stepwell.store.wire import Wire, connect
+from stepwell.store.calls import leases
+from stepwell.store.calls.leases import Lease, Report
+from stepwell.store.calls.runs import Started
+from stepwell.store.connection.call import Call
+from stepwell.store.connection.listen import Listener
+from stepwell.store.connection.wire import Wire, connect
 from stepwell.worker.apart import Apart
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange

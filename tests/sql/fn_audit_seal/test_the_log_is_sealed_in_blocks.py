@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from stepwell.govern import verify
-from stepwell.store.audit import AuditReader
+from stepwell.store.calls.audit import AuditReader
 from tests.govern.sealing import append, check, seal
 from tests.sql.drive import Engine, operation
 from tests.support.clock import Clock

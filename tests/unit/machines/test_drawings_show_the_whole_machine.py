@@ -13,7 +13,7 @@ from stepwell.machines.fold import fold
 from stepwell.machines.mermaid import mermaid
 from stepwell.machines.model import Lang, Registry
 from stepwell.machines.svg import svg
-from stepwell.store import registry as reading
+from stepwell.store.calls import registry as reading
 
 SCOPES = ["workflow_run", "step", "task", "job", "approval", "proposal", "receipt"]
 LANGS: list[Lang] = ["vi", "en"]

@@ -23,7 +23,7 @@ from stepwell.connectors.slack_api import SlackApi
 from stepwell.errors import DatabaseFailure, InvalidInput, PermissionDenied, StepwellError
 from stepwell.govern.slack import card
 from stepwell.govern.slack.settings import SlackSettings
-from stepwell.store import people, slack
+from stepwell.store.calls import people, slack
 
 HEADER_LENGTH_LIMIT: Final = 200
 

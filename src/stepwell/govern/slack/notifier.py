@@ -21,8 +21,8 @@ from stepwell.connectors.slack_api import SlackApi, SlackRefused
 from stepwell.errors import DatabaseUnavailable, StepwellError
 from stepwell.govern.slack import card, settings
 from stepwell.govern.slack.settings import SlackSettings
-from stepwell.store import slack
-from stepwell.store.slack import DueCard
+from stepwell.store.calls import slack
+from stepwell.store.calls.slack import DueCard
 
 # Each may take two calls of three limits: they are done before their hold is over.
 CARDS_PER_LOOK: Final = 5

@@ -1,0 +1,1 @@
+"""Every call of a database function or view, one module per subject."""

@@ -1,0 +1,91 @@
+"""Every function of the database that content needs: receives plain values, hands on a `Call`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import to_json
+
+from stepwell.store.connection.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A version, and whether this very call made it."""
+
+    iu_id: int
+    version_no: int
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ContentVersion:
+    """One version of a content unit; final."""
+
+    code: str
+    version_no: int
+    body: str
+    content_hash: str
+    written_at: datetime
+    written_by: str
+    note: str | None
+    labels: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedContent:
+    """What a step of a run shows."""
+
+    code: str
+    version_no: int
+    body: str
+    label_vi: str | None
+    label_en: str | None
+    items: list[dict[str, Any]] | None
+
+
+def write(
+    tenant: int,
+    code: str,
+    body: str,
+    actor: str,
+    labels: Mapping[str, str],
+    items: Sequence[str] | None,
+    note: str | None,
+) -> Call[Written]:
+    return Call(
+        "select * from stepwell.fn_content_write(%s, %s, %s, %s, %s::jsonb, %s, %s)",
+        (
+            tenant, code, body, actor, to_json(labels).decode(), None if items is None else list(items), note,
+        ),
+        lambda rows: Written(*rows[0]),
+    )  # fmt: skip
+
+
+def versions(tenant: int, code: str, version_no: int | None = None) -> Call[list[ContentVersion]]:
+    """Versions of a unit, the newest first; or the one of this number."""
+    return Call(
+        "select u.iu_code, v.version_no, v.body, v.content_hash, v.written_at, v.written_by, v.note,"
+        " coalesce((select jsonb_object_agg(l.lang, l.label) from stepwell.information_unit_label as l"
+        " where l.tenant_id = u.tenant_id and l.iu_id = u.iu_id), '{}')"
+        " from stepwell.information_unit as u inner join stepwell.information_unit_version as v"
+        " on u.tenant_id = v.tenant_id and u.iu_id = v.iu_id"
+        " where u.tenant_id = %s and u.iu_code = %s and (%s::int is null or v.version_no = %s)"
+        " order by v.version_no desc limit 500",
+        (tenant, code, version_no, version_no),
+        lambda rows: [ContentVersion(*row) for row in rows],
+    )
+
+
+def pinned(tenant: int, unit_id: int) -> Call[PinnedContent | None]:
+    return Call(
+        "select c.iu_code, c.pinned_version_no, c.body, c.label_vi, c.label_en, c.items"
+        " from stepwell.v_step_content as c inner join stepwell.step_run as s"
+        " on c.tenant_id = s.tenant_id and c.run_id = s.run_id and c.step_no = s.step_no"
+        " where s.tenant_id = %s and s.step_run_id = %s",
+        (tenant, unit_id),
+        lambda rows: PinnedContent(*rows[0]) if rows else None,
+    )

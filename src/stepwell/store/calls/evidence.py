@@ -1,0 +1,67 @@
+"""Read and remember the evidence of runs: receives a reader or plain values, hands on rows and calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from stepwell.store.calls.audit import AuditReader, Position
+from stepwell.store.connection.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A bundle that was made: what its bytes hash to, and where they went last."""
+
+    run_id: int
+    contents_digest: str
+    with_payloads: bool
+    requested_by: str
+    requested_at: datetime
+    bundle_sha256: str | None
+    size_bytes: int | None
+    stored_url: str | None
+
+
+def read_run(reader: AuditReader, run_id: int) -> dict[str, Any]:
+    """Everything but the events, on the reader's snapshot."""
+    found: dict[str, Any] = reader.rows(
+        "select stepwell.fn_evidence_read(%s, %s)", reader.tenant_id, run_id
+    )[0][0]  # fmt: skip
+    return found
+
+
+def event_limit(reader: AuditReader) -> int:
+    return int(reader.rows("select stepwell._limit('limits.evidence_events')")[0][0])
+
+
+def seal_contents(
+    tenant_id: int, run_id: int, digest: str, with_payloads: bool, actor: str
+) -> Call[Position]:
+    """The position of the event that binds the contents to the log; an old one when bound before."""
+    return Call(
+        "select event_tx, event_id from stepwell.fn_evidence_seal(%s, %s, %s, %s, %s)",
+        (tenant_id, run_id, digest, with_payloads, actor),
+        lambda rows: (rows[0][0], rows[0][1]),
+    )
+
+
+def record_bundle(
+    tenant_id: int, run_id: int, digest: str, sha256: str, size_bytes: int, url: str | None
+) -> Call[None]:
+    return Call(
+        "select stepwell.fn_evidence_record(%s, %s, %s, %s, %s, %s)",
+        (tenant_id, run_id, digest, sha256, size_bytes, url),
+        lambda rows: None,
+    )
+
+
+def recorded_bundles(tenant_id: int, run_id: int) -> Call[list[Recorded]]:
+    return Call(
+        "select b.run_id, b.contents_digest, b.with_payloads, b.requested_by, b.requested_at,"
+        " b.bundle_sha256, b.size_bytes, b.stored_url from stepwell.evidence_bundle as b"
+        " where b.tenant_id = %s and b.run_id = %s order by b.requested_at",
+        (tenant_id, run_id),
+        lambda rows: [Recorded(*row) for row in rows],
+    )

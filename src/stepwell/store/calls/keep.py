@@ -1,0 +1,121 @@
+"""The keeper's line to the database: receives a conninfo, hands on the lead and the calls of its duties.
+
+The lead is an advisory lock held by the connection: it passes on when the connection ends, however it ends.
+So the connection must be a direct one, not one of a transaction pooler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from stepwell.errors import from_database
+from stepwell.store.connection.call import Call, Rows
+from stepwell.store.connection.pool import named
+
+CONNECT_LIMIT_SECONDS = 10
+# "stepkeep" as a number; the database is part of the lock.
+LEAD_LOCK_KEY = 0x737465706B656570
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TimersFired:
+    """`now_at` is the database's; `due_in_seconds` is when the next timer is due, none when there is none."""
+
+    fired_count: int
+    now_at: datetime
+    due_in_seconds: float | None
+
+
+def database_now() -> Call[datetime]:
+    """The only clock."""
+    return Call("select stepwell.now()", (), _first)
+
+
+def recover_leases(limit: int) -> Call[int]:
+    return Call("select stepwell.fn_leases_recover(%s)", (limit,), lambda rows: int(rows[0][0]))
+
+
+def fire_timers(limit: int) -> Call[TimersFired]:
+    return Call(
+        "select t.fired_count, n.now_at, extract(epoch from t.next_due_at - n.now_at)::float"
+        " from stepwell.fn_timers_fire(%s) as t cross join (select stepwell.now()) as n (now_at)",
+        (limit,),
+        lambda rows: TimersFired(*rows[0]),
+    )
+
+
+def settle_replays(limit: int) -> Call[int]:
+    """How many replayed dead letters have ended since the last look."""
+    return Call("select stepwell.fn_replays_settle(%s)", (limit,), _first)
+
+
+def ensure_partitions() -> Call[int]:
+    return Call("select stepwell.fn_partitions_ensure()", (), lambda rows: int(rows[0][0]))
+
+
+def sweep_retention() -> Call[dict[str, int]]:
+    """How many rows of each kind were removed."""
+    return Call(
+        "select swept, removed_count from stepwell.fn_retention_sweep()",
+        (),
+        lambda rows: {str(row[0]): int(row[1]) for row in rows},
+    )
+
+
+def _first(rows: Rows) -> Any:
+    return rows[0][0]
+
+
+class KeeperConnection:
+    """One connection, autocommit: every duty is a transaction of its own."""
+
+    def __init__(self, connection: psycopg.Connection[TupleRow]) -> None:
+        self._connection = connection
+        self.leads = False
+
+    def try_lead(self) -> bool:
+        """Take the lead if nobody has it; keeps it until the connection ends."""
+        if not self.leads:
+            row = self._execute("select pg_try_advisory_lock(%s)", (LEAD_LOCK_KEY,))[0]
+            self.leads = bool(row[0])
+        return self.leads
+
+    def perform(self, call: Call[T]) -> T:
+        return call.decode(self._execute(call.text, call.parameters))
+
+    @property
+    def is_broken(self) -> bool:
+        return self._connection.closed or self._connection.broken
+
+    def _execute(self, text: str, parameters: tuple[object, ...]) -> list[TupleRow]:
+        try:
+            return self._connection.execute(text.encode(), parameters).fetchall()
+        except psycopg.Error as error:
+            raise from_database(error) from error
+
+
+@contextmanager
+def keeper_connection(conninfo: str) -> Iterator[KeeperConnection]:
+    try:
+        connection = psycopg.connect(
+            named(conninfo, "stepwell keeper"), autocommit=True, connect_timeout=CONNECT_LIMIT_SECONDS
+        )
+        # A machine that vanished must lose the lead within half a minute, not within hours.
+        connection.execute(
+            "select set_config('tcp_keepalives_idle', '10', false),"
+            " set_config('tcp_keepalives_count', '3', false),"
+            " set_config('tcp_keepalives_interval', '5', false)"
+        )
+    except psycopg.Error as error:
+        raise from_database(error) from error
+    with connection:
+        yield KeeperConnection(connection)

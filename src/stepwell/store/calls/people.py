@@ -1,0 +1,267 @@
+"""Every function of the database that people's work needs: receives plain values, hands on a `Call`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic_core import to_json
+
+from stepwell.store.connection.call import Call, Rows
+
+INBOX_LIMIT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class HumanStep:
+    """A human step or a task, as its people see it."""
+
+    step_run_id: int
+    run_id: int
+    workflow: str
+    scope: str
+    parent_step_run_id: int | None
+    step_id: str
+    title: str | None
+    state_code: str
+    waiting_facet: str | None
+    secondary_facets: list[str] | None
+    role: str | None
+    assignee: str | None
+    pic: str | None
+    priority: int
+    deadline_at: datetime | None
+    overdue_first_at: datetime | None
+    completed_after_deadline: bool
+    sla_breach_duration: timedelta | None
+    is_late: bool
+    block_reason: str | None
+    block_detail: str | None
+    blocked_severity: str | None
+    form: dict[str, Any] | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    escalation_level: int | None
+    escalated_to: str | None
+    escalated_at: datetime | None
+    block_label: dict[str, str] | None
+    now_at: datetime
+    parent_step_id: str | None
+    item_no: int | None
+
+    @property
+    def name(self) -> str:
+        """As a person types it: 7/sign-off, 7/pack[1] for an item of a map, 7/sign-off/check for a task."""
+        inside = self.step_id if self.item_no is None else f"{self.step_id}[{self.item_no}]"
+        return "/".join(str(part) for part in (self.run_id, self.parent_step_id, inside) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A question put to reviewers."""
+
+    approval_id: int
+    state_code: str
+    action: str
+    subject_unit_id: int
+    run_id: int
+    tier: int
+    quorum: int
+    approve_count: int
+    votes: list[dict[str, Any]] | None
+    requested_by: str
+    reason: str | None
+    requested_at: datetime
+    expires_at: datetime | None
+    decided_at: datetime | None
+    decided_by: str | None
+    acting: str | None
+    approvers: list[str] | None
+    approver_role: str | None
+    about: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """A step that a correction touches: `around` it, a map or sub-workflow that opens with it; or `after`."""
+
+    relation: str
+    run_id: int
+    step_run_id: int
+    step_id: str
+    step_kind: str
+    state_code: str
+    can_reopen: bool
+
+
+_HUMAN = ", ".join(f"h.{field.name}" for field in fields(HumanStep))
+_APPROVAL = ", ".join(f"a.{field.name}" for field in fields(Approval))
+
+
+def step_call(name: str, tenant: int, unit_id: int, *positional: Any, **named: Any) -> Call[dict[str, Any]]:
+    """`fn_step_<name>` with the tenant and the step first; parameters by name without their p_."""
+    places = ["%s"] * (2 + len(positional)) + [f"p_{word} => %s" for word in named]
+    return Call(
+        f"select stepwell.fn_step_{name}({', '.join(places)})",
+        (tenant, unit_id, *positional, *named.values()),
+        _value,
+    )
+
+
+def complete_step(
+    tenant: int, unit_id: int, actor: str, output: Mapping[str, Any], key: str | None
+) -> Call[Any]:
+    return Call(
+        "select stepwell.fn_step_complete(%s, %s, %s, %s::jsonb, %s)",
+        (tenant, unit_id, actor, to_json(output).decode(), key),
+        _value,
+    )
+
+
+def correction_preview(tenant: int, unit_id: int) -> Call[list[Dependent]]:
+    return Call(
+        "select d.relation, d.run_id, d.step_run_id, d.step_id, d.step_kind, d.state_code, d.can_reopen"
+        " from stepwell.fn_step_correction_preview(%s, %s) as d",
+        (tenant, unit_id),
+        lambda rows: [Dependent(*row) for row in rows],
+    )
+
+
+def inbox(tenant: int, person: str | None, role: str | None, limit: int) -> Call[list[HumanStep]]:
+    return Call(
+        f"select {_HUMAN} from stepwell.fn_inbox_read(%s, %s, %s, %s) as h",
+        (tenant, person, role, limit),
+        lambda rows: [HumanStep(*row) for row in rows],
+    )
+
+
+def human_step(tenant: int, unit_id: int) -> Call[HumanStep | None]:
+    return Call(
+        f"select {_HUMAN} from stepwell.v_human_step as h where h.tenant_id = %s and h.step_run_id = %s",
+        (tenant, unit_id),
+        lambda rows: HumanStep(*rows[0]) if rows else None,
+    )
+
+
+def tasks(tenant: int, unit_id: int) -> Call[list[HumanStep]]:
+    return Call(
+        f"select {_HUMAN} from stepwell.v_human_step as h"
+        " where h.tenant_id = %s and h.parent_step_run_id = %s order by h.step_run_id",
+        (tenant, unit_id),
+        lambda rows: [HumanStep(*row) for row in rows],
+    )
+
+
+def find_step(tenant: int, run_id: int, step_id: str) -> Call[int | None]:
+    """The number of a step by run and id; one of an item as step[1], a task as step/task."""
+    step, _, task = step_id.partition("/")
+    item = re.fullmatch(r"(.+)\[(\d{1,7})\]", step)
+    return Call(
+        "select coalesce(t.unit_id, s.step_run_id) from stepwell.step_run as s"
+        " inner join stepwell.work_unit as u on s.tenant_id = u.tenant_id and s.step_run_id = u.unit_id"
+        " left join stepwell.task_detail as t"
+        " on s.tenant_id = t.tenant_id and s.step_run_id = t.step_run_id and t.task_id = %s"
+        " where s.tenant_id = %s and s.run_id = %s and s.step_id = %s and (%s = '' or t.unit_id is not null)"
+        " and (%s::int is null or u.item_no = %s::int) order by s.step_run_id limit 1",
+        (task, tenant, run_id, item[1] if item else step, task, *([int(item[2]) if item else None] * 2)),
+        lambda rows: rows[0][0] if rows else None,
+    )
+
+
+def set_person(
+    tenant: int, name: str, roles: Sequence[str] | None, display_name: str | None, is_active: bool
+) -> Call[int]:
+    return Call(
+        "select stepwell.fn_person_set(%s, %s, %s, %s, %s)",
+        (tenant, name, None if roles is None else list(roles), display_name, is_active),
+        _value,
+    )
+
+
+def people(tenant: int) -> Call[list[tuple[str, str | None, bool, list[str]]]]:
+    return Call(
+        "select p.person_name, p.display_name, p.is_active,"
+        " coalesce((select array_agg(r.role_name order by r.role_name) from stepwell.person_role as r"
+        " where r.tenant_id = p.tenant_id and r.person_id = p.person_id), '{}')"
+        " from stepwell.person as p where p.tenant_id = %s order by p.person_name limit 500",
+        (tenant,),
+        lambda rows: [(row[0], row[1], row[2], row[3]) for row in rows],
+    )
+
+
+def set_calendar(
+    tenant: int, name: str, time_zone: str, hours: Sequence[Mapping[str, Any]], holidays: Mapping[str, str]
+) -> Call[None]:
+    return Call(
+        "select stepwell.fn_calendar_set(%s, %s, %s, %s::jsonb, %s::jsonb)",
+        (tenant, name, time_zone, to_json(list(hours)).decode(), to_json(holidays).decode()),
+        lambda rows: None,
+    )
+
+
+def request_approval(
+    tenant: int,
+    action: str,
+    unit_id: int,
+    actor: str,
+    reason: str | None,
+    quorum: int,
+    expires_seconds: int | None,
+    key: str | None,
+    tier: int = 1,
+    approvers: Sequence[str] | None = None,
+    role: str | None = None,
+) -> Call[int]:
+    return Call(
+        "select stepwell.fn_approval_request(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        (
+            tenant, action, unit_id, actor, reason, quorum, expires_seconds, key, tier,
+            None if approvers is None else list(approvers), role,
+        ),
+        _value,
+    )  # fmt: skip
+
+
+def decide_approval(
+    tenant: int, approval_id: int, decision: str, actor: str, reason: str | None
+) -> Call[str]:
+    return Call(
+        "select stepwell.fn_approval_decide(%s, %s, %s, %s, %s)",
+        (tenant, approval_id, decision, actor, reason),
+        _value,
+    )
+
+
+def withdraw_approval(tenant: int, approval_id: int, actor: str, reason: str | None) -> Call[str]:
+    return Call(
+        "select stepwell.fn_approval_withdraw(%s, %s, %s, %s)", (tenant, approval_id, actor, reason), _value
+    )
+
+
+def approvals(tenant: int, state: str | None, limit: int) -> Call[list[Approval]]:
+    return Call(
+        f"select {_APPROVAL} from stepwell.v_approval as a"
+        " where a.tenant_id = %s and (%s::text is null or a.state_code = %s)"
+        " order by a.approval_id desc limit %s",
+        (tenant, state, state, limit),
+        lambda rows: [Approval(*row) for row in rows],
+    )
+
+
+def approval(tenant: int, approval_id: int) -> Call[Approval | None]:
+    return Call(
+        f"select {_APPROVAL} from stepwell.v_approval as a where a.tenant_id = %s and a.approval_id = %s",
+        (tenant, approval_id),
+        lambda rows: Approval(*rows[0]) if rows else None,
+    )
+
+
+def rollup(tenant: int, run_id: int) -> Call[dict[str, Any]]:
+    return Call("select stepwell.fn_workflow_rollup_compute(%s, %s)", (run_id, tenant), _value)
+
+
+def _value(rows: Rows) -> Any:
+    return rows[0][0]

@@ -1,0 +1,155 @@
+"""Every function of the database that policy needs: receives plain values, hands on a `Call`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import to_json
+
+from stepwell.store.connection.call import Call, Rows
+
+Rules = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyVersion:
+    """A rule set; `state_code` is active, replaced, or that of its proposal."""
+
+    version_no: int
+    state_code: str
+    rules: list[dict[str, Any]]
+    rules_hash: str
+    diff: dict[str, Any]
+    base_version_no: int | None
+    proposal_id: int
+    approval_id: int
+    proposed_by: str
+    proposed_at: datetime
+    reason: str | None
+    activated_at: datetime | None
+    activated_by: str | None
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyProblem:
+    """What is wrong with a rule; number 0 is the set as a whole."""
+
+    rule_no: int
+    field: str | None
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """How one rule stands to an action: true, false, unknown, or why it cannot be evaluated."""
+
+    priority: int
+    rule: str
+    effect: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judgement on record."""
+
+    decision_id: int
+    run_id: int
+    step_run_id: int
+    connector: str
+    operation: str
+    target: str
+    effect: str
+    reason_code: str
+    reason: str
+    rule_name: str | None
+    policy_version: int | None
+    approval_id: int | None
+    idempotency_key: str
+    decided_at: datetime
+
+
+_VERSION = ", ".join(f"p.{field.name}" for field in fields(PolicyVersion))
+
+
+def check(rules: Rules) -> Call[list[PolicyProblem]]:
+    return Call(
+        "select c.rule_no, c.field, c.problem from stepwell.fn_policy_check(%s::jsonb) as c",
+        (_json(rules),),
+        lambda rows: [PolicyProblem(*row) for row in rows],
+    )
+
+
+def try_rules(rules: Rules, action: Mapping[str, Any]) -> Call[dict[str, Any]]:
+    return Call("select stepwell.fn_policy_try(%s::jsonb, %s::jsonb)", (_json(rules), _json(action)), _value)
+
+
+def trace(rules: Rules, action: Mapping[str, Any]) -> Call[list[RuleAnswer]]:
+    return Call(
+        "select t.priority, t.rule, t.effect, t.answer"
+        " from stepwell.fn_policy_trace(%s::jsonb, %s::jsonb) as t",
+        (_json(rules), _json(action)),
+        lambda rows: [RuleAnswer(*row) for row in rows],
+    )
+
+
+def evaluate(tenant: int, action: Mapping[str, Any]) -> Call[dict[str, Any]]:
+    return Call("select stepwell.fn_policy_evaluate(%s, %s::jsonb)", (tenant, _json(action)), _value)
+
+
+def propose(
+    tenant: int, rules: Rules, source: str | None, actor: str, reason: str | None
+) -> Call[dict[str, Any]]:
+    return Call(
+        "select stepwell.fn_policy_propose(%s, %s::jsonb, %s, %s, %s)",
+        (tenant, _json(rules), source, actor, reason),
+        _value,
+    )
+
+
+def activate(tenant: int, version_no: int, actor: str) -> Call[str]:
+    return Call("select stepwell.fn_policy_activate(%s, %s, %s)", (tenant, version_no, actor), _value)
+
+
+def versions(tenant: int, limit: int) -> Call[list[PolicyVersion]]:
+    return Call(
+        f"select {_VERSION} from stepwell.v_policy as p where p.tenant_id = %s"
+        " order by p.version_no desc limit %s",
+        (tenant, limit),
+        lambda rows: [PolicyVersion(*row) for row in rows],
+    )
+
+
+def version(tenant: int, version_no: int | None) -> Call[PolicyVersion | None]:
+    """One version; the one in force without a number."""
+    return Call(
+        f"select {_VERSION} from stepwell.v_policy as p where p.tenant_id = %s"
+        " and case when %s::int is null then p.state_code = 'active' else p.version_no = %s end",
+        (tenant, version_no, version_no),
+        lambda rows: PolicyVersion(*rows[0]) if rows else None,
+    )
+
+
+def verdicts(tenant: int, run_id: int | None, limit: int) -> Call[list[Verdict]]:
+    return Call(
+        "select d.decision_id, d.unit_id >> 20, d.unit_id, d.connector, d.operation, d.target, d.effect,"
+        " d.reason_code, d.reason, d.rule_name, s.version_no, d.approval_id, d.idempotency_key, d.decided_at"
+        " from stepwell.policy_decision as d left join stepwell.policy_set as s"
+        " on d.tenant_id = s.tenant_id and d.policy_set_id = s.policy_set_id where d.tenant_id = %s"
+        " and (%s::bigint is null or d.unit_id between %s::bigint << 20 and ((%s::bigint + 1) << 20) - 1)"
+        " order by d.decision_id desc limit %s",
+        (tenant, run_id, run_id, run_id, limit),
+        lambda rows: [Verdict(*row) for row in rows],
+    )
+
+
+def _json(value: Any) -> str:
+    return to_json(value).decode()
+
+
+def _value(rows: Rows) -> Any:
+    return rows[0][0]

@@ -1,0 +1,31 @@
+"""Publish workflows and register operations: receives plain values, returns a `Call`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stepwell.store.connection.call import Call, nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    version_id: int
+    version_no: int
+    is_new: bool
+
+
+def publish_workflow(tenant: int, graph: bytes, graph_hash: str, actor: str) -> Call[Published]:
+    return Call(
+        "select * from stepwell.fn_workflow_publish(%s, %s::jsonb, %s, %s)",
+        (tenant, graph.decode(), graph_hash, actor),
+        lambda rows: Published(*rows[0]),
+    )
+
+
+def register_operations(tenant: int, operations: Sequence[Mapping[str, Any]]) -> Call[None]:
+    return Call(
+        "select stepwell.fn_operation_register(%s, %s::jsonb)", (tenant, json.dumps(operations)), nothing
+    )

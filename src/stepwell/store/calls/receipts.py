@@ -1,0 +1,130 @@
+"""Every function of the database that actions and receipts need: receives plain values, hands on a `Call`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from stepwell.store.connection.call import Call, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """An effect in another system, meant, confirmed or in doubt."""
+
+    receipt_id: int
+    state_code: str
+    run_id: int
+    step_run_id: int
+    step_id: str | None
+    idempotency_key: str
+    connector: str
+    operation: str
+    target: str
+    action_hash: str
+    writes: bool
+    reversible: bool
+    try_count: int
+    request_metadata: dict[str, Any]
+    response_metadata: dict[str, Any] | None
+    external_id: str | None
+    prior: dict[str, Any] | None
+    reversal: dict[str, Any] | None
+    provider: str | None
+    model: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_micros: int | None
+    currency: str | None
+    policy_version: int | None
+    rule_name: str | None
+    policy_reason: str | None
+    approval_id: int | None
+    requested_by: str
+    acting: str
+    reverses_receipt_id: int | None
+    reversed_by_receipt_id: int | None
+    intended_at: datetime
+    settled_at: datetime | None
+    settled_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What became of a proposed action; `decision` is one of the words of fn_action_propose."""
+
+    decision: str
+    idempotency_key: str
+    receipt_id: int | None = None
+    result: Any = None
+    may_perform: bool = False
+    reason_code: str | None = None
+    reason: str | None = None
+    approval_id: int | None = None
+
+
+_RECEIPT = ", ".join(f"r.{field.name}" for field in fields(Receipt))
+_PROPOSED = tuple(field.name for field in fields(Proposed))
+
+
+def propose(
+    session_id: int, tenant: int, unit_id: int, lease_no: int, action: str, fault: str | None
+) -> Call[Proposed]:
+    return Call(
+        "select stepwell.fn_action_propose(%s, %s, %s, %s, %s::jsonb, %s)",
+        (session_id, tenant, unit_id, lease_no, action, fault),
+        lambda rows: Proposed(**{name: rows[0][0][name] for name in _PROPOSED if name in rows[0][0]}),
+    )
+
+
+def settle(
+    session_id: int, tenant: int, unit_id: int, lease_no: int, receipt_id: int, outcome: str, effect: str
+) -> Call[dict[str, Any]]:
+    return Call(
+        "select stepwell.fn_action_settle(%s, %s, %s, %s, %s, %s, %s::jsonb)",
+        (session_id, tenant, unit_id, lease_no, receipt_id, outcome, effect),
+        _value,
+    )
+
+
+def reversal(tenant: int, receipt_id: int) -> Call[dict[str, Any]]:
+    return Call("select stepwell.fn_action_reversal(%s, %s)", (tenant, receipt_id), _value)
+
+
+def settle_by_hand(
+    tenant: int, receipt_id: int, outcome: str, actor: str, reason: str | None, external_id: str | None
+) -> Call[str]:
+    return Call(
+        "select stepwell.fn_receipt_settle(%s, %s, %s, %s, %s, %s)",
+        (tenant, receipt_id, outcome, actor, reason, external_id),
+        _value,
+    )
+
+
+def reverse(tenant: int, receipt_id: int, actor: str, reason: str | None) -> Call[int]:
+    return Call(
+        "select stepwell.fn_receipt_reverse(%s, %s, %s, %s)", (tenant, receipt_id, actor, reason), _value
+    )
+
+
+def receipts(tenant: int, run_id: int | None, state: str | None, limit: int) -> Call[list[Receipt]]:
+    return Call(
+        f"select {_RECEIPT} from stepwell.v_action_receipt as r where r.tenant_id = %s"
+        " and (%s::bigint is null or r.run_id = %s) and (%s::text is null or r.state_code = %s)"
+        " order by r.receipt_id desc limit %s",
+        (tenant, run_id, run_id, state, state, limit),
+        lambda rows: [Receipt(*row) for row in rows],
+    )
+
+
+def receipt(tenant: int, receipt_id: int) -> Call[Receipt | None]:
+    return Call(
+        f"select {_RECEIPT} from stepwell.v_action_receipt as r where r.tenant_id = %s and r.receipt_id = %s",
+        (tenant, receipt_id),
+        lambda rows: Receipt(*rows[0]) if rows else None,
+    )
+
+
+def _value(rows: Rows) -> Any:
+    return rows[0][0]

@@ -1,0 +1,28 @@
+"""Read the declared state machines: receives a conninfo, hands on the registry as frozen values."""
+
+from __future__ import annotations
+
+import psycopg
+
+from stepwell.errors import NotFound, SchemaError, from_database
+from stepwell.machines.model import Registry
+from stepwell.store.connection.pool import named
+
+CONNECT_LIMIT_SECONDS = 10
+_UNDEFINED = ("42883", "3F000")
+
+
+def read(conninfo: str) -> Registry:
+    """The whole registry in one call; a database that was never migrated is refused with the remedy."""
+    try:
+        with psycopg.connect(
+            named(conninfo, "stepwell registry"), autocommit=True, connect_timeout=CONNECT_LIMIT_SECONDS
+        ) as connection:
+            row = connection.execute("select stepwell.fn_registry_read()").fetchone()
+    except psycopg.Error as error:
+        if error.sqlstate in _UNDEFINED:
+            raise SchemaError("the database has no registry", hint="run 'stepwell db migrate'") from error
+        raise from_database(error) from error
+    if row is None or row[0] is None:
+        raise NotFound("the registry is empty", hint="run 'stepwell doctor'")
+    return Registry.from_document(row[0])

@@ -1,0 +1,116 @@
+"""Every function of the database that runs need: receives plain values, returns a `Call`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import to_json
+
+from stepwell.store.connection.arrays import of_objects
+from stepwell.store.connection.call import Call, value, value_or_none
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run, and whether this very call started it."""
+
+    run_id: int
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """`accepted` is false when this event key had been delivered before."""
+
+    accepted: bool
+    woken_unit_id: int | None
+
+
+def start_runs(
+    tenant: int,
+    workflow: str,
+    inputs: Sequence[Mapping[str, Any]],
+    *,
+    trigger_refs: Sequence[str] | None = None,
+    trigger_type: str | None = None,
+    actor: str = "client",
+    version_no: int | None = None,
+    priority: int = 0,
+    trace_id: str | None = None,
+    correlation_id: str | None = None,
+    is_watched: bool = False,
+) -> Call[list[Started]]:
+    return Call(
+        "select * from stepwell.fn_run_start(%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s)",
+        (
+            tenant, workflow, of_objects(inputs), list(trigger_refs) if trigger_refs is not None else None,
+            trigger_type, actor, version_no, priority, trace_id, correlation_id,
+            is_watched,
+        ),
+        lambda rows: [Started(*row) for row in rows],
+    )  # fmt: skip
+
+
+def signal(
+    tenant: int, stream_id: int, event_type: str, payload: Mapping[str, Any], event_key: str, actor: str
+) -> Call[Signalled]:
+    return Call(
+        "select * from stepwell.fn_signal(%s, %s, %s, %s::jsonb, %s, %s)",
+        (tenant, stream_id, event_type, to_json(payload).decode(), event_key, actor),
+        lambda rows: Signalled(*rows[0]),
+    )
+
+
+def cancel_run(
+    tenant: int, run_id: int, actor: str, reason: str | None, approval_id: int | None = None
+) -> Call[str]:
+    evidence = {} if approval_id is None else {"approval_id": approval_id}
+    return Call(
+        "select stepwell.fn_run_cancel(%s, %s, %s, %s, %s::jsonb)",
+        (tenant, run_id, actor, reason, json.dumps(evidence)),
+        value,
+    )
+
+
+def pause_run(tenant: int, run_id: int, actor: str) -> Call[str]:
+    return Call("select stepwell.fn_run_pause(%s, %s, %s)", (tenant, run_id, actor), value)
+
+
+def resume_run(tenant: int, run_id: int, actor: str) -> Call[str]:
+    return Call("select stepwell.fn_run_resume(%s, %s, %s)", (tenant, run_id, actor), value)
+
+
+def retry_run(tenant: int, run_id: int, actor: str, reason: str | None) -> Call[Any]:
+    return Call("select stepwell.fn_run_retry(%s, %s, %s, %s)", (tenant, run_id, actor, reason), value)
+
+
+def find_run(tenant: int, workflow: str, key: str) -> Call[int | None]:
+    return Call(
+        "select r.run_id from stepwell.run_detail as r"
+        " where r.tenant_id = %s and r.trigger_type = %s and r.trigger_ref = %s",
+        (tenant, workflow, key),
+        value_or_none,
+    )
+
+
+def run_outcome(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
+    """State of a run, and its result once it has completed."""
+    return Call(
+        "select u.state_code, case when u.state_code = 'completed'"
+        " then stepwell._run_result(u.tenant_id, u.unit_id >> 20) end"
+        " from stepwell.work_unit as u where u.tenant_id = %s and u.unit_id = %s::bigint << 20",
+        (tenant, run_id),
+        lambda rows: (rows[0][0], rows[0][1]) if rows else None,
+    )
+
+
+def watch_run(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
+    """The same, and the end of the run will be told on the channel of `store.connection.ends`."""
+    return Call(
+        "select w.state_code, w.result from stepwell.fn_run_watch(%s, %s) as w",
+        (tenant, run_id),
+        lambda rows: (rows[0][0], rows[0][1]) if rows else None,
+    )

@@ -1,0 +1,300 @@
+"""Read what people look at: receives filters, hands on calls whose rows are frozen values, from the views.
+
+Lists are pages, newest first: `after` is the number of the last row seen, `limit` at most PAGE_LIMIT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, TypeVar
+
+from stepwell.errors import InvalidInput
+from stepwell.store.connection.call import Call, Rows
+
+PAGE_LIMIT = 500
+STEP_LIMIT = 50_000
+
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run and its roll-up."""
+
+    run_id: int
+    workflow: str
+    version_no: int
+    state_code: str
+    rollup_state_code: str
+    priority: int
+    open_count: int
+    mandatory_count: int
+    completed_count: int
+    skipped_count: int
+    failed_count: int
+    trigger_type: str
+    trigger_ref: str | None
+    started_by: str
+    parent_run_id: int | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    frozen_at: datetime | None
+    deadline_at: datetime | None
+    input: dict[str, Any]
+    now_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a run. `why_*` say why it is not worked on, for steps that have not ended."""
+
+    step_run_id: int
+    step_no: int
+    step_id: str
+    step_kind: str
+    scope_no: int
+    item_no: int
+    branch_no: int | None
+    decision_no: int | None
+    parent_id: int | None
+    state_code: str
+    waiting_facet: str | None
+    mandatory: bool
+    operation: str | None
+    role: str | None
+    attempt_count: int
+    max_attempts: int
+    lease_owner: str | None
+    next_eligible_at: datetime | None
+    deadline_at: datetime | None
+    last_error: dict[str, Any] | None
+    output: Any
+    started_at: datetime | None
+    completed_at: datetime | None
+    child_run_id: int | None
+    why_code: str | None
+    why_en: str | None
+    why_vi: str | None
+    who: str | None
+
+    @property
+    def name(self) -> str:
+        """The step's id; inside a Map with the number of the item."""
+        return self.step_id if self.scope_no == 0 else f"{self.step_id}[{self.item_no}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something executable: a free-standing job, or the machine step of a run."""
+
+    job_id: int
+    job_kind: str
+    operation: str
+    executor: str
+    status: str | None
+    state_code: str
+    idempotency_key: str | None
+    run_id: int | None
+    step_id: str | None
+    priority: int
+    attempt: int
+    max_attempts: int
+    lease_owner: str | None
+    lease_expires_at: datetime | None
+    next_eligible_at: datetime | None
+    last_error: dict[str, Any] | None
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    now_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One attempt that did not succeed."""
+
+    attempt: int
+    failure_class: str
+    classification: str
+    error: dict[str, Any]
+    failed_at: datetime
+    next_eligible_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    code: str
+    sentence_en: str
+    sentence_vi: str
+    who: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A unit that will not be tried again, and how each attempt failed."""
+
+    job_id: int
+    operation: str | None
+    run_id: int | None
+    step_id: str | None
+    workflow: str | None
+    died_at: datetime
+    failure_class: str
+    error: dict[str, Any]
+    attempt_count: int
+    resolved_at: datetime | None
+    resolution: str | None
+    failures: list[dict[str, Any]]
+
+
+_RUN_COLUMNS = ", ".join(f"r.{field.name}" for field in fields(Run) if field.name != "now_at")
+
+
+def runs(
+    tenant: int,
+    *,
+    state: str | None = None,
+    workflow: str | None = None,
+    after: int | None = None,
+    limit: int = 50,
+) -> Call[list[Run]]:
+    return Call(
+        f"select {_RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r where r.tenant_id = %s"
+        " and (%s::text is null or r.state_code = %s) and (%s::text is null or r.workflow = %s)"
+        " and (%s::bigint is null or r.run_id < %s) order by r.run_id desc limit %s",
+        (tenant, state, state, workflow, workflow, after, after, page_size(limit)),
+        _list(Run),
+    )
+
+
+def run(tenant: int, run_id: int) -> Call[Run | None]:
+    return Call(
+        f"select {_RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r"
+        " where r.tenant_id = %s and r.run_id = %s",
+        (tenant, run_id),
+        _one(Run),
+    )
+
+
+def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[Step]]:
+    """In the order of the graph; a reason costs a call each, so a live picture leaves them out."""
+    return Call(
+        "select s.step_run_id, s.step_no, s.step_id, s.step_kind, s.scope_no,"
+        " (row_number() over (partition by s.step_no order by s.step_run_id) - 1)::int,"
+        " s.branch_no, b.decision_no, s.parent_id, s.state_code, s.waiting_facet, s.mandatory, s.operation,"
+        " s.role, s.attempt_count, s.max_attempts, s.lease_owner, s.next_eligible_at, s.deadline_at,"
+        " s.last_error, s.output, s.started_at, s.completed_at,"
+        " case when s.step_kind = 'subworkflow' then (select max(c.unit_id >> 20)"
+        " from stepwell.work_unit as c where c.tenant_id = s.tenant_id and c.parent_id = s.step_run_id"
+        " and c.scope = 'workflow_run') end, w.code, w.sentence_en, w.sentence_vi, w.who"
+        " from stepwell.step_run as s"
+        " left join stepwell.workflow_branch as b on s.tenant_id = b.tenant_id"
+        " and s.version_id = b.version_id and s.branch_no = b.branch_no"
+        " left join lateral stepwell.fn_why_not_running(s.step_run_id, s.tenant_id) as w"
+        " on %s and s.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')"
+        " where s.tenant_id = %s"
+        " and s.step_run_id between (%s::bigint << 20) + 1 and ((%s::bigint + 1) << 20) - 1"
+        " order by s.step_run_id limit %s",
+        (with_reasons, tenant, run_id, run_id, STEP_LIMIT),
+        _list(Step),
+    )
+
+
+_JOB_COLUMNS = (
+    "j.job_id, j.job_kind, j.operation, j.executor, j.status, j.state_code, j.idempotency_key, j.workflow_id,"
+    " j.step_id, j.priority, j.attempt, j.max_attempts, j.lease_owner, j.lease_expires_at,"
+    " j.next_eligible_at, j.last_error, j.created_at, j.started_at, j.completed_at, stepwell.now()"
+)
+
+
+def jobs(
+    tenant: int,
+    *,
+    state: str | None = None,
+    operation: str | None = None,
+    run_id: int | None = None,
+    with_steps: bool = False,
+    after: int | None = None,
+    limit: int = 50,
+) -> Call[list[Job]]:
+    """Free-standing jobs; with the machine steps of runs when asked for, or of one run."""
+    return Call(
+        f"select {_JOB_COLUMNS} from stepwell.job_queue as j where j.tenant_id = %s"
+        " and (%s::text is null or j.state_code = %s) and (%s::text is null or j.operation = %s)"
+        " and (%s::bigint is null or j.workflow_id = %s) and (%s or j.job_kind = 'job')"
+        " and (%s::bigint is null or j.job_id < %s) order by j.job_id desc limit %s",
+        (
+            tenant, state, state, operation, operation, run_id, run_id, with_steps or run_id is not None,
+            after, after, page_size(limit),
+        ),
+        _list(Job),
+    )  # fmt: skip
+
+
+def job(tenant: int, job_id: int) -> Call[Job | None]:
+    return Call(
+        f"select {_JOB_COLUMNS} from stepwell.job_queue as j where j.tenant_id = %s and j.job_id = %s",
+        (tenant, job_id),
+        _one(Job),
+    )
+
+
+def failures(tenant: int, unit_id: int) -> Call[list[Failure]]:
+    """Oldest first."""
+    return Call(
+        "select f.attempt_count, f.failure_class, f.classification, f.error, f.failed_at, f.next_eligible_at"
+        " from stepwell.unit_failure as f where f.tenant_id = %s and f.unit_id = %s"
+        " order by f.failed_at, f.lease_no",
+        (tenant, unit_id),
+        _list(Failure),
+    )
+
+
+def why(tenant: int, unit_id: int) -> Call[Why]:
+    return Call(
+        "select w.code, w.sentence_en, w.sentence_vi, w.who from stepwell.fn_why_not_running(%s, %s) as w",
+        (unit_id, tenant),
+        lambda rows: Why(*rows[0]),
+    )
+
+
+def dead_letters(tenant: int, *, with_resolved: bool = False, limit: int = 50) -> Call[list[DeadLetter]]:
+    """Latest first, each with its whole history."""
+    return Call(
+        "select d.unit_id, o.operation_name, case when u.scope = 'step' then u.unit_id >> 20 end, s.step_id,"
+        " r.workflow, d.died_at, d.failure_class, d.error, d.attempt_count, d.resolved_at, d.resolution,"
+        " (select coalesce(jsonb_agg(jsonb_build_object('attempt', f.attempt_count, 'failed_at', f.failed_at,"
+        " 'failure_class', f.failure_class, 'classification', f.classification, 'error', f.error)"
+        " order by f.failed_at, f.lease_no), '[]') from stepwell.unit_failure as f"
+        " where f.tenant_id = d.tenant_id and f.unit_id = d.unit_id and f.failed_at <= d.died_at)"
+        " from stepwell.job_dead_letter as d"
+        " inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id"
+        " left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id"
+        " left join stepwell.workflow_step_def as s on u.tenant_id = s.tenant_id"
+        " and u.version_id = s.version_id and u.def_no = s.step_no"
+        " left join stepwell.workflow_run as r on u.tenant_id = r.tenant_id"
+        " and u.scope = 'step' and u.unit_id >> 20 = r.run_id"
+        " where d.tenant_id = %s and (%s or d.resolved_at is null) order by d.died_at desc limit %s",
+        (tenant, with_resolved, page_size(limit)),
+        _list(DeadLetter),
+    )
+
+
+def page_size(limit: int) -> int:
+    if not 1 <= limit <= PAGE_LIMIT:
+        raise InvalidInput(f"limit is {limit}", hint=f"accepted is 1 to {PAGE_LIMIT}", field="limit")
+    return limit
+
+
+def _list(kind: type[_Row]) -> Callable[[Rows], list[_Row]]:
+    return lambda rows: [kind(*row) for row in rows]
+
+
+def _one(kind: type[_Row]) -> Callable[[Rows], _Row | None]:
+    def decode(rows: Sequence[Sequence[Any]]) -> _Row | None:
+        return kind(*rows[0]) if rows else None
+
+    return decode

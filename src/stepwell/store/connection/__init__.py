@@ -1,0 +1,1 @@
+"""Connections to Postgres: pools, the worker's wire, LISTEN, and how a call is carried out."""

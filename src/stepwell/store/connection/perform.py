@@ -1,0 +1,73 @@
+"""Carry out a call: receives it and a pool, or a connection of the caller's; hands on its decoded value."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+from contextlib import nullcontext
+from typing import Any, Protocol, TypeVar
+
+import psycopg
+from psycopg.rows import tuple_row
+
+from stepwell.errors import SchemaError, StepwellError, from_database
+from stepwell.store.connection.call import Call
+from stepwell.store.connection.pool import AsyncPool
+
+T = TypeVar("T")
+
+# Serialization failure, deadlock, a lock not to be had at once.
+_MET = ("40001", "40P01", "55P03")
+ATTEMPT_LIMIT = 8
+
+# Undefined schema, table, function or column: the database is older than this release, or has no schema.
+_UNDEFINED = ("3F000", "42P01", "42883", "42703")
+
+
+class Connection(Protocol):
+    """A psycopg connection, sync or async."""
+
+    def cursor(self, *, row_factory: Any) -> Any: ...
+
+
+async def on_pool(pool: AsyncPool, call: Call[T], *, bounded: bool = False) -> T:
+    """A transaction of its own; `bounded` by the time limit of a judgement."""
+    for attempt in range(1, ATTEMPT_LIMIT + 1):
+        try:
+            async with pool.connection() as own, own.transaction() if bounded else nullcontext():
+                if bounded:
+                    await own.execute("select stepwell.fn_action_limit()")
+                cursor = await own.execute(call.text, call.parameters)
+                return call.decode(await cursor.fetchall())
+        except psycopg.Error as error:
+            found = _ours(error)
+            # Two transactions met and one gave way; nothing was written, so the same call may go again.
+            if error.sqlstate not in _MET or attempt == ATTEMPT_LIMIT:
+                raise found from error
+        await asyncio.sleep(random.uniform(0.0, 0.02 * attempt))
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def on_connection(connection: Connection, call: Call[T]) -> T:
+    """Part of the caller's transaction, on a connection of either kind."""
+    try:
+        # A cursor of our own: the caller's rows may be dicts or models.
+        cursor = connection.cursor(row_factory=tuple_row)
+        executing = cursor.execute(call.text, call.parameters)
+        if inspect.isawaitable(executing):
+            await executing
+        rows = cursor.fetchall()
+        return call.decode(await rows if inspect.isawaitable(rows) else rows)
+    except psycopg.Error as error:
+        raise _ours(error) from error
+
+
+def _ours(error: psycopg.Error) -> StepwellError:
+    if error.sqlstate in _UNDEFINED:
+        return SchemaError(
+            "the database does not have the schema of this release",
+            hint="run 'stepwell db migrate'",
+            detail=str(error),
+        )
+    return from_database(error)

@@ -1,0 +1,395 @@
+"""Run a PostgreSQL of our own: receives a data folder, hands on a conninfo that works until `stop`.
+
+Two lock files in the folder carry the whole protocol, because the kernel drops a lock with its process:
+`start.lock` (exclusive) serialises starting and stopping; `use.lock` (shared) is held by every process that
+uses the server. Who can turn its shared lock into an exclusive one is the last, and stops the server.
+A killed process leaves no reference behind, and a server it left running is attached to by the next.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import hashlib
+import logging
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from stepwell.errors import DatabaseUnavailable
+from stepwell.store.embedded import account as embedded_account
+from stepwell.store.embedded import cluster as embedded_cluster
+from stepwell.store.embedded.account import Account
+from stepwell.store.embedded.cluster import CLUSTER_NAME, ROLE_NAME, tool
+
+DATABASE_NAME = "stepwell"
+# sun_path holds 104 bytes on macOS, 108 on Linux; the name of the socket takes 15 of them.
+SOCKET_DIR_BYTES_LIMIT = 88
+START_LIMIT_SECONDS = 300.0
+STOP_LIMIT_SECONDS = 120.0
+# No kernel gives out a process id this high.
+IMPOSSIBLE_PID = 99_999_999
+
+_log = logging.getLogger("stepwell.embedded")
+
+
+class EmbeddedServer:
+    """One process's use of the server in `data_dir`. `settings` override ours; for the tests' own server."""
+
+    def __init__(
+        self, data_dir: str | os.PathLike[str], *, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self.data_dir = Path(data_dir).expanduser().absolute()
+        self.cluster_dir = self.data_dir / CLUSTER_NAME
+        self._settings = dict(settings or {})
+        self._socket_dir: Path | None = None
+        self._use_handle: int | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> str:
+        """Start the server, or attach to it when it runs; hands on the conninfo of our database."""
+        if self._use_handle is not None:
+            return self.conninfo()
+        self._make_data_dir()
+        with self._start_lock():
+            use_handle = _open_lock(self.data_dir / "use.lock")
+            try:
+                # Cannot block: only a stopping process holds it exclusively, and that one holds start.lock.
+                fcntl.flock(use_handle, fcntl.LOCK_SH)
+                self._socket_dir = self._ensure_running()
+                self._ensure_database()
+            except BaseException:
+                os.close(use_handle)
+                raise
+            self._use_handle = use_handle
+            _in_use.add(self)
+        return self.conninfo()
+
+    def stop(self) -> bool:
+        """Give up this process's use; the last one stops the server. True when that was us."""
+        handle, self._use_handle = self._use_handle, None
+        if handle is None:
+            return False
+        _in_use.discard(self)
+        try:
+            with self._start_lock():
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._stop_server()
+                return True
+        except (BlockingIOError, FileNotFoundError):
+            # Others use it; or somebody removed the folder, and with it all there was to stop.
+            return False
+        finally:
+            # Explicitly: a child that was forked off may hold a copy of the handle.
+            fcntl.flock(handle, fcntl.LOCK_UN)
+            os.close(handle)
+
+    def conninfo(self, dbname: str = DATABASE_NAME) -> str:
+        if self._socket_dir is None:
+            raise DatabaseUnavailable("the embedded server was not started", hint="call start() first")
+        return make_conninfo(host=str(self._socket_dir), port=5432, user=ROLE_NAME, dbname=dbname)
+
+    @property
+    def postmaster_pid(self) -> int | None:
+        """Process id of the running server, None when there is none."""
+        process = _postmaster(self.cluster_dir)
+        return None if process is None else process.pid
+
+    def _forget_after_fork(self) -> None:
+        """In a forked child: the use belongs to the parent, the child must neither hold nor end it."""
+        if self._use_handle is not None:
+            os.close(self._use_handle)
+            self._use_handle = None
+
+    def _make_data_dir(self) -> None:
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            os.close(_open_lock(self.data_dir / "start.lock"))
+        except OSError as error:
+            is_other = self.data_dir.exists() and not self.data_dir.is_dir()
+            reason = "it is not a folder" if is_other else error.strerror
+            raise DatabaseUnavailable(
+                f"the data folder {self.data_dir} cannot be written: {reason}",
+                hint="give yourself write permission, or choose another with --data-dir or STEPWELL_DATA_DIR",
+            ) from error
+
+    @contextmanager
+    def _start_lock(self) -> Iterator[None]:
+        path = self.data_dir / "start.lock"
+        deadline = time.monotonic() + START_LIMIT_SECONDS
+        while True:
+            handle = _open_lock(path)
+            try:
+                _flock_until(handle, deadline, self.data_dir)
+                # The folder may have been removed and made again while we waited.
+                if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
+                    yield
+                    return
+            finally:
+                os.close(handle)
+
+    def _ensure_running(self) -> Path:
+        if embedded_cluster.check_folder(self.cluster_dir):
+            process = _postmaster(self.cluster_dir)
+            if process is not None and (socket_dir := self._await_ready(process)) is not None:
+                return socket_dir
+            if (self.cluster_dir / "postmaster.pid").exists():
+                _disarm_stale_pid(self.cluster_dir)
+                _await_orphans(self.cluster_dir)
+        account = embedded_account.choose(self.cluster_dir)
+        self._prepare_paths(account)
+        embedded_cluster.sweep(self.cluster_dir)
+        if not (self.cluster_dir / "PG_VERSION").exists():
+            _log.info("creating a PostgreSQL cluster in %s", self.cluster_dir)
+            try:
+                embedded_cluster.create(self.cluster_dir, account)
+            except OSError as error:
+                raise DatabaseUnavailable(
+                    f"the data folder {self.data_dir} cannot be written: {error.strerror}",
+                    hint="free space or give write permission, or choose another folder with --data-dir",
+                ) from error
+        return self._launch(account)
+
+    def _prepare_paths(self, account: Account) -> None:
+        install = embedded_cluster.install_dir()
+        embedded_account.open_prefixes(install, account)
+        embedded_account.open_tree(install, account)
+        embedded_account.open_prefixes(self.cluster_dir, account)
+
+    def _launch(self, account: Account) -> Path:
+        socket_dir = _choose_socket_dir(self.data_dir, account)
+        # The socket's own lock file trusts a process id too; the folder is ours and no server is left in it.
+        for leftover in socket_dir.glob(".s.PGSQL.*"):
+            leftover.unlink(missing_ok=True)
+        embedded_cluster.write_settings(self.cluster_dir, socket_dir, account, self._settings)
+        log_path = self.cluster_dir / "start.log"
+        process = _spawn(self.cluster_dir, log_path, account)
+        if process is not None and (ready := self._await_ready(process)) is not None:
+            return ready
+        raise DatabaseUnavailable(
+            f"PostgreSQL in {self.cluster_dir} did not start: {_last_complaint(self.cluster_dir)}",
+            hint=f"its logs are {log_path} and the files in {self.cluster_dir / 'log'}",
+        )
+
+    def _await_ready(self, process: psutil.Process) -> Path | None:
+        """Wait until the server answers; None when it ends instead. Recovery after a crash may take long."""
+        deadline = time.monotonic() + START_LIMIT_SECONDS
+        while _is_alive(process):
+            socket_dir = _socket_dir_of(self.cluster_dir)
+            if socket_dir is not None:
+                self._socket_dir = socket_dir
+                try:
+                    with psycopg.connect(self.conninfo("postgres"), connect_timeout=10):
+                        return socket_dir
+                except psycopg.OperationalError as error:
+                    _log.debug("not ready yet: %s", error)
+            if time.monotonic() > deadline:
+                raise DatabaseUnavailable(
+                    f"PostgreSQL in {self.cluster_dir} did not answer for {START_LIMIT_SECONDS:.0f} seconds",
+                    hint=f"look into {self.cluster_dir / 'log'}",
+                )
+            time.sleep(0.02)
+        return None
+
+    def _ensure_database(self) -> None:
+        with psycopg.connect(self.conninfo("postgres"), autocommit=True) as connection:
+            query = "select from pg_database where datname = %s"
+            if connection.execute(query, (DATABASE_NAME,)).fetchone() is None:
+                connection.execute(f"create database {DATABASE_NAME}")
+
+    def _stop_server(self) -> None:
+        process = _postmaster(self.cluster_dir)
+        if process is None:
+            return
+        process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + STOP_LIMIT_SECONDS
+        while _is_alive(process):
+            if time.monotonic() > deadline:
+                _log.warning("PostgreSQL in %s is still writing; it will end by itself", self.cluster_dir)
+                return
+            time.sleep(0.02)
+        if self._socket_dir is not None and self._socket_dir.parent != self.data_dir.resolve():
+            with suppress(OSError):
+                self._socket_dir.rmdir()
+
+
+_in_use: set[EmbeddedServer] = set()
+
+
+def _forget_all_after_fork() -> None:
+    for server in _in_use:
+        server._forget_after_fork()
+    _in_use.clear()
+
+
+def _stop_all_at_exit() -> None:
+    for server in list(_in_use):
+        server.stop()
+
+
+os.register_at_fork(after_in_child=_forget_all_after_fork)
+atexit.register(_stop_all_at_exit)
+
+
+def _open_lock(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _flock_until(handle: int, deadline: float, data_dir: Path) -> None:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise DatabaseUnavailable(
+                    f"another process has been starting or stopping the server in {data_dir} for too long",
+                    hint="end that process and try again",
+                ) from None
+            time.sleep(0.02)
+
+
+def _read_pid_file(cluster_dir: Path) -> list[str]:
+    try:
+        return (cluster_dir / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _postmaster(cluster_dir: Path) -> psutil.Process | None:
+    """The live server of this folder. A pid alone proves nothing after a reboot: name and folder must fit."""
+    lines = _read_pid_file(cluster_dir)
+    if not lines or not lines[0].strip().isdigit():
+        return None
+    try:
+        process = psutil.Process(int(lines[0]))
+        fits = process.name() == "postgres" and _works_in(process.pid, cluster_dir)
+    except (psutil.Error, OverflowError):
+        return None
+    return process if fits else None
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _socket_dir_of(cluster_dir: Path) -> Path | None:
+    """What the running server says of itself; another TMPDIR in this process must not matter."""
+    lines = _read_pid_file(cluster_dir)
+    if len(lines) < 8 or lines[7].strip() != "ready":
+        return None
+    return Path(lines[4])
+
+
+def _disarm_stale_pid(cluster_dir: Path) -> None:
+    """Make a left-over pid file harmless when its process id now belongs to somebody else.
+
+    The file stays: its shared memory id is how PostgreSQL notices orphans that still write. It must not say
+    `ready`: copied with its folder, it leads to the socket of the server it was copied from.
+    """
+    path = cluster_dir / "postmaster.pid"
+    lines = _read_pid_file(cluster_dir)
+    if lines:
+        lines[0] = str(IMPOSSIBLE_PID)
+        lines[7:] = ["starting"] * (len(lines) > 7)
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    elif path.exists():
+        path.unlink()
+
+
+def _await_orphans(cluster_dir: Path) -> None:
+    """Backends of a killed postmaster end as soon as they notice; until then the cluster is theirs."""
+    deadline = time.monotonic() + START_LIMIT_SECONDS
+    while orphans := [pid for pid in _postgres_pids() if _works_in(pid, cluster_dir)]:
+        if time.monotonic() > deadline:
+            raise DatabaseUnavailable(
+                f"process {orphans[0]} of a server that was killed still works in {cluster_dir}",
+                hint="end that process and try again",
+            )
+        time.sleep(0.02)
+
+
+def _postgres_pids() -> list[int]:
+    return [found.pid for found in psutil.process_iter(["name"]) if found.info["name"] == "postgres"]
+
+
+def _works_in(pid: int, folder: Path) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return _is_alive(process) and Path(process.cwd()).samefile(folder)
+    except (psutil.Error, OSError):
+        return False
+
+
+def _choose_socket_dir(data_dir: Path, account: Account) -> Path:
+    """`run` in the data folder; where libpq cannot take that, too long or with a comma, one named by hash."""
+    inside = data_dir.resolve() / "run"
+    if len(os.fsencode(inside)) <= SOCKET_DIR_BYTES_LIMIT and not set(str(inside)) & set('",\\\n'):
+        inside.mkdir(mode=0o700, exist_ok=True)
+        account.own(inside, 0o700)
+        return inside
+    digest = hashlib.sha256(os.fsencode(data_dir.resolve())).hexdigest()[:16]
+    runtime = "" if account.is_switched else os.environ.get("XDG_RUNTIME_DIR", "")
+    base = Path(runtime if runtime and Path(runtime).is_dir() else tempfile.gettempdir())
+    if len(os.fsencode(base)) + 27 > SOCKET_DIR_BYTES_LIMIT:
+        base = Path("/tmp")
+    chosen = base / f"stepwell-{digest}"
+    chosen.mkdir(mode=0o700, exist_ok=True)
+    status = chosen.lstat()
+    if chosen.is_symlink() or status.st_uid not in (os.geteuid(), account.uid):
+        raise DatabaseUnavailable(
+            f"{chosen} belongs to somebody else", hint="remove it, or choose a shorter --data-dir"
+        )
+    account.own(chosen, 0o700)
+    return chosen
+
+
+def _spawn(cluster_dir: Path, log_path: Path, account: Account) -> psutil.Process | None:
+    """Start the postmaster as an orphan in a session of its own: no Ctrl-C, no zombie of ours."""
+    log_path.write_bytes(b"")
+    account.own(log_path, 0o600)
+    script = '"$1" -D "$2" </dev/null >>"$3" 2>&1 & echo $!'
+    said = account.run(["/bin/sh", "-c", script, "sh", tool("postgres"), cluster_dir, log_path])
+    pid, *complaint = said.split(maxsplit=1)
+    if complaint:
+        raise DatabaseUnavailable(f"PostgreSQL in {cluster_dir} did not start: {complaint[0].strip()}")
+    try:
+        return psutil.Process(int(pid))
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _last_complaint(cluster_dir: Path) -> str:
+    logs = sorted((cluster_dir / "log").glob("*.log"), key=lambda path: path.stat().st_mtime)
+    text = "".join(_tail(path) for path in (*logs[-1:], cluster_dir / "start.log"))
+    words = ("FATAL", "PANIC", "ERROR", "HINT:  ")
+    lines = [line for line in text.splitlines() if any(word in line for word in words)]
+    return " ".join(lines[-2:]) or "no reason was logged"
+
+
+def _tail(path: Path) -> str:
+    try:
+        return path.read_bytes()[-4000:].decode("utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,1 @@
+"""Read and examine the health of an installation."""

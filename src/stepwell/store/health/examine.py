@@ -1,0 +1,274 @@
+"""Examine an installation: receives settings and a conninfo, hands on one finding per check.
+
+`CHECKS` is open: a module that knows more appends a function from `Subject` to findings.
+"""
+
+from __future__ import annotations
+
+import enum
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from stepwell.config import Settings
+from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
+from stepwell.store.connection.pool import named
+from stepwell.store.health.words import say
+from stepwell.store.schema import migrate
+
+Connection = psycopg.Connection[TupleRow]
+
+CONNECT_LIMIT_SECONDS = 10
+SKEW_WARN_SECONDS = 1.0
+CONNECTIONS_WARN_COUNT = 50
+DISK_FAIL_BYTES = 512 * 1024**2
+DISK_WARN_BYTES = 5 * 1024**3
+NOTIFY_LIMIT_SECONDS = 5.0
+# So many intervals an event may wait for its seal before somebody should look.
+SEAL_WARN_INTERVALS = 10
+
+
+class Level(enum.StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line: what was looked at, how it stands, and what to do about it."""
+
+    check: str
+    level: Level
+    detail: str
+    remedy: str | None = None
+    # Vietnamese, where the words are ours; what a database or a system says stays as it is.
+    detail_vi: str | None = None
+    remedy_vi: str | None = None
+
+
+def worded(check: str, level: Level, detail: str, remedy: str | None = None, **facts: object) -> Finding:
+    """A finding in the words of `examine_words`; the remedy is said only when something is wrong."""
+    said, said_vi = say(detail, **facts)
+    helps, helps_vi = (None, None) if remedy is None or level is Level.OK else say(remedy, **facts)
+    return Finding(check, level, said, helps, said_vi, helps_vi)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a check may look at. `connection` is in autocommit; `listen` is a direct address."""
+
+    settings: Settings
+    conninfo: str
+    connection: Connection
+
+    @property
+    def listen_conninfo(self) -> str:
+        return self.settings.listen_url or self.conninfo
+
+    def value(self, query: str, *parameters: object) -> object:
+        row = self.connection.execute(query.encode(), parameters or None).fetchone()
+        return None if row is None else row[0]
+
+
+def examine(settings: Settings, conninfo: str) -> Iterator[Finding]:
+    """Run every check; one that breaks is a finding too, and does not stop the others."""
+    try:
+        connection = _connect(conninfo)
+    except psycopg.Error as error:
+        yield unreachable(from_database(error))
+        return
+    with connection:
+        subject = Subject(settings, conninfo, connection)
+        try:
+            migrate.check_version(connection)
+        except UnsupportedDatabase as error:
+            yield unreachable(error)
+            return
+        for check in CHECKS:
+            try:
+                yield from check(subject)
+            except psycopg.Error as error:
+                yield _broken(check, from_database(error))
+            except (StepwellError, OSError) as error:
+                yield _broken(check, error)
+
+
+def unreachable(error: StepwellError) -> Finding:
+    remedy, remedy_vi = (error.hint, None) if error.hint else say("database.remedy")
+    return Finding("database", Level.FAILED, error.message, remedy, remedy_vi=remedy_vi)
+
+
+def _broken(check: Callable[..., object], error: Exception) -> Finding:
+    remedy = getattr(error, "hint", None)
+    return Finding(check.__name__.removeprefix("check_"), Level.FAILED, " ".join(str(error).split()), remedy)
+
+
+def _connect(conninfo: str) -> Connection:
+    return psycopg.connect(
+        named(conninfo, "stepwell doctor"), autocommit=True, connect_timeout=CONNECT_LIMIT_SECONDS,
+        prepare_threshold=None,
+    )  # fmt: skip
+
+
+def check_database(subject: Subject) -> Iterable[Finding]:
+    version = subject.connection.info.parameter_status("server_version")
+    where = "database.embedded" if subject.settings.is_embedded else "database.external"
+    yield worded("database", Level.OK, where, version=version, folder=subject.settings.data_dir)
+
+
+def check_settings(subject: Subject) -> Iterable[Finding]:
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
+        value = str(subject.value("select current_setting(%s)", name))
+        level = Level.FAILED if value == "off" else Level.OK
+        yield worded(name, level, "setting.value", f"{name}.remedy", value=value)
+    count = int(str(subject.value("select current_setting('max_connections')")))
+    level = Level.WARNING if count < CONNECTIONS_WARN_COUNT else Level.OK
+    facts = {"value": count, "wanted": CONNECTIONS_WARN_COUNT}
+    yield worded("max_connections", level, "setting.value", "max_connections.remedy", **facts)
+
+
+def check_schema(subject: Subject) -> Iterable[Finding]:
+    state = migrate.status(subject.conninfo)
+    if state.is_current:
+        yield worded("schema", Level.OK, "schema.current", count=len(state.applied))
+        return
+    what = "schema.pending" if state.pending else "schema.outdated"
+    yield worded("schema", Level.FAILED, what, "schema.remedy", count=len(state.pending))
+
+
+def check_clock(subject: Subject) -> Iterable[Finding]:
+    before = time.time()
+    server = float(str(subject.value("select extract(epoch from clock_timestamp())")))
+    after = time.time()
+    # The server's answer lies somewhere within the round trip; count only what that cannot explain.
+    skew = max(before - server, server - after, 0.0)
+    level = Level.WARNING if skew > SKEW_WARN_SECONDS else Level.OK
+    yield worded("clock", level, "clock.apart", "clock.remedy", seconds=f"{skew:.3f}")
+
+
+def check_permissions(subject: Subject) -> Iterable[Finding]:
+    wanted = {
+        "create in the database": "select has_database_privilege(current_database(), 'create')",
+        "use the schema stepwell": "select has_schema_privilege(oid, 'usage') from pg_namespace"
+        " where nspname = 'stepwell'",
+    }
+    missing = [right for right, query in wanted.items() if subject.value(query) is False]
+    role = subject.value("select current_user")
+    if missing:
+        facts = {"role": role, "rights": " nor ".join(missing)}
+        yield worded("permissions", Level.FAILED, "permissions.missing", "permissions.remedy", **facts)
+    else:
+        yield worded("permissions", Level.OK, "permissions.granted", role=role)
+
+
+def check_disk(subject: Subject) -> Iterable[Finding]:
+    if not subject.settings.is_embedded:
+        size = subject.value("select pg_size_pretty(pg_database_size(current_database()))")
+        yield worded("disk", Level.OK, "disk.database", size=size)
+        return
+    folder = subject.settings.data_dir
+    free = shutil.disk_usage(folder).free
+    level = (
+        Level.OK if free >= DISK_WARN_BYTES else Level.WARNING if free >= DISK_FAIL_BYTES else Level.FAILED
+    )
+    yield worded("disk", level, "disk.free", "disk.remedy", gib=f"{free / 1024**3:.1f}", folder=folder)
+
+
+def check_notify(subject: Subject) -> Iterable[Finding]:
+    """Listen on the direct address, notify on the one that works, and see it arrive."""
+    channel = f"stepwell_doctor_{secrets.token_hex(4)}"
+    with _connect(subject.listen_conninfo) as listener:
+        listener.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+        started = time.monotonic()
+        subject.value("select pg_notify(%s, 'ping')", channel)
+        arrived = any(True for _ in listener.notifies(timeout=NOTIFY_LIMIT_SECONDS, stop_after=1))
+        took_ms = (time.monotonic() - started) * 1000
+    if arrived:
+        yield worded("notify", Level.OK, "notify.arrived", milliseconds=f"{took_ms:.1f}")
+    else:
+        yield worded("notify", Level.WARNING, "notify.missing", "notify.remedy")
+
+
+def check_pooler(subject: Subject) -> Iterable[Finding]:
+    """Two open connections on one backend, or a session that forgets: a transaction pooler."""
+    with _several(subject.conninfo, 2) as (first, second):
+        mark = secrets.token_hex(4)
+        first.execute("select set_config('stepwell.doctor_mark', %s, false)", (mark,))
+        pids, marks = [], []
+        for connection in (first, second, first, second):
+            row = connection.execute(
+                "select pg_backend_pid(), current_setting('stepwell.doctor_mark', true)"
+            ).fetchone()
+            assert row is not None
+            pids.append(row[0])
+            marks.append(row[1])
+        is_shared = bool({pids[0], pids[2]} & {pids[1], pids[3]}) or marks[0] != mark or marks[1] == mark
+        is_pooled = any(c.info.backend_pid not in pids for c in (first, second))
+        first.execute("select set_config('stepwell.doctor_mark', '', false)")
+    if is_shared and subject.settings.listen_url is None:
+        yield worded("pooler", Level.WARNING, "pooler.transaction", "pooler.remedy")
+    elif is_shared:
+        yield worded("pooler", Level.OK, "pooler.with_listen")
+    else:
+        yield worded("pooler", Level.OK, "pooler.session" if is_pooled else "pooler.none")
+
+
+@contextmanager
+def _several(conninfo: str, count: int) -> Iterator[list[Connection]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(_connect(conninfo)) for _ in range(count)]
+
+
+def check_registry(subject: Subject) -> Iterable[Finding]:
+    """What the schema says about its own rows."""
+    if subject.value("select to_regprocedure('stepwell.fn_registry_check()')::oid") is None:
+        return
+    rows = subject.connection.execute("select * from stepwell.fn_registry_check()").fetchall()
+    for name, is_ok, detail in rows:
+        remedy, remedy_vi = (None, None) if is_ok else say("registry.remedy")
+        level = Level.OK if is_ok else Level.FAILED
+        yield Finding(f"registry {name}", level, detail or "", remedy, remedy_vi=remedy_vi)
+
+
+def check_seal(subject: Subject) -> Iterable[Finding]:
+    """How far behind the seal of the log is, for the tenant furthest behind."""
+    if subject.value("select to_regclass('stepwell.v_audit_seal')::oid") is None:
+        return
+    row = subject.connection.execute(
+        "select sum(s.block_count)::bigint,"
+        " coalesce(max(extract(epoch from stepwell.now() - s.unsealed_since)), 0)::float,"
+        " max(s.anchor_error), stepwell._limit('audit.seal_interval_seconds')"
+        " from stepwell.v_audit_seal as s"
+    ).fetchone()
+    assert row is not None, "an aggregate has one row"
+    block_count, lag_seconds, anchor_error, interval_seconds = row
+    if anchor_error is not None:
+        yield worded("seal", Level.WARNING, "seal.anchor", "seal.anchor_remedy", error=anchor_error)
+    if interval_seconds == 0:
+        yield worded("seal", Level.OK, "seal.off")
+    elif lag_seconds > interval_seconds * SEAL_WARN_INTERVALS:
+        yield worded("seal", Level.WARNING, "seal.behind", "seal.remedy", minutes=round(lag_seconds / 60))
+    else:
+        yield worded("seal", Level.OK, "seal.current", count=block_count or 0)
+
+
+CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
+    check_database,
+    check_settings,
+    check_schema,
+    check_clock,
+    check_permissions,
+    check_disk,
+    check_notify,
+    check_pooler,
+    check_registry,
+    check_seal,
+]

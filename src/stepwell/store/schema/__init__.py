@@ -1,0 +1,1 @@
+"""Bring a database to the schema of this release, and find where it differs."""

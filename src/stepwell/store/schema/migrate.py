@@ -1,0 +1,147 @@
+"""Bring a database to the schema of this release: receives SQL files, hands on a report of what was done.
+
+Everything of one call is one transaction under one advisory lock: a migrator that dies leaves the old
+schema, and of many that start at once one works while the others wait and then find nothing to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from stepwell.errors import SchemaError, UnsupportedDatabase, from_database
+from stepwell.store.schema import routines, sql_files
+from stepwell.store.schema.sql_files import SqlFile, SqlFiles
+
+MINIMUM_VERSION_NUM = 150000
+# "stepwell" as a number; one key per database, and the database is part of the lock.
+ADVISORY_LOCK_KEY = 0x7374657077656C6C
+LOCK_LIMIT_SECONDS = 300
+TABLE_LOCK_LIMIT_SECONDS = 30
+
+Connection = psycopg.Connection[TupleRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one migrate did."""
+
+    applied: tuple[str, ...] = ()
+    routines_applied: bool = False
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a database stands against the files of this release."""
+
+    server_version: str
+    applied: tuple[str, ...]
+    pending: tuple[str, ...]
+    routines_are_current: bool
+
+    @property
+    def is_current(self) -> bool:
+        return not self.pending and self.routines_are_current
+
+
+def migrate(conninfo: str, files: SqlFiles | None = None) -> Report:
+    """Apply what is missing. Safe to call at every start, from many processes at once."""
+    files = files or sql_files.load()
+    try:
+        with psycopg.connect(conninfo) as connection:
+            check_version(connection)
+            return _migrate(connection, files)
+    except psycopg.Error as error:
+        raise from_database(error) from error
+
+
+def status(conninfo: str, files: SqlFiles | None = None) -> Status:
+    """Read only; raises when a recorded migration was changed or is unknown to this release."""
+    files = files or sql_files.load()
+    try:
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            check_version(connection)
+            if connection.execute("select to_regclass('stepwell.schema_migration')").fetchone() == (None,):
+                recorded: dict[int, tuple[str, str]] = {}
+                in_force = None
+            else:
+                recorded = _recorded(connection)
+                in_force = routines.recorded(connection)
+            pending = _pending(files, recorded)
+            return Status(
+                server_version=connection.info.parameter_status("server_version") or "?",
+                applied=tuple(name for name, _ in recorded.values()),
+                pending=tuple(file.name for file in pending),
+                routines_are_current=in_force is not None and in_force[0] == files.routines_sha256,
+            )
+    except psycopg.Error as error:
+        raise from_database(error) from error
+
+
+def check_version(connection: Connection) -> None:
+    if connection.info.server_version < MINIMUM_VERSION_NUM:
+        found = connection.info.parameter_status("server_version")
+        raise UnsupportedDatabase(
+            f"the server runs PostgreSQL {found}", hint="stepwell needs PostgreSQL 15 or newer"
+        )
+
+
+def _migrate(connection: Connection, files: SqlFiles) -> Report:
+    connection.execute(f"set local lock_timeout = '{LOCK_LIMIT_SECONDS}s'")
+    connection.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK_KEY,))
+    # From here on others may wait for us: rather give up than hold up the workers for long.
+    connection.execute(f"set local lock_timeout = '{TABLE_LOCK_LIMIT_SECONDS}s'")
+    connection.execute("set local client_min_messages = warning")
+    connection.execute(sql_files.support_text("bookkeeping"))
+    connection.execute("set local search_path = stepwell, public")
+    pending = _pending(files, _recorded(connection))
+    for file in pending:
+        routines.apply_file(connection, file)
+        connection.execute(
+            "insert into stepwell.schema_migration (migration_no, name, sha256) values (%s, %s, %s)",
+            (file.number, file.name, file.sha256),
+        )
+    in_force = routines.recorded(connection)
+    if not pending and in_force is not None and in_force[0] == files.routines_sha256:
+        return Report()
+    dropped = routines.replace(connection, files)
+    if connection.execute("select to_regproc('stepwell.fn_partitions_ensure')").fetchone() != (None,):
+        # The log has no default partition: without this month's the first event could not be written.
+        connection.execute("select stepwell.fn_partitions_ensure()")
+    if connection.execute("select to_regproc('stepwell.fn_privileges_apply')").fetchone() != (None,):
+        # What is new is closed until it is opened: a function would be everybody's otherwise.
+        connection.execute("select stepwell.fn_privileges_apply()")
+    return Report(tuple(file.name for file in pending), routines_applied=True, dropped=dropped)
+
+
+def _recorded(connection: Connection) -> dict[int, tuple[str, str]]:
+    query = "select migration_no, name, sha256 from stepwell.schema_migration order by migration_no"
+    return {number: (name, sha256) for number, name, sha256 in connection.execute(query)}
+
+
+def _pending(files: SqlFiles, recorded: dict[int, tuple[str, str]]) -> list[SqlFile]:
+    """What is still to apply; refuses a database that remembers other files than ours."""
+    by_number = {file.number: file for file in files.migrations}
+    for number, (name, sha256) in recorded.items():
+        file = by_number.get(number)
+        if file is None:
+            raise SchemaError(
+                f"the database has migration {name}, which this release does not know",
+                hint="run the release of stepwell that made it, or a newer one",
+            )
+        if file.sha256 != sha256 or file.name != name:
+            raise SchemaError(
+                f"migration {name} was changed after it had been applied (it is {file.name} here)"
+                if file.name != name
+                else f"migration {name} was changed after it had been applied",
+                hint="restore the file and write a new migration instead",
+            )
+    if missing := [number for number in range(1, max(recorded, default=0)) if number not in recorded]:
+        raise SchemaError(
+            f"the database has no record of migration {missing[0]:04d} but of later ones",
+            hint="restore the table stepwell.schema_migration from a backup",
+        )
+    return [file for file in files.migrations if file.number not in recorded]

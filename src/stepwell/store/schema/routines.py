@@ -1,0 +1,173 @@
+"""Put the routines of this release in force: receives SQL files inside a transaction, hands on what vanished.
+
+Functions and views are `create or replace`, in path order; a file that needs a later one waits for it.
+What an earlier set made and this one no longer makes is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import TupleRow
+
+from stepwell.errors import SchemaError
+from stepwell.store.schema import catalog
+from stepwell.store.schema.sql_files import SqlFile, SqlFiles, support_text
+
+# Undefined table, function, object, column: a later file may define it.
+_DEFINED_LATER = frozenset({"42P01", "42883", "42704", "42703"})
+# "create or replace" cannot change the columns of a view or the result of a function.
+_SHAPE_CHANGED = frozenset({"42P16", "42P13"})
+_BUSY = "another session holds a lock on the table; end it or stop the workers, then try again"
+
+Connection = psycopg.Connection[TupleRow]
+# (kind, name), kind being "function" or "view"
+Key = tuple[str, str]
+
+
+def apply_file(connection: Connection, file: SqlFile) -> None:
+    """Run one file in the transaction that is open; an error names file and line."""
+    try:
+        connection.execute(file.text.encode())
+    except psycopg.Error as error:
+        raise _located(error, file) from error
+    if connection.info.transaction_status is not TransactionStatus.INTRANS:
+        raise SchemaError(
+            f"{file.name} ends the transaction",
+            hint="remove commit and rollback from it: one migrate is one transaction",
+        )
+
+
+def _located(error: psycopg.Error, file: SqlFile) -> SchemaError:
+    diag = error.diag
+    line = ""
+    if diag.statement_position:
+        line = f" line {file.text.count(chr(10), 0, int(diag.statement_position) - 1) + 1}"
+    found = SchemaError(
+        f"{file.folder}/{file.name}{line}: {diag.message_primary or error}",
+        detail=diag.message_detail,
+        hint=_BUSY if error.sqlstate == "55P03" else diag.message_hint,
+    )
+    found.sqlstate = error.sqlstate
+    return found
+
+
+def recorded(connection: Connection) -> tuple[str, frozenset[str]] | None:
+    """Hash and object names of the set in force; None before the first."""
+    query = "select sha256, view_names || function_names from stepwell.schema_routine"
+    row = connection.execute(query).fetchone()
+    return None if row is None else (row[0], frozenset(row[1]))
+
+
+def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
+    """Apply all routine files in one go; hands on the names of what was dropped."""
+    in_force = recorded(connection)
+    known = in_force[1] if in_force else frozenset()
+    # Off while applying, so that no file depends on its place; the validators run at the end.
+    connection.execute("set local check_function_bodies = off")
+    before = _objects(connection)
+    connection.execute("savepoint routines")
+    try:
+        _apply_in_any_order(connection, files.routines)
+    except SchemaError as error:
+        if error.sqlstate not in _SHAPE_CHANGED:
+            raise
+        connection.execute("rollback to savepoint routines")
+        before = _drop_known(connection, before, known)
+        _apply_in_any_order(connection, files.routines)
+    made = {key for key, place in _objects(connection).items() if before.get(key) != place}
+    vanished = sorted(key for key in before if key[1] in known and key not in made)
+    # Views first: they may use the functions that go.
+    for kind, name in reversed(vanished):
+        _drop(connection, kind, name)
+    _validate(connection)
+    _apply_privileges(connection)
+    connection.execute("delete from stepwell.schema_routine")
+    connection.execute(
+        "insert into stepwell.schema_routine (sha256, function_names, view_names) values (%s, %s, %s)",
+        (files.routines_sha256, _names(made, "function"), _names(made, "view")),
+    )
+    return tuple(name for _, name in vanished)
+
+
+def _objects(connection: Connection) -> dict[Key, str]:
+    """(kind, name) → place of the catalog row, which every `create or replace` moves."""
+    rows = connection.execute(support_text("routine_objects")).fetchall()
+    return {(kind, name): place for kind, name, place in rows}
+
+
+def _names(keys: Iterable[Key], kind: str) -> list[str]:
+    return sorted(name for found, name in keys if found == kind)
+
+
+def _apply_in_any_order(connection: Connection, files: Sequence[SqlFile]) -> None:
+    waiting = list(files)
+    while waiting:
+        postponed: list[SqlFile] = []
+        first_error: SchemaError | None = None
+        for file in waiting:
+            connection.execute("savepoint routine_file")
+            try:
+                apply_file(connection, file)
+            except SchemaError as error:
+                if error.sqlstate not in _DEFINED_LATER:
+                    raise
+                connection.execute("rollback to savepoint routine_file")
+                first_error = first_error or error
+                postponed.append(file)
+            connection.execute("release savepoint routine_file")
+        if first_error is not None and len(postponed) == len(waiting):
+            raise first_error
+        waiting = postponed
+
+
+def _drop_known(connection: Connection, objects: dict[Key, str], known: frozenset[str]) -> dict[Key, str]:
+    """Clear the way for a changed shape. What is not a routine must come out unharmed, or nothing happens."""
+    tables = _tables(connection)
+    # A trigger function has one shape only: replacing it is enough, and dropping it takes the trigger along.
+    kept = {name for (name,) in connection.execute(support_text("routine_triggers")).fetchall()}
+    for kind, name in sorted(objects, reverse=True):
+        if name in known and name not in kept:
+            _drop(connection, kind, name, behaviour="cascade")
+    harmed = [drift for drift in catalog.compare(tables, _tables(connection)) if drift.problem != "extra"]
+    if harmed:
+        raise SchemaError(
+            f"a routine changed its result or its columns, and {harmed[0].kind} {harmed[0].name} uses it",
+            hint="give the changed routine a new name, and move the user to it in a migration",
+        )
+    return _objects(connection)
+
+
+def _tables(connection: Connection) -> dict[catalog.Key, catalog.Entry]:
+    return {
+        key: entry for key, entry in catalog.read(connection).items() if key[0] not in ("view", "function")
+    }
+
+
+def _drop(connection: Connection, kind: str, name: str, *, behaviour: str = "restrict") -> None:
+    # The names come from the catalog, quoted by format('%I').
+    noun = "routine" if kind == "function" else kind
+    connection.execute(f"drop {noun} if exists {name} {behaviour}".encode())
+
+
+def _apply_privileges(connection: Connection) -> None:
+    """A set may bring `fn_privileges_apply`, which grants what every table and routine of it allows."""
+    query = "select to_regprocedure('stepwell.fn_privileges_apply()') is not null"
+    if connection.execute(query).fetchone() == (True,):
+        connection.execute("select stepwell.fn_privileges_apply()")
+
+
+def _validate(connection: Connection) -> None:
+    """Parse every body now that everything exists; the error names the function."""
+    connection.execute("set local check_function_bodies = on")
+    for name, query in connection.execute(support_text("routine_validators")).fetchall():
+        try:
+            connection.execute(query)
+        except psycopg.Error as error:
+            raise SchemaError(
+                f"function {name} is wrong: {error.diag.message_primary}",
+                detail=error.diag.context,
+                hint=error.diag.message_hint,
+            ) from error
