@@ -155,11 +155,22 @@ def test_a_changed_result_never_harms_a_table(empty_dsn, sources):
     assert "label text default" in read(empty_dsn)["table", "stepwell.thing"].definition
 
 
-def test_privileges_are_applied_after_the_routines(empty_dsn, sources):
+def test_privileges_are_applied_once_after_the_routines(empty_dsn, sources):
+    sources.migration(
+        "0002_log.sql", "create table stepwell.privilege_log (applied_at timestamptz default now());"
+    )
     sources.routine(
         "fn_privileges_apply.sql",
         "create or replace function stepwell.fn_privileges_apply() returns void language sql as"
-        " $$ revoke execute on function stepwell.fn_name(int) from public $$;",
+        " $$ insert into stepwell.privilege_log default values;"
+        " revoke execute on function stepwell.fn_name(int) from public $$;",
     )
+    count = "select count(*) from stepwell.privilege_log"
     migrate.migrate(empty_dsn, sources.load())
     assert "granted" not in read(empty_dsn)["function", "stepwell.fn_name(p_id integer)"].definition
+    assert call(empty_dsn, count) == 1
+    migrate.migrate(empty_dsn, sources.load())
+    assert call(empty_dsn, count) == 1, "nothing was migrated, so nothing had to be granted"
+    sources.migration("0003_more.sql", "create table stepwell.more ();")
+    migrate.migrate(empty_dsn, sources.load())
+    assert call(empty_dsn, count) == 2

@@ -37,7 +37,6 @@ SEED_ROWS = {
 PYTHON_ONLY = {
     "stepwell.reactive.protocol:CallEventType": "the call protocol of the in-memory engine, a log of its own",
     "stepwell.reactive.protocol:RunStatus": "how a run of the in-memory engine stands; never stored",
-    "stepwell.cli.machine:Format": "what a diagram is written as; never stored",
     "stepwell.connectors.email:SmtpSecurity": "how a mail server is spoken to; a setting, never stored",
     "stepwell.store.health.examine:Level": "how a check of the doctor ended; never stored",
     "stepwell.store.connection.listen:WakeReason": "why a wait in this process ended; never stored",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -19,7 +19,6 @@ from stepwell.machines.fold import fold
 from stepwell.machines.mermaid import mermaid
 from stepwell.machines.model import Lang, Machine, Registry, State
 from stepwell.machines.reference import page
-from stepwell.machines.svg import svg
 from stepwell.store.calls import registry as reading
 from stepwell.store.connection.target import database
 from stepwell.store.schema import migrate, verify
@@ -84,15 +83,11 @@ def show(
 def draw(
     context: typer.Context,
     scope: ScopeArgument,
-    form: Annotated[
-        Literal["mermaid", "svg"], typer.Option("--format", help="Mermaid text, or a picture as SVG.")
-    ] = "mermaid",
     lang: LanguageOption = "en",
 ) -> None:
-    """Draw a machine; redirect the output into a file."""
+    """Draw a machine as Mermaid text; redirect the output into a file."""
     registry = _read(context.obj)
-    drawing = svg if form == "svg" else mermaid
-    typer.echo(drawing(registry, _machine(registry, scope), lang), nl=False)
+    typer.echo(mermaid(registry, _machine(registry, scope), lang), nl=False)
 
 
 @app.command()

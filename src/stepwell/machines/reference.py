@@ -23,7 +23,8 @@ and one machine that says what may happen to it. A transition is done only when 
 actor, its trigger is the declared one, its guard holds, its audit reference is given where one is required,
 and its event is registered. Nothing else changes a state.
 
-`stepwell machine draw step --format svg` draws a machine with every transition on a line of its own.
+`stepwell machine show step` prints a machine with every transition on a line of its own;
+`stepwell machine draw step` prints it as a Mermaid diagram.
 """
 
 DIALECTS = ("linear", "runtime", "node", "job")

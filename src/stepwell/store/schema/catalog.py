@@ -21,6 +21,17 @@ HEADER = """\
 
 Key = tuple[str, str]
 
+# Settings of a session, a role or a database that change how PostgreSQL prints a definition.
+_PRINTING = {
+    "search_path": "",
+    "quote_all_identifiers": "off",
+    "timezone": "UTC",
+    "datestyle": "ISO, YMD",
+    "intervalstyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -45,12 +56,11 @@ class Drift:
 
 
 def read(connection: psycopg.Connection[TupleRow]) -> dict[Key, Entry]:
-    with connection.transaction():
-        # Put back afterwards: inside a larger transaction "local" would outlive this block.
-        path = connection.execute("select current_setting('search_path')").fetchone()
-        connection.execute("set local search_path = ''")
+    # Rolled back: inside a larger transaction "local" would last longer than this block.
+    with connection.transaction(force_rollback=True):
+        for name, value in _PRINTING.items():
+            connection.execute("select set_config(%s, %s, true)", (name, value))
         rows = connection.execute(support_text("catalog")).fetchall()
-        connection.execute("select set_config('search_path', %s, true)", path)
     return {(kind, name): Entry(definition, fingerprint) for kind, name, definition, fingerprint in rows}
 
 

@@ -83,7 +83,6 @@ def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
     for kind, name in reversed(vanished):
         _drop(connection, kind, name)
     _validate(connection)
-    _apply_privileges(connection)
     connection.execute("delete from stepwell.schema_routine")
     connection.execute(
         "insert into stepwell.schema_routine (sha256, function_names, view_names) values (%s, %s, %s)",
@@ -150,13 +149,6 @@ def _drop(connection: Connection, kind: str, name: str, *, behaviour: str = "res
     # The names come from the catalog, quoted by format('%I').
     noun = "routine" if kind == "function" else kind
     connection.execute(f"drop {noun} if exists {name} {behaviour}".encode())
-
-
-def _apply_privileges(connection: Connection) -> None:
-    """A set may bring `fn_privileges_apply`, which grants what every table and routine of it allows."""
-    query = "select to_regprocedure('stepwell.fn_privileges_apply()') is not null"
-    if connection.execute(query).fetchone() == (True,):
-        connection.execute("select stepwell.fn_privileges_apply()")
 
 
 def _validate(connection: Connection) -> None:

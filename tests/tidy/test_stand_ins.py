@@ -1,0 +1,78 @@
+"""Tests exercise the real parts: what a test replaces in our own code is listed here, with the reason."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.tidy.sources import files, read
+
+# A file that replaces a function of ours → why no real one can take its place.
+REPLACED: dict[str, str] = {
+    "tests/model/test_differential.py": "plants a fault in one of two engines: the comparison must find it",
+    "tests/unit/test_exchange.py": (
+        "counts slots while calls to the database fail, are cut or come late in a chosen order;"
+        " tests/worker proves the same with a database and real losses"
+    ),
+    "tests/worker/test_a_waiter_is_told.py": "removes the way to ask, so that only the notification is left",
+    "tests/worker/test_connections.py": "calls the real function, then loses its answer or spoils one report",
+}
+
+
+def replacements(tree: ast.AST) -> list[int]:
+    """Lines that replace something other than a number; a limit or a pause may change."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "setattr"
+        and not (node.args and _is_number(node.args[-1]))
+    ]
+
+
+def _is_number(value: ast.expr) -> bool:
+    if isinstance(value, ast.Tuple):
+        return all(_is_number(part) for part in value.elts)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
+def mocks(tree: ast.AST) -> list[int]:
+    """Lines that import a library of mocks."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == "mock")
+        or (
+            isinstance(node, ast.Import | ast.ImportFrom)
+            and any(alias.name.split(".")[-1] == "mock" for alias in node.names)
+        )
+    ]
+
+
+def test_what_is_replaced_has_its_reason():
+    found = {
+        str(path): lines
+        for path in files(".py", under="tests")
+        if (lines := replacements(ast.parse(read(path))))
+    }
+    unlisted = {path: lines for path, lines in found.items() if path not in REPLACED}
+    assert not unlisted, "use the real part, or give the reason in tests/tidy/test_stand_ins.py"
+    assert set(REPLACED) <= set(found), "a reason in tests/tidy/test_stand_ins.py is no longer needed"
+
+
+def test_no_test_imports_mocks():
+    found = [
+        f"{path}:{line}" for path in files(".py", under="tests") for line in mocks(ast.parse(read(path)))
+    ]
+    assert not found, "use the real part"
+
+
+def test_the_rules_see_each_form():
+    source = (
+        "from unittest.mock import Mock\nfrom unittest import mock\nimport unittest.mock as m\n"
+        "monkeypatch.setattr(module, 'LIMIT', 1)\nmonkeypatch.setattr('module.PAUSES', (0.0, 1))\n"
+        "monkeypatch.setattr(module, 'call', other)\nmonkeypatch.setattr(*planted)\n"
+        "monkeypatch.setattr(module.Client, 'ask', None)\n"
+    )
+    assert mocks(ast.parse(source)) == [1, 2, 3]
+    assert replacements(ast.parse(source)) == [6, 7, 8]
