@@ -12,9 +12,7 @@ from stepwell.cli.people_words import AsOption, KeyOption, StepArgument, act, pe
 from stepwell.cli.render import console
 from stepwell.people import Approval
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Ask for approvals, list them, approve or reject."
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 ApprovalArgument = Annotated[int, typer.Argument(help="Number of the approval.", metavar="APPROVAL", min=1)]
 

@@ -18,9 +18,7 @@ from stepwell.govern.seal import seal_now
 from stepwell.store.calls import audit
 from stepwell.store.calls.keep import keeper_connection
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Seal the log, and check that it is as it was sealed."
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 AnchorOption = Annotated[
     str | None,

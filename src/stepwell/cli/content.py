@@ -15,11 +15,7 @@ from stepwell.errors import UsageError
 
 T = TypeVar("T")
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Write, show and compare the content steps show to people.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 CodeArgument = Annotated[str, typer.Argument(help="Code of the content unit, such as manual.packing.")]
 

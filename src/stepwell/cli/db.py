@@ -13,11 +13,7 @@ from stepwell.store.connection.target import database
 from stepwell.store.schema import migrate as migrating
 from stepwell.store.schema import verify as verifying
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Migrate, inspect and verify the schema of the database.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 

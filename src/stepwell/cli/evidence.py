@@ -19,11 +19,7 @@ from stepwell.govern.evidence import export as export_run
 from stepwell.govern.verify import Problem
 from stepwell.store.calls import evidence
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Export what a run did as one file that proves itself, and check such a file.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.command()

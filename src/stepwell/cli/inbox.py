@@ -11,7 +11,7 @@ from stepwell.cli.people_screen import step_table, word
 from stepwell.cli.people_words import AsOption, look_at, person
 from stepwell.cli.render import console
 
-app = typer.Typer(add_completion=False, help="Show the open work of people.")
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -26,11 +26,7 @@ from stepwell.store.calls import registry, views
 from stepwell.store.calls.jobs import retry_job
 from stepwell.store.calls.views import DeadLetter, Failure, Job, Why
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="List and show jobs, the machine steps of runs too; cancel or retry them; read dead letters.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 JobArgument = Annotated[int, typer.Argument(help="Number of the job.", metavar="JOB", min=1)]
 JobsArgument = Annotated[list[int], typer.Argument(help="Numbers of jobs.", metavar="JOB", min=1)]

@@ -10,10 +10,7 @@ import typer
 from stepwell.config import Settings
 from stepwell.up.signals import signals_interrupt
 
-app = typer.Typer(
-    add_completion=False,
-    help="Fire timers and schedules, recover lost leases, seal the log, remove what is too old.",
-)
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -23,11 +23,7 @@ from stepwell.store.calls import registry as reading
 from stepwell.store.connection.target import database
 from stepwell.store.schema import migrate, verify
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="List, show and draw the state machines the database declares.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 ScopeArgument = Annotated[

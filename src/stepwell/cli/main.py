@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 it failed, in one sentence on stderr; 2 the command line o
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 import os
@@ -18,55 +19,25 @@ import typer
 from typer.core import TyperGroup
 
 from stepwell import __version__
+from stepwell.cli.commands import COMMANDS
+from stepwell.cli.help import write_help
+from stepwell.cli.values import convert_plainly
 from stepwell.errors import StepwellError, UsageError
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-# One line per command or group: the module has `app`, a Typer. Loaded when used, so that starting stays fast.
-COMMANDS = {
-    "up": "stepwell.cli.up",
-    "serve": "stepwell.cli.serve",
-    "publish": "stepwell.cli.publish",
-    "simulate": "stepwell.cli.simulate",
-    "start": "stepwell.cli.start",
-    "runs": "stepwell.cli.runs",
-    "jobs": "stepwell.cli.jobs",
-    "signal": "stepwell.cli.signal",
-    "inbox": "stepwell.cli.inbox",
-    "step": "stepwell.cli.step",
-    "approvals": "stepwell.cli.approvals",
-    "policy": "stepwell.cli.policy",
-    "receipts": "stepwell.cli.receipts",
-    "reverse": "stepwell.cli.reverse",
-    "people": "stepwell.cli.people",
-    "tenants": "stepwell.cli.tenants",
-    "slack": "stepwell.cli.slack",
-    "content": "stepwell.cli.content",
-    "worker": "stepwell.cli.worker",
-    "keeper": "stepwell.cli.keeper",
-    "audit": "stepwell.cli.audit",
-    "evidence": "stepwell.cli.evidence",
-    "schedule": "stepwell.cli.schedule",
-    "db": "stepwell.cli.db",
-    "machine": "stepwell.cli.machine",
-    "doctor": "stepwell.cli.doctor",
-}
-
 
 class _LazyCommands(MutableMapping[str, Any]):
-    """Looks like a dict of commands; imports a command's module when it is asked for."""
+    """Looks like a dict of commands; imports a command's module when the command is read."""
 
-    def __init__(self, modules: dict[str, str]) -> None:
-        self._modules = modules
+    def __init__(self) -> None:
         self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            command = typer.main.get_command(importlib.import_module(self._modules[name]).app)
-            command.name = name
-            self._loaded[name] = command
+            self._loaded[name] = _load(name)
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -76,19 +47,34 @@ class _LazyCommands(MutableMapping[str, Any]):
         del self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._modules, **self._loaded})
+        return iter({**COMMANDS, **self._loaded})
 
     def __len__(self) -> int:
-        return len({**self._modules, **self._loaded})
+        return len({**COMMANDS, **self._loaded})
+
+
+def _load(name: str) -> Any:
+    module, summary = COMMANDS[name]
+    command = typer.main.get_command(importlib.import_module(module).app)
+    command.name = name
+    command.help = command.help or summary
+    for part in (command, *getattr(command, "commands", {}).values()):
+        part.format_help = functools.partial(write_help, part)
+        convert_plainly(part)
+    return command
 
 
 class _LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _LazyCommands(COMMANDS)
+        self.commands = _LazyCommands()
+        convert_plainly(self)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        write_help(self, ctx, formatter)
 
 
 app = typer.Typer(
@@ -112,7 +98,8 @@ def stepwell(
     database_url: Annotated[
         str | None,
         typer.Option(
-            help="Address of a PostgreSQL 15 or newer; default: STEPWELL_DATABASE_URL, else embedded."
+            metavar="URL",
+            help="Address of a PostgreSQL 15 or newer; default: STEPWELL_DATABASE_URL, else embedded.",
         ),
     ] = None,
     data_dir: Annotated[
@@ -143,7 +130,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         if os.environ.get("STEPWELL_DEBUG") in ("1", "true"):
             raise
         sentence, code = _explain(error)
-        sys.stderr.write(f"stepwell: {sentence}\n" if sentence else "")
+        sys.stderr.write(sentence)
     # A reader that closed the pipe early is no error of ours, nor is it worth a traceback at exit.
     try:
         sys.stdout.flush()
@@ -153,6 +140,15 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
+    """What goes to stderr, and the exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError" and isinstance(error, typer.TyperException):
+        # Typer shows the help of a group that was called without a command through an error as well.
+        return error.format_message(), error.exit_code
+    sentence, code = _sentence(error)
+    return f"stepwell: {sentence}\n" if sentence else "", code
+
+
+def _sentence(error: Exception) -> tuple[str, int]:
     match error:
         case UsageError():
             return error.sentence(), EXIT_USAGE
@@ -173,9 +169,11 @@ def _explain(error: Exception) -> tuple[str, int]:
 
 
 def _explain_usage(error: typer.TyperException) -> str:
+    """What is wrong, the nearest word that would be right, and where to read on."""
     text = error.format_message()
+    if possibilities := getattr(error, "possibilities", None):
+        text = f"{str(getattr(error, 'message', text)).rstrip('.')}. Did you mean {possibilities[0]}?"
     context = getattr(error, "ctx", None)
-    # Typer shows the help of a group that was called without a command through an "error" as well.
-    if context is None or type(error).__name__ == "NoArgsIsHelpError":
+    if context is None:
         return text
-    return f"{text.rstrip('.')}; see '{context.command_path} --help'."
+    return f"{text if text.endswith('?') else text.rstrip('.') + '.'} See '{context.command_path} --help'."

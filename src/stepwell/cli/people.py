@@ -12,9 +12,7 @@ from stepwell.client import Client
 from stepwell.errors import UsageError
 from stepwell.store.calls import people as calls
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Add people, their roles and their calendars."
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.command()

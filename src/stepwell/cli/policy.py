@@ -17,11 +17,7 @@ from stepwell.define import DefinitionError
 from stepwell.errors import UsageError
 from stepwell.govern.calls import Explained, PolicyVersion
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Show, check, test, explain and propose the rules that judge actions on other systems.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 FileArgument = Annotated[Path, typer.Argument(help="A policy in YAML; - reads stdin.", metavar="FILE")]
 PolicyOption = Annotated[

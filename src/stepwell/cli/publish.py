@@ -11,10 +11,9 @@ from stepwell.cli.connect import JsonOption, ask, print_json
 from stepwell.client import Client
 from stepwell.define import DefinitionError, Graph
 from stepwell.errors import UsageError
-from stepwell.loading import load_app, load_workflows
 from stepwell.store.calls.publish import Published, register_operations
 
-app = typer.Typer(add_completion=False, help="Publish workflows from YAML files or from an app.")
+app = typer.Typer(add_completion=False)
 
 
 @app.command()
@@ -30,6 +29,8 @@ def publish(
     as_json: JsonOption = False,
 ) -> None:
     """Publish workflows; one that has not changed keeps its version, runs under way keep theirs."""
+    from stepwell.loading import load_app, load_workflows
+
     if not files and app_name is None:
         raise UsageError("nothing to publish", hint="give YAML files, or an app with --app module:app")
     graphs: list[Graph] = []

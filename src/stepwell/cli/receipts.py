@@ -18,11 +18,7 @@ from stepwell.govern.calls import Govern, Receipt
 
 T = TypeVar("T")
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="List and show the receipts of what was done in other systems; settle those in doubt.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 ReceiptArgument = Annotated[int, typer.Argument(help="Number of the receipt.", metavar="RECEIPT", min=1)]
 

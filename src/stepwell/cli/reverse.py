@@ -12,7 +12,7 @@ from stepwell.cli.receipts import ReceiptArgument
 from stepwell.client import Client
 from stepwell.govern.calls import Govern
 
-app = typer.Typer(add_completion=False, help="Undo what was done in another system, under policy.")
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

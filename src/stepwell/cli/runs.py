@@ -23,11 +23,7 @@ from stepwell.client import Client, RunHandle
 from stepwell.machines.model import Lang
 from stepwell.store.calls import past, registry, views
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="List, show and watch runs; cancel, pause, resume or retry them.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 RunArgument = Annotated[int, typer.Argument(help="Number of the run.", metavar="RUN", min=1)]
 RunsArgument = Annotated[list[int], typer.Argument(help="Numbers of runs.", metavar="RUN", min=1)]

@@ -20,11 +20,7 @@ from stepwell.store.calls.schedules import Schedule
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.target import database
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Start runs by the clock: set, inspect and stop schedules.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

@@ -12,9 +12,7 @@ from stepwell.config import Settings
 from stepwell.up.address import Address, listen
 from stepwell.up.signals import signals_interrupt
 
-app = typer.Typer(
-    add_completion=False, help="Serve the API and the web interface; the schema must be current."
-)
+app = typer.Typer(add_completion=False)
 
 HostOption = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 opens it to the network.")]
 PortOption = Annotated[

@@ -10,7 +10,7 @@ from stepwell.cli.connect import JsonOption, ask, json_object, print_json
 from stepwell.client import Client, Signalled
 from stepwell.errors import UsageError
 
-app = typer.Typer(add_completion=False, help="Send an event to a run.")
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

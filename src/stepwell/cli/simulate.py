@@ -17,11 +17,10 @@ from stepwell.cli.render import console
 from stepwell.define import DefinitionError, Graph
 from stepwell.define.problem import did_you_mean
 from stepwell.errors import InvalidInput, UsageError
-from stepwell.loading import load_workflows
 from stepwell.reactive import MemoryEngine, NodeStatus, Projection, RunStatus, Simulation, read_outcomes
 from stepwell.reactive.frames import Frame, Unit
 
-app = typer.Typer(add_completion=False, help="Show what a workflow would do, without a database.")
+app = typer.Typer(add_completion=False)
 
 ITEM_LIMIT = 20
 NOTE_CHARACTERS = 100
@@ -72,6 +71,8 @@ def simulate(
     as_json: JsonOption = False,
 ) -> None:
     """Run a workflow in memory with scripted outcomes and print what happens to each step."""
+    from stepwell.loading import load_workflows
+
     try:
         graphs = load_workflows(files)
     except DefinitionError as error:

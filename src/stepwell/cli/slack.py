@@ -15,11 +15,7 @@ from stepwell.errors import NotFound, UsageError
 from stepwell.store.calls import slack as calls
 from stepwell.store.calls.slack import LateCard, SlackUser
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Approvals in Slack: whose account is whose, and whether it works.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 UserArgument = Annotated[
     str, typer.Argument(help="Id of the Slack member, such as U0123456789.", metavar="USER")

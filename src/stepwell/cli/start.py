@@ -13,7 +13,7 @@ from stepwell.client import Client, RunHandle
 from stepwell.define import parse_duration
 from stepwell.errors import StepwellError
 
-app = typer.Typer(add_completion=False, help="Start a run of a published workflow.")
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -23,11 +23,7 @@ from stepwell.cli.render import console
 from stepwell.people import HumanStep, People
 from stepwell.store.calls import views
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Claim, hand over, wait, block, complete or correct a step as a person.",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.command()

@@ -16,9 +16,7 @@ from stepwell.store.calls.tenants import Caps, Tenant
 NONE = "none"
 CAPS = ("max_concurrency", "max_runs_per_min", "max_writes_per_run")
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Set the weights and caps of tenants and workflows."
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Concurrency = Annotated[
     str | None, typer.Option("--max-concurrency", help=f"Units in hand at once, or {NONE}.")

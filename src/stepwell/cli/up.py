@@ -21,7 +21,7 @@ from stepwell.up.children import ChildSpec
 from stepwell.up.signals import signals_interrupt
 from stepwell.up.supervise import ChildFailed, Supervisor
 
-app = typer.Typer(add_completion=False, help="Start database, server, worker and keeper in one process tree.")
+app = typer.Typer(add_completion=False)
 
 DATABASE_WATCH_SECONDS = 1.0
 READY_LIMIT_SECONDS = 60.0

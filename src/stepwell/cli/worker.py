@@ -10,22 +10,22 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import structlog
 import typer
 
 from stepwell import config
-from stepwell.app import App
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
-from stepwell.keeper import Keeper
-from stepwell.loading import load_app
 from stepwell.up.children import ChildSpec
 from stepwell.up.supervise import ChildFailed, Supervisor
-from stepwell.worker import Worker
 
-app = typer.Typer(add_completion=False, help="Run the operations of an app.")
+if TYPE_CHECKING:
+    from stepwell.app import App
+    from stepwell.worker import Worker
+
+app = typer.Typer(add_completion=False)
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROCESS_LIMIT = 256
@@ -63,6 +63,8 @@ def worker(
     ] = False,
 ) -> None:
     """Run operations until Ctrl-C; the first signal finishes what runs, the second gives it back at once."""
+    from stepwell.worker import Worker
+
     settings: Settings = context.obj
     _configure_log(settings)
     found = _app_of(context, app_name)
@@ -123,6 +125,8 @@ def _keeping(conninfo: str | None) -> Iterator[None]:
     if conninfo is None:
         yield
         return
+    from stepwell.keeper import Keeper
+
     keeper = Keeper(conninfo, anchor=config.load().audit_anchor)
 
     def keep() -> None:
@@ -195,6 +199,8 @@ def _options(given: Mapping[str, object]) -> list[str]:
 
 
 def _app_of(context: typer.Context, app_name: str | None) -> App:
+    from stepwell.loading import load_app
+
     target = app_name or os.environ.get("STEPWELL_APP")
     if not target:
         raise UsageError("no app was named", hint="give --app module:app, or set STEPWELL_APP", field="app")

@@ -1,0 +1,64 @@
+"""Name every command: its section of the help, its module and one line about it. Imports no command.
+
+`stepwell --help` is written from this table alone, so that it needs neither the database driver nor a module
+of a command. A module has `app`, a Typer; its commands are loaded when one of them is used.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    module: str
+    summary: str
+
+
+def _entry(name: str, summary: str) -> Entry:
+    return Entry(f"stepwell.cli.{name}", summary)
+
+
+SECTIONS: Final[dict[str, dict[str, Entry]]] = {
+    "Begin": {
+        "up": _entry("up", "Start database, server, worker and keeper in one process tree."),
+        "doctor": _entry("doctor", "Check the installation and say what to do about each problem."),
+    },
+    "Workflows and runs": {
+        "publish": _entry("publish", "Publish workflows from YAML files or from an app."),
+        "simulate": _entry("simulate", "Show what a workflow would do, without a database."),
+        "start": _entry("start", "Start a run of a published workflow."),
+        "runs": _entry("runs", "List, show and watch runs; cancel, pause, resume or retry them."),
+        "signal": _entry("signal", "Send an event to a run."),
+        "schedule": _entry("schedule", "Start runs by the clock: set, show, pause and delete schedules."),
+        "jobs": _entry("jobs", "List, show, cancel and retry jobs; read dead letters."),
+    },
+    "People": {
+        "inbox": _entry("inbox", "Show the open work of a person."),
+        "step": _entry("step", "Claim, delegate, block, complete or correct a step as a person."),
+        "approvals": _entry("approvals", "Request, list, grant and reject approvals."),
+        "people": _entry("people", "Add people, their roles and their calendars."),
+        "content": _entry("content", "Write, show and compare the texts that steps show to people."),
+        "slack": _entry("slack", "Set up approvals in Slack: which account belongs to which person."),
+    },
+    "Governance": {
+        "policy": _entry("policy", "Show, check, test, explain and propose the rules for actions."),
+        "receipts": _entry("receipts", "List and show receipts of actions on other systems; settle doubt."),
+        "reverse": _entry("reverse", "Undo an action on another system by its receipt."),
+        "audit": _entry("audit", "Seal the log and verify its seals."),
+        "evidence": _entry(
+            "evidence", "Export what a run did as one file that proves itself, and verify it."
+        ),
+    },
+    "Operation": {
+        "serve": _entry("serve", "Serve the API and the web interface."),
+        "worker": _entry("worker", "Run the operations of an app."),
+        "keeper": _entry("keeper", "Fire timers and schedules, recover expired leases, seal the log."),
+        "tenants": _entry("tenants", "Set the weights and caps of tenants and workflows."),
+        "db": _entry("db", "Migrate, inspect and verify the schema of the database."),
+        "machine": _entry("machine", "List, show and draw the state machines."),
+    },
+}
+
+COMMANDS: Final[dict[str, Entry]] = {
+    name: entry for section in SECTIONS.values() for name, entry in section.items()
+}
