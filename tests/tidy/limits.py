@@ -13,10 +13,10 @@ LONG_FILES: dict[str, str] = {
 
 # "path::function": why one function is the clearer form
 LONG_FUNCTIONS: dict[str, str] = {
-    "src/stepwell/sql/routines/transition/_transition_apply.sql::_transition_apply": (
+    "src/stepwell/sql/routines/transition/apply.sql::_transition_apply": (
         "one statement judges, changes, appends and counts on one snapshot; cut up it would read rows twice"
     ),
-    "src/stepwell/sql/routines/transition/_schema_problem.sql::_schema_problem": (
+    "src/stepwell/sql/routines/guard/output.sql::_schema_problem": (
         "one branch per JSON type; the recursion needs them together"
     ),
 }

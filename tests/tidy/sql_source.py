@@ -22,11 +22,33 @@ _TOKEN = re.compile(
 )
 
 
+_KINDS = ("function", "procedure", "view", "trigger")
+
+
 @dataclass(frozen=True)
 class Token:
     kind: str
     text: str
     line: int
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One `create …`: a function, procedure, view or trigger, with the comment right above it."""
+
+    kind: str
+    name: str
+    line: int
+    comment: str
+    code: tuple[Token, ...]
+
+    @property
+    def is_public(self) -> bool:
+        return not self.name.startswith("_")
+
+    @property
+    def words(self) -> frozenset[str]:
+        return frozenset(token.text for token in self.code if token.kind == "word")
 
 
 @dataclass(frozen=True)
@@ -96,6 +118,38 @@ def header(text: str) -> str:
             break
         lines.append(line.removeprefix("--").strip())
     return "\n".join(lines)
+
+
+def definitions(text: str) -> list[Definition]:
+    """What a file creates, in its order; bodies are opened, comments left out."""
+    lines = text.splitlines()
+    found = []
+    for statement in statements(tokens(text)):
+        texts = words(statement)
+        kind_at = next((at for at, word in enumerate(texts[:6]) if word in _KINDS), None)
+        if texts[0] != "create" or kind_at is None:
+            continue
+        is_qualified = texts[kind_at + 2] == "."
+        flat: list[Token] = []
+        for token in statement:
+            flat.extend(inside(token) if token.kind == "body" else [token])
+        found.append(
+            Definition(
+                kind=texts[kind_at],
+                name=texts[kind_at + 3] if is_qualified else texts[kind_at + 1],
+                line=statement[0].line,
+                comment=_comment_above(lines, statement[0].line),
+                code=tuple(token for token in flat if token.kind != "comment"),
+            )
+        )
+    return found
+
+
+def _comment_above(lines: list[str], line: int) -> str:
+    first = line - 1
+    while first > 0 and lines[first - 1].startswith("--"):
+        first -= 1
+    return "\n".join(text.removeprefix("--").strip() for text in lines[first : line - 1])
 
 
 def routines(text: str) -> list[Routine]:

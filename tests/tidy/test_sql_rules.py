@@ -12,7 +12,8 @@ from tests.tidy.sources import files, read
 
 MIGRATIONS = files(".sql", under="src/stepwell/sql/migrations")
 ROUTINES = files(".sql", under="src/stepwell/sql/routines")
-HEADER_LINES = ("Purpose:", "Locks:", "Idempotency:", "Raises:")
+# Lines of the comment above a public function; its first line says what it does.
+LABELS = ("Locks:", "Idempotency:", "Raises:")
 
 # A public function without the fn_ prefix, and why.
 NAMED_OTHERWISE = {"now": "reads as the clock it replaces: stepwell.now()"}
@@ -47,12 +48,6 @@ def routine_names() -> set[str]:
     return {routine.name for path in ROUTINES for routine in sql_source.routines(read(path))}
 
 
-def defined_views(text: str) -> list[str]:
-    """Views a routine file defines; a file of views is public as a whole."""
-    pattern = r"create\s+or\s+replace\s+view\s+stepwell\.(\w+)"
-    return re.findall(pattern, text)
-
-
 @pytest.mark.parametrize("path", [*MIGRATIONS, *ROUTINES], ids=ids)
 def test_words_outside_literals_are_lowercase(path):
     shouted = [
@@ -69,24 +64,52 @@ def test_a_file_opens_by_saying_what_it_is_for(path):
 
 
 @pytest.mark.parametrize("path", ROUTINES, ids=ids)
-def test_a_routine_file_serves_one_public_name(path):
+def test_a_routine_file_tells_its_subject_before_its_first_routine(path):
     text = read(path)
-    public = [routine.name for routine in sql_source.routines(text) if routine.is_public]
-    assert len(set(public)) == 1 or (not public and (defined_views(text) or sql_source.routines(text))), (
-        f"{path} defines {public}: one public function per file, its helpers named _so, or views alone"
-    )
-    wrong = [name for name in public if not name.startswith("fn_") and name not in NAMED_OTHERWISE]
-    assert not wrong, "a public function is named fn_<what>_<verb>"
+    first = sql_source.definitions(text)[0]
+    lines = sql_source.header(text).splitlines()
+    assert len(lines) <= 12, f"{path} opens with {len(lines)} lines: a few are enough"
+    assert text.splitlines()[len(lines)] == "", f"{path}: an empty line ends the subject"
+    assert len(lines) < first.line - 1
 
 
 @pytest.mark.parametrize("path", ROUTINES, ids=ids)
-def test_a_routine_file_tells_purpose_locks_idempotency_and_errors(path):
-    text = read(path)
-    if not sql_source.routines(text):
-        return
-    opening = sql_source.header(text)
-    missing = [line for line in HEADER_LINES if not re.search(rf"^{line}\s*\S", opening, re.MULTILINE)]
-    assert not missing, f"{path} opens without {missing}"
+def test_a_routine_says_what_it_does_and_what_a_caller_must_know(path):
+    problems = []
+    for found in sql_source.definitions(read(path)):
+        if found.kind == "trigger":
+            continue
+        if not found.comment:
+            problems.append(f"{path}:{found.line} {found.name}: no comment above it")
+        if found.kind == "view":
+            continue
+        wanted = set(LABELS) if found.is_public else needed_labels(found)
+        said = {label for label in LABELS if re.search(rf"^{label}\s*\S", found.comment, re.MULTILINE)}
+        problems += [
+            f"{path}:{found.line} {found.name}: no line `{label}`" for label in sorted(wanted - said)
+        ]
+    assert not problems
+
+
+def needed_labels(found: sql_source.Definition) -> set[str]:
+    """What a helper must say: the locks it takes, the errors it raises."""
+    texts = [token.text for token in found.code]
+    raises = any(pair == ("raise", "exception") for pair in pairwise(texts))
+    locks = any(
+        pair in (("for", "update"), ("for", "share"), ("for", "no"), ("for", "key"), ("lock", "table"))
+        for pair in pairwise(texts)
+    ) or any(text.startswith("pg_advisory") for text in texts)
+    return ({"Raises:"} if raises else set()) | ({"Locks:"} if locks else set())
+
+
+def test_a_public_function_is_named_by_what_it_does():
+    wrong = [
+        routine.name
+        for path in ROUTINES
+        for routine in sql_source.routines(read(path))
+        if routine.is_public and not routine.name.startswith("fn_") and routine.name not in NAMED_OTHERWISE
+    ]
+    assert not wrong, "a public function is named fn_<what>_<verb>"
 
 
 @pytest.mark.parametrize("path", ROUTINES, ids=ids)
@@ -123,12 +146,10 @@ def test_what_a_function_leaves_to_its_callers_every_caller_has_set(setting, lef
     """A caller may leave it to its own callers in turn; a public function has none."""
     problems = []
     for path in ROUTINES:
-        text = read(path)
-        called = {token.text for token in sql_source.code(text)} & left_to_callers
-        for routine in sql_source.routines(text):
-            words = {token.text for token in sql_source.code(text)}
-            if called - {routine.name} and setting not in words and routine.name not in left_to_callers:
-                problems.append(f"{path}: {routine.name} calls {called} without {setting}")
+        for found in sql_source.definitions(read(path)):
+            called = found.words & left_to_callers - {found.name}
+            if called and setting not in found.words and found.name not in left_to_callers:
+                problems.append(f"{path}: {found.name} calls {called} without {setting}")
     assert not problems
     assert all(name.startswith("_") for name in left_to_callers)
 
@@ -215,7 +236,7 @@ def test_only_the_transition_core_writes_a_state():
     """One door: no routine outside transition/ sets state_code."""
     doors = []
     for path in ROUTINES:
-        if "transition" in path.parts or "start" in path.parts:
+        if "transition" in path.parts:
             continue
         found = sql_source.code(read(path))
         doors += [

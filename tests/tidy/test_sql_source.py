@@ -30,6 +30,17 @@ def test_a_routine_is_read_with_its_parts():
     assert routine.is_public
 
 
+def test_a_definition_has_the_comment_above_it_and_opens_its_body():
+    view = "-- What is there.\ncreate or replace view stepwell.v_all as select 1;\n"
+    text = f"-- The subject.\n\n{ROUTINE}\n{view}"
+    function, found = sql_source.definitions(text)
+    assert (function.kind, function.name, function.line) == ("function", "fn_add", 5)
+    assert function.comment == "Purpose: adds.\nLocks: none."
+    assert {"return", "p_a"} <= function.words
+    assert "semicolon" not in function.words
+    assert (found.kind, found.name, found.comment) == ("view", "v_all", "What is there.")
+
+
 def test_literals_and_comments_are_no_code():
     code = [token.text for token in sql_source.code("select 'SELECT' -- SELECT\n, \"SELECT\" /* SELECT */;")]
     assert code == ["select", "'SELECT'", ",", '"SELECT"', ";"]

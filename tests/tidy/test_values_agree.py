@@ -21,9 +21,13 @@ AGREEMENTS = {
     "stepwell.define.template:FAILURE_POLICIES": "failure_policy_is_known",
 }
 
-# "module:name" in Python → the routine whose header names the same words after this label.
+# "module:name" in Python → the routine whose comment names the same words after this label.
 ROUTINE_WORDS = {
-    "stepwell.outcome:OutcomeKind": ("src/stepwell/sql/routines/report/fn_job_report.sql", "Outcomes:"),
+    "stepwell.outcome:OutcomeKind": (
+        "src/stepwell/sql/routines/report/report.sql",
+        "fn_job_report",
+        "Outcomes:",
+    ),
 }
 
 # "module:name" in Python → the rows that hold the same values in a fresh database.
@@ -82,8 +86,9 @@ def test_python_and_sql_list_the_same_values(name, constraint):
 
 @pytest.mark.parametrize(("name", "place"), ROUTINE_WORDS.items())
 def test_python_and_a_routine_name_the_same_words(name, place):
-    path, label = place
-    sentence = sql_source.header(read(Path(path))).partition(label)[2].partition(".")[0]
+    path, routine, label = place
+    (comment,) = [d.comment for d in sql_source.definitions(read(Path(path))) if d.name == routine]
+    sentence = comment.partition(label)[2].partition(".")[0]
     assert values_in_python(name) == set(re.findall(r"\w+", sentence))
 
 

@@ -1,0 +1,143 @@
+-- Runs marked needs_attention: what depends on several steps at once is looked at again after each change.
+
+-- Looks again at what depends on the other steps of a run: approvals nobody needs any more, corrections that move on,
+-- blocks that change their severity, decisions that wait for what is behind a cancelled step. Takes the mark off a run that
+-- has nothing of the kind left.
+-- Locks: the caller holds the run.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._attention_settle(p_tenant_id int, p_run_id bigint) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_has_held_decision boolean;
+begin
+    perform stepwell._approvals_outlived(p_tenant_id, p_run_id);
+    perform stepwell._corrections_settle(p_tenant_id, p_run_id);
+    perform stepwell._blocks_weigh(p_tenant_id, p_run_id);
+    v_has_held_decision := stepwell._decisions_resume(p_tenant_id, p_run_id);
+    update stepwell.run_progress as p set needs_attention = false
+    where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention and not v_has_held_decision
+        and not exists (
+        select from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+            and u.state_code = 'blocked')
+        and not exists (
+        select from stepwell.step_run_correction_cycle as c
+        where c.tenant_id = p_tenant_id and c.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+            and c.closed_at is null)
+        and not exists (
+        select from stepwell.approval_detail as a
+        where a.tenant_id = p_tenant_id and a.subject_unit_id between p_run_id << 20 and ((p_run_id + 1) << 20) - 1
+            and a.decided_at is null);
+end
+$$;
+
+-- Corrections of a run that have moved on: a reopened step whose predecessors have been corrected goes on; one whose
+-- predecessor was given up is called off; a cycle whose step has ended again is closed.
+-- Locks: the caller holds the run.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._corrections_settle(p_tenant_id int, p_run_id bigint) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_next record;
+    v_count int;
+begin
+    loop
+        v_count := 0;
+        for v_next in
+            select u.unit_id, u.class_id, u.pic_id, bool_or(b.state_code in ('cannot_complete', 'cancelled')) as is_lost,
+                max(c.root_unit_id) as root_unit_id
+            from stepwell.step_run_correction_cycle as c
+            inner join stepwell.work_unit as u on c.tenant_id = u.tenant_id and c.unit_id = u.unit_id
+            cross join lateral unnest(c.waits_for) as x (unit_id)
+            inner join stepwell.work_unit as b on b.tenant_id = c.tenant_id and b.unit_id = x.unit_id
+            where c.tenant_id = p_tenant_id and c.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+                and c.closed_at is null and u.state_code = 'waiting' and u.waiting_facet = 'waiting_dependency'
+            group by u.unit_id, u.class_id, u.pic_id
+            having bool_and(b.state_code in ('completed', 'skipped')) or bool_or(b.state_code in ('cannot_complete', 'cancelled'))
+            order by u.unit_id
+        loop
+            v_count := v_count + 1;
+            if v_next.is_lost then
+                perform stepwell._must_apply(array[p_tenant_id], array[v_next.unit_id], 'cancelled', 'mow_orchestrator',
+                    'condition_resolved', 'upstream_failed', 'engine', null, array['{"reason": "upstream_failed"}'::jsonb]);
+                perform stepwell._dependents_abort(array[p_tenant_id], array[v_next.unit_id]);
+            else
+                perform stepwell._units_wake(array[p_tenant_id], array[v_next.unit_id], 'RESUMED', 'correction', null,
+                    array['correction:' || v_next.root_unit_id]);
+            end if;
+        end loop;
+        exit when v_count = 0;
+    end loop;
+    update stepwell.step_run_correction_cycle as c set closed_state = u.state_code, closed_at = u.last_transition_at
+    from stepwell.work_unit as u
+    where c.tenant_id = p_tenant_id and c.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        and c.closed_at is null and u.tenant_id = c.tenant_id and u.unit_id = c.unit_id
+        and u.state_code in ('completed', 'cannot_complete', 'cancelled');
+end
+$$;
+
+-- Open questions about a run and its steps to which nobody needs an answer any more are cancelled by the system (A4): what
+-- they were about has ended; or, asked of something that had ended, it was called off or opened in another way.
+-- Locks: the caller holds the run; the approvals in id order.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._approvals_outlived(p_tenant_id int, p_run_id bigint) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_gone record;
+begin
+    select array_agg(a.tenant_id) as tenant_ids, array_agg(a.approval_id order by a.approval_id) as approval_ids,
+        array_agg('{"reason": "subject_ended"}'::jsonb) as payloads
+    into v_gone
+    from stepwell.approval_detail as a
+    inner join stepwell.work_unit as r on r.tenant_id = a.tenant_id and r.unit_id = p_run_id << 20
+    inner join stepwell.work_unit as s on a.tenant_id = s.tenant_id and a.subject_unit_id = s.unit_id
+    where a.tenant_id = p_tenant_id and a.decided_at is null and a.action <> 'act'
+        and a.subject_unit_id between p_run_id << 20 and ((p_run_id + 1) << 20) - 1
+        and case a.action
+            when 'block_escalate' then s.state_code <> 'blocked'
+            -- A run that had failed before may still be called off.
+            when 'workflow_cancel' then r.state_code in ('completed', 'cancelled')
+                or (r.state_code = 'failed' and r.last_transition_at > a.requested_at)
+            when 'reopen' then r.state_code = 'cancelled'
+                or (s.scope = 'step' and s.state_code not in ('completed', 'cannot_complete'))
+            when 'replay' then exists (select from stepwell.dlq_replay_request as q
+                inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+                where q.tenant_id = a.tenant_id and q.approval_id = a.approval_id and u.state_code <> 'cannot_complete')
+            else s.state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete', 'failed')
+                and (s.state_code <> 'failed' or s.scope = 'workflow_run')
+                and s.last_transition_at > a.requested_at end;
+    if v_gone.approval_ids is not null then
+        perform stepwell._must_apply(v_gone.tenant_ids, v_gone.approval_ids, 'cancelled', 'system', 'condition_resolved',
+            'subject_ended', 'engine', null, v_gone.payloads);
+        perform stepwell._approvals_close(v_gone.tenant_ids, v_gone.approval_ids, 'engine');
+    end if;
+end
+$$;
+
+-- Notes who ended approvals and takes their timers away; a replay that waited for one that was not granted is off.
+-- Locks: the caller holds the approvals.
+-- Idempotency: the first note stays.
+create or replace function stepwell._approvals_close(p_tenant_ids int[], p_approval_ids bigint[], p_actor text) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    update stepwell.approval_detail as a set decided_at = stepwell.now(), decided_by = p_actor
+    from unnest(p_tenant_ids, p_approval_ids) as q (tenant_id, approval_id)
+    where a.tenant_id = q.tenant_id and a.approval_id = q.approval_id and a.decided_at is null;
+    delete from stepwell.timer as t
+    using unnest(p_tenant_ids, p_approval_ids) as q (tenant_id, approval_id)
+    where t.tenant_id = q.tenant_id and t.unit_id = q.approval_id;
+    update stepwell.dlq_replay_request as r set proposal_state = 'rejected', outcome_at = stepwell.now()
+    from unnest(p_tenant_ids, p_approval_ids) as q (tenant_id, approval_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.approval_id = u.unit_id
+    where r.tenant_id = q.tenant_id and r.approval_id = q.approval_id and r.proposal_state = 'submitted'
+        and u.state_code <> 'approved';
+end
+$$;

@@ -1,0 +1,235 @@
+-- Conditionals: the test is evaluated, one branch opens, the other is skipped. A test that reads a failed step catches its
+-- failure.
+
+-- Decisions whose predecessors are settled: the test is evaluated over the run's document, the branch not taken is skipped,
+-- what follows is released. A test that fails or gives no boolean fails the decision for good. Failures the test has read
+-- count as caught.
+-- Locks: the caller holds the runs.
+-- Idempotency: called once per decision.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._decisions_make(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_made record;
+    v_skipped record;
+begin
+    with tested as materialized (
+        select u.tenant_id, u.unit_id, t.holds, t.problem
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        cross join lateral stepwell._test_evaluate(u.tenant_id, u.unit_id, d.config) as t
+    )
+    select
+        array_agg(t.tenant_id order by t.unit_id) filter (where t.problem is null) as tenant_ids,
+        array_agg(t.unit_id order by t.unit_id) filter (where t.problem is null) as unit_ids,
+        array_agg(t.holds order by t.unit_id) filter (where t.problem is null) as results,
+        array_agg(t.tenant_id order by t.unit_id) filter (where t.problem is not null) as bad_tenant_ids,
+        array_agg(t.unit_id order by t.unit_id) filter (where t.problem is not null) as bad_ids,
+        array_agg(jsonb_build_object('failure_class', 'expression_error', 'outcome', 'dead', 'error',
+            jsonb_build_object('type', 'ExpressionError', 'message', t.problem)) order by t.unit_id)
+            filter (where t.problem is not null) as problems
+    into v_made
+    from tested as t;
+    if v_made.unit_ids is not null then
+        perform stepwell._failures_catch(v_made.tenant_ids, v_made.unit_ids);
+        insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
+        select q.tenant_id, q.unit_id, u.lease_no, to_jsonb(q.result), stepwell.now()
+        from unnest(v_made.tenant_ids, v_made.unit_ids, v_made.results) as q (tenant_id, unit_id, result)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id;
+        perform stepwell._must_apply(v_made.tenant_ids, v_made.unit_ids, 'completed', 'mow_orchestrator',
+            'condition_resolved', null, 'engine');
+        select array_agg(s.tenant_id order by s.unit_id) as tenant_ids, array_agg(s.unit_id order by s.unit_id) as unit_ids
+        into v_skipped
+        from stepwell._branches_not_taken(v_made.tenant_ids, v_made.unit_ids, v_made.results) as s;
+        perform stepwell._must_apply(v_skipped.tenant_ids, v_skipped.unit_ids, 'skipped', 'mow_orchestrator',
+            'condition_resolved', 'branch_not_taken', 'engine');
+        perform stepwell._advance(v_made.tenant_ids || v_skipped.tenant_ids, v_made.unit_ids || v_skipped.unit_ids);
+    end if;
+    if v_made.bad_ids is not null then
+        perform stepwell._units_fail(v_made.bad_tenant_ids, v_made.bad_ids, v_made.problems, 'mow_orchestrator');
+    end if;
+end
+$$;
+
+-- The verdict of a Conditional's test: true, false, or the problem that keeps it from being either.
+create or replace function stepwell._test_evaluate(
+    p_tenant_id int, p_unit_id bigint, p_config jsonb, out holds boolean, out problem text
+)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_document jsonb;
+    v_found jsonb;
+begin
+    v_document := stepwell._unit_document(p_tenant_id, p_unit_id,
+        array(select jsonb_array_elements_text(p_config -> 'reads')::int));
+    if jsonb_typeof(p_config -> 'test') = 'object' then
+        holds := v_document -> 'steps' -> (p_config -> 'test' ->> 'step') ->> 'status' = 'completed';
+        return;
+    end if;
+    v_found := jsonb_path_query_first(v_document, (p_config ->> 'test')::jsonpath);
+    if jsonb_typeof(v_found) = 'boolean' then
+        holds := v_found::boolean;
+    else
+        problem := format('the test %s gave %s, not true or false', p_config ->> 'test',
+            coalesce(left(v_found::text, 100), 'nothing'));
+    end if;
+exception when data_exception or syntax_error or invalid_text_representation then
+    problem := format('the test %s cannot be evaluated: %s', p_config ->> 'test', sqlerrm);
+end
+$$;
+
+-- The steps, to any depth, of the branches these decisions did not open.
+create or replace function stepwell._branches_not_taken(p_tenant_ids int[], p_unit_ids bigint[], p_results boolean[])
+returns table (tenant_id int, unit_id bigint)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with recursive closed as (
+        select u.tenant_id, u.version_id, u.unit_id - u.def_no as base_id, d.scope_no, b.branch_no
+        from unnest(p_tenant_ids, p_unit_ids, p_results) as q (tenant_id, unit_id, result)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        inner join stepwell.workflow_branch as b
+            on u.tenant_id = b.tenant_id and u.version_id = b.version_id and u.def_no = b.decision_no
+        where b.negated = q.result
+        union
+        select c.tenant_id, c.version_id, c.base_id, c.scope_no, b.branch_no
+        from closed as c
+        inner join stepwell.workflow_branch as b
+            on c.tenant_id = b.tenant_id and c.version_id = b.version_id and c.branch_no = b.parent_branch_no
+    )
+    select s.tenant_id, s.unit_id
+    from closed as c
+    inner join stepwell.workflow_step_def as d
+        on c.tenant_id = d.tenant_id and c.version_id = d.version_id and c.branch_no = d.branch_no
+        and c.scope_no = d.scope_no
+    inner join stepwell.work_unit as s
+        on c.tenant_id = s.tenant_id and c.base_id + d.step_no = s.unit_id and s.state_code = 'not_started'
+$$;
+
+-- The failures these decisions have read, themselves or through what was aborted because of them, count as caught: they no
+-- longer make the run fail.
+-- Locks: the caller holds the runs.
+-- Idempotency: a failure is caught once.
+create or replace function stepwell._failures_catch(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    with recursive up as (
+        select u.tenant_id, u.unit_id, u.version_id, u.def_no, u.state_code
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        union
+        select s.tenant_id, s.unit_id, s.version_id, s.def_no, s.state_code
+        from up as d
+        inner join stepwell.workflow_step_relations as r
+            on d.tenant_id = r.tenant_id and d.version_id = r.version_id and d.def_no = r.to_no
+        inner join stepwell.work_unit as s
+            on s.tenant_id = d.tenant_id and s.unit_id = d.unit_id + r.from_no - d.def_no
+        where d.state_code <> 'cannot_complete' and s.state_code in ('cannot_complete', 'cancelled')
+    ), caught as (
+        update stepwell.work_unit as w set failure_caught = true
+        from up as u
+        where u.state_code = 'cannot_complete' and w.tenant_id = u.tenant_id and w.unit_id = u.unit_id
+            and not w.failure_caught
+        returning w.tenant_id, w.unit_id >> 20 as run_id, w.mandatory
+    )
+    update stepwell.run_progress as p set failed_count = p.failed_count - c.caught_count
+    from (select x.tenant_id, x.run_id, count(*) filter (where x.mandatory) as caught_count
+        from caught as x group by x.tenant_id, x.run_id) as c
+    where p.tenant_id = c.tenant_id and p.run_id = c.run_id
+$$;
+
+-- Of these steps, the decisions that must wait: something before them has not ended, behind a step that was cancelled. What
+-- they read and catch then depends on no order. Their runs are marked to look again at each change.
+-- Locks: the caller holds the runs.
+create or replace function stepwell._decisions_hold(p_tenant_ids int[], p_unit_ids bigint[]) returns bigint[]
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_asked record;
+    v_held record;
+begin
+    select array_agg(u.tenant_id) as tenant_ids, array_agg(u.unit_id) as unit_ids
+    into v_asked
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    inner join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    where d.step_kind = 'decision';
+    if v_asked.unit_ids is null then
+        return '{}';
+    end if;
+    select array_agg(distinct b.tenant_id) as tenant_ids, array_agg(distinct b.waiting_id) as unit_ids
+    into v_held
+    from stepwell._steps_behind(v_asked.tenant_ids, v_asked.unit_ids) as b;
+    if v_held.unit_ids is not null then
+        update stepwell.run_progress as p set needs_attention = true
+        where p.tenant_id = any (v_held.tenant_ids) and p.run_id in (select h >> 20 from unnest(v_held.unit_ids) as h);
+    end if;
+    return coalesce(v_held.unit_ids, '{}');
+end
+$$;
+
+-- Decisions of a run that had to wait are made when nothing before them is open any more; one of them may be what another
+-- waited for. True while one still waits.
+-- Locks: the caller holds the run.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._decisions_resume(p_tenant_id int, p_run_id bigint) returns boolean
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit_ids bigint[];
+    v_free_ids bigint[];
+begin
+    loop
+        v_unit_ids := array(
+            select u.unit_id
+            from stepwell.work_unit as u
+            inner join stepwell.workflow_step_def as d
+                on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+            where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+                and u.state_code = 'ready' and u.class_id is null and d.step_kind = 'decision');
+        v_free_ids := array(
+            select x from unnest(v_unit_ids) as x
+            except
+            select b.waiting_id from stepwell._steps_behind(
+                array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids) as b);
+        exit when v_free_ids = '{}';
+        perform stepwell._engine_steps(array_fill(p_tenant_id, array[cardinality(v_free_ids)]), v_free_ids);
+    end loop;
+    return v_unit_ids <> '{}';
+end
+$$;
+
+-- What steps still wait for: the open steps right before them, and those behind predecessors that were cancelled. A step
+-- that ran, or a decision that was made, has nothing open behind it.
+create or replace function stepwell._steps_behind(p_tenant_ids int[], p_unit_ids bigint[])
+returns table (tenant_id int, waiting_id bigint, unit_id bigint)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with recursive behind as (
+        select u.tenant_id, u.unit_id as waiting_id, u.unit_id, u.version_id, u.def_no, true as is_passed
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        union
+        select s.tenant_id, b.waiting_id, s.unit_id, s.version_id, s.def_no, s.state_code = 'cancelled'
+        from behind as b
+        inner join stepwell.workflow_step_relations as r
+            on b.tenant_id = r.tenant_id and b.version_id = r.version_id and b.def_no = r.to_no
+        inner join stepwell.work_unit as s
+            on s.tenant_id = b.tenant_id and s.unit_id = b.unit_id + r.from_no - b.def_no
+        where b.is_passed and s.state_code not in ('completed', 'skipped', 'cannot_complete')
+    )
+    select b.tenant_id, b.waiting_id, b.unit_id from behind as b where not b.is_passed
+$$;

@@ -1,0 +1,146 @@
+-- The door for one state change from outside: judged, applied, and followed by all that it means for the graph.
+
+-- The door for one state change: validates against the registry and, unless it is a preview, applies it with its event and
+-- its consequences (the graph advances, queues and timers follow).
+-- Locks: the run (run_progress or the unit itself for a free-standing job), then the unit.
+-- Idempotency: with evidence.idempotency_key the first verdict is returned again; no second event, no second audit.
+-- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error; SW007 for another tenant.
+create or replace function stepwell.fn_state_transition_validate(
+    p_run_id bigint,
+    p_run_kind text,
+    p_from_state text,
+    p_to_state text,
+    p_actor_class text,
+    p_trigger_kind text,
+    p_trigger_ref text,
+    p_evidence jsonb default '{}',
+    p_preview boolean default false,
+    p_tenant_id int default 1
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+declare
+    v_key constant text := p_evidence ->> 'idempotency_key';
+    v_actor constant text := p_evidence ->> 'actor';
+    v_verdict jsonb;
+    v_unit record;
+    v_applied_count int := 0;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if p_run_id is null or p_to_state is null or p_actor_class is null then
+        raise exception using errcode = 'SW001',
+            message = 'run_id, to_state and actor_class are required';
+    end if;
+    if not p_preview then
+        perform stepwell._stream_lock(array[p_tenant_id], array[p_run_id]);
+        if v_key is not null then
+            select i.verdict into v_verdict
+            from stepwell.transition_idempotency as i
+            where i.tenant_id = p_tenant_id and i.unit_id = p_run_id
+                and i.to_state = p_to_state and i.idempotency_key = v_key;
+            if found then
+                return v_verdict;
+            end if;
+        end if;
+    end if;
+    select u.scope, u.state_machine_id, u.state_code into v_unit
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_run_id;
+    if v_unit.scope is distinct from p_run_kind then
+        return jsonb_build_object('ok', false, 'transition_id', null, 'emitted_event_type', null, 'problems',
+            jsonb_build_array(case when v_unit.scope is null then 'unit_not_found' else 'run_kind_is_' || v_unit.scope end));
+    end if;
+    if not p_preview then
+        v_applied_count := (stepwell._transition_apply(array[p_tenant_id], array[p_run_id], array[p_to_state], p_actor_class,
+            p_trigger_kind, p_trigger_ref, v_actor, array[p_from_state], array[p_evidence],
+            array[p_evidence -> 'payload'])).applied_count;
+    end if;
+    if v_applied_count = 1 then
+        select jsonb_build_object('ok', true, 'transition_id', r.transition_id, 'emitted_event_type', r.event_type,
+            'problems', '[]'::jsonb)
+        into v_verdict
+        from stepwell.transition_rule as r
+        where r.state_machine_id = v_unit.state_machine_id and r.from_state = v_unit.state_code and r.to_state = p_to_state
+            and r.actor_class = p_actor_class and not r.hands_on;
+    else
+        select jsonb_build_object('ok', j.problems = '{}', 'transition_id', j.transition_id,
+            'emitted_event_type', j.event_type, 'problems', to_jsonb(j.problems))
+        into v_verdict
+        from stepwell._transition_judge(array[p_tenant_id], array[p_run_id], array[p_to_state], p_actor_class,
+            p_trigger_kind, p_trigger_ref, v_actor, array[p_from_state], array[p_evidence], array[p_evidence -> 'payload']) as j;
+        if not p_preview and (v_verdict ->> 'ok')::boolean then
+            raise exception using errcode = '40001', message = format('unit %s was changed by another transaction', p_run_id);
+        end if;
+    end if;
+    if not p_preview then
+        if (v_verdict ->> 'ok')::boolean then
+            perform stepwell._after_transition(p_tenant_id, p_run_id, p_from_state, p_evidence);
+        end if;
+        if v_key is not null then
+            insert into stepwell.transition_idempotency (
+                tenant_id, unit_id, to_state, idempotency_key, verdict, decided_at)
+            values (p_tenant_id, p_run_id, p_to_state, v_key, v_verdict, stepwell.now());
+        end if;
+    end if;
+    return v_verdict;
+end
+$$;
+
+-- What follows from one state change made through the door: a settled step releases or aborts its dependents, a ready
+-- machine step is queued, a unit that left the queue is taken out, an ended run hands on.
+-- Locks: the caller holds the run.
+-- Idempotency: follows one accepted change.
+-- Raises: SW004 when the registry refuses a consequence.
+create or replace function stepwell._after_transition(
+    p_tenant_id int, p_unit_id bigint, p_from_state text, p_evidence jsonb
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit stepwell.work_unit;
+begin
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    if v_unit.state_code <> 'ready' then
+        perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
+    end if;
+    if v_unit.scope not in ('step', 'task', 'job') then
+        return;
+    end if;
+    if v_unit.state_code = 'completed' and p_evidence ? 'output' then
+        insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
+        values (p_tenant_id, p_unit_id, v_unit.lease_no, p_evidence -> 'output', stepwell.now())
+        on conflict (tenant_id, unit_id, lease_no) do nothing;
+    end if;
+    if v_unit.scope = 'task' then
+        if v_unit.state_code = 'blocked' then
+            perform stepwell._blocks_weigh(p_tenant_id, p_unit_id >> 20);
+        end if;
+        perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
+        return;
+    end if;
+    if v_unit.state_code in ('completed', 'skipped', 'cannot_complete', 'cancelled') then
+        perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
+    end if;
+    if v_unit.state_code in ('completed', 'skipped') then
+        perform stepwell._advance(array[p_tenant_id], array[p_unit_id]);
+    elsif v_unit.state_code in ('cannot_complete', 'cancelled') then
+        perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);
+    elsif v_unit.state_code = 'ready' then
+        perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
+        perform stepwell._workers_wake(array[v_unit.class_id]);
+    end if;
+    perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
+    if v_unit.scope = 'step' and not v_unit.state_code in ('completed', 'skipped', 'cannot_complete', 'cancelled') then
+        perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
+    end if;
+end
+$$;

@@ -1,0 +1,189 @@
+-- A step failed: it is tried again after a backoff, or it ends for good and the steps that depend on it are cancelled.
+
+-- Units whose attempt failed. The failure is classified from the registry; a transient one with attempts left gets a retry
+-- timer (exponential backoff, full jitter, capped), any other ends as cannot_complete with a dead letter, and what depends
+-- on it is aborted along the edges.
+-- Locks: the caller holds the runs.
+-- Idempotency: the caller has fenced each unit.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._units_fail(
+    p_tenant_ids int[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint default null
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_dead record;
+    v_payloads jsonb[];
+begin
+    select array_agg(jsonb_build_object('classification', f.classification, 'failure_class', f.failure_class,
+        'attempt', f.attempt_count, 'error', f.error) order by f.ord) into v_payloads
+    from stepwell._failures_judge(p_tenant_ids, p_unit_ids, p_bodies, v_now) as f;
+    insert into stepwell.unit_failure (
+        tenant_id, unit_id, lease_no, failure_class, classification, error, attempt_count, failed_at, next_eligible_at)
+    select f.tenant_id, f.unit_id, f.lease_no, f.failure_class, f.classification, f.error, f.attempt_count, v_now,
+        f.next_eligible_at
+    from stepwell._failures_judge(p_tenant_ids, p_unit_ids, p_bodies, v_now) as f;
+    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'failed', p_actor_class, 'event', 'executor_failure',
+        case when p_session_id is null then 'engine' end,
+        case when p_session_id is null then
+            array_fill('{"audit_ref": "engine"}'::jsonb, array[cardinality(p_unit_ids)]) end,
+        v_payloads, p_session_id => p_session_id);
+    insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+    select f.tenant_id, f.unit_id, 'retry', f.next_eligible_at
+    from stepwell.unit_failure as f
+    inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id
+    where f.failed_at = v_now and f.next_eligible_at is not null
+    on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
+    select array_agg(f.tenant_id order by f.unit_id) as tenant_ids, array_agg(f.unit_id order by f.unit_id) as unit_ids
+    into v_dead
+    from stepwell.unit_failure as f
+    inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id
+    where f.failed_at = v_now and f.next_eligible_at is null;
+    if v_dead.unit_ids is not null then
+        perform stepwell._units_bury(v_dead.tenant_ids, v_dead.unit_ids);
+    end if;
+end
+$$;
+
+-- Classifies failures: class by name or by the exception's name, transient or permanent by registry, operation and step;
+-- when the next attempt may start, or null when there is none.
+-- Idempotency: reads only; the jitter comes from the unit and the attempt, so that the same failure is judged the same.
+create or replace function stepwell._failures_judge(
+    p_tenant_ids int[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamptz
+) returns table (
+    ord bigint, tenant_id int, unit_id bigint, lease_no int, failure_class text, classification text, error jsonb,
+    attempt_count smallint, next_eligible_at timestamptz
+)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select
+        q.ord, q.tenant_id, q.unit_id, u.lease_no, c.failure_class, k.classification,
+        coalesce(q.body -> 'error', '{}'), (u.attempt_count + 1)::smallint,
+        case when k.classification = 'transient' and u.attempt_count + 1 < u.max_attempts then least(
+            -- Not later than the deadline: what comes after it helps nobody.
+            case when u.deadline_at > p_now then u.deadline_at end, p_now + make_interval(secs =>
+            coalesce((q.body ->> 'delay_seconds')::float,
+                least(coalesce((d.config -> 'retry' ->> 'max_seconds')::float, o.retry_max_seconds),
+                    coalesce((d.config -> 'retry' ->> 'initial_seconds')::float, o.retry_initial_seconds)
+                    * power(coalesce((d.config -> 'retry' ->> 'multiplier')::float, o.retry_multiplier), u.attempt_count))
+                * (hashint8extended(q.unit_id, u.attempt_count + (u.lease_no::bigint << 16)) & 1048575) / 1048576.0)))
+        end
+    from unnest(p_tenant_ids, p_unit_ids, p_bodies) with ordinality as q (tenant_id, unit_id, body, ord)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+    left join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    cross join lateral (select coalesce(
+        (select r.failure_class from stepwell.failure_class_registry as r
+            where r.failure_class = q.body ->> 'failure_class'),
+        (select r.failure_class from stepwell.failure_class_registry as r
+            where q.body -> 'error' ->> 'type' = any (r.exception_names) order by r.failure_class limit 1),
+        'handler_error')) as c (failure_class)
+    cross join lateral (select case
+        when q.body ->> 'outcome' = 'dead'
+            or q.body -> 'error' ->> 'type' = any (o.non_retryable)
+            or d.config -> 'retry' -> 'non_retryable' @> (q.body -> 'error' -> 'type') then 'permanent'
+        when q.body ->> 'outcome' = 'retry' then 'transient'
+        else (select r.classification from stepwell.failure_class_registry as r where r.failure_class = c.failure_class)
+        end) as k (classification)
+    order by q.ord
+$$;
+
+-- Failed units that will not be tried again: escalated to cannot_complete, kept as dead letters, and their dependents
+-- aborted along the edges.
+-- Locks: the caller holds the runs.
+-- Idempotency: the registry refuses a unit that is not failed.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._units_bury(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'cannot_complete', 'escalation_handler', 'rpc', 'escalate',
+        'engine', array_fill('{"audit_ref": "engine", "classification": "permanent"}'::jsonb, array[cardinality(p_unit_ids)]));
+    insert into stepwell.job_dead_letter (tenant_id, unit_id, died_at, failure_class, error, attempt_count)
+    select u.tenant_id, u.unit_id, u.last_transition_at, f.failure_class, f.error, u.attempt_count
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    cross join lateral (
+        select x.failure_class, x.error from stepwell.unit_failure as x
+        where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id
+        order by x.failed_at desc, x.lease_no desc limit 1
+    ) as f;
+    perform stepwell._dependents_abort(p_tenant_ids, p_unit_ids);
+end
+$$;
+
+-- Failure flows along edges: every step that depends on these, directly or not, and has not started is cancelled with
+-- reason upstream_failed; siblings go on. A decision whose test reads the failed step is an error boundary: it is released
+-- instead, and decides.
+-- Locks: the caller holds the runs.
+-- Idempotency: steps already settled are passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._dependents_abort(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_gone record;
+    v_free record;
+begin
+    with recursive down as (
+        select u.tenant_id, u.unit_id, u.version_id, u.def_no
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        where u.scope = 'step'
+        union
+        select s.tenant_id, s.unit_id, s.version_id, s.def_no
+        from down as d
+        inner join stepwell.workflow_step_relations as r
+            on d.tenant_id = r.tenant_id and d.version_id = r.version_id and d.def_no = r.from_no
+        inner join stepwell.workflow_step_def as f
+            on r.tenant_id = f.tenant_id and r.version_id = f.version_id and r.to_no = f.step_no
+        inner join stepwell.work_unit as s
+            on s.tenant_id = d.tenant_id and s.unit_id = d.unit_id + r.to_no - d.def_no
+        where s.state_code in ('not_started', 'ready')
+            and not (f.step_kind = 'decision' and coalesce(f.config -> 'reads' @> to_jsonb(d.def_no), false))
+    )
+    select
+        array_agg(d.tenant_id order by d.unit_id) as all_tenant_ids, array_agg(d.unit_id order by d.unit_id) as all_ids,
+        array_agg(d.tenant_id order by d.unit_id) filter (where not d.unit_id = any (p_unit_ids)) as tenant_ids,
+        array_agg(d.unit_id order by d.unit_id) filter (where not d.unit_id = any (p_unit_ids)) as unit_ids
+    into v_gone
+    from down as d;
+    if v_gone.unit_ids is not null then
+        perform stepwell._units_dequeue(v_gone.tenant_ids, v_gone.unit_ids);
+        perform stepwell._must_apply(v_gone.tenant_ids, v_gone.unit_ids, 'cancelled', 'mow_orchestrator',
+            'condition_resolved', 'upstream_failed', 'engine', null,
+            array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_gone.unit_ids)]));
+        perform stepwell._tasks_cancel(v_gone.tenant_ids, v_gone.unit_ids);
+    end if;
+    with released as (
+        select s.tenant_id, s.unit_id, s.pending_count, count(*)::int as released_count
+        from unnest(v_gone.all_tenant_ids, v_gone.all_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_relations as r
+            on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.from_no
+        inner join stepwell.work_unit as s
+            on s.tenant_id = u.tenant_id and s.unit_id = u.unit_id + r.to_no - u.def_no and s.state_code = 'not_started'
+        group by s.tenant_id, s.unit_id, s.pending_count
+    ), counted as (
+        update stepwell.work_unit as s set pending_count = s.pending_count - x.released_count
+        from released as x
+        where x.pending_count > x.released_count and s.tenant_id = x.tenant_id and s.unit_id = x.unit_id
+    )
+    select array_agg(x.tenant_id order by x.unit_id) as tenant_ids, array_agg(x.unit_id order by x.unit_id) as unit_ids,
+        array_agg(x.released_count order by x.unit_id) as released_counts
+    into v_free
+    from released as x
+    where x.pending_count = x.released_count;
+    if v_free.unit_ids is not null then
+        perform stepwell._units_ready(v_free.tenant_ids, v_free.unit_ids, v_free.released_counts, true, false);
+    end if;
+end
+$$;

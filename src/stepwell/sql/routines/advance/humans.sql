@@ -1,0 +1,146 @@
+-- Human steps open for people, with their tasks.
+
+-- Human steps that became ready: who is named for them is in charge, the deadline and the chain of people to tell begin to
+-- count, their tasks are made.
+-- Locks: the caller holds the runs.
+-- Idempotency: a step that was opened before keeps its deadline, its chain and its tasks.
+-- Raises: SW004 when the registry refuses; SW006 when a step has too many tasks.
+create or replace function stepwell._humans_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_human record;
+    v_task record;
+begin
+    for v_human in
+        select u.tenant_id, array_agg(u.unit_id order by u.unit_id) as unit_ids, bool_or(d.config ? 'tasks') as has_tasks
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        where u.state_code = 'ready' and d.step_kind = 'human'
+        group by u.tenant_id
+        order by u.tenant_id
+    loop
+        update stepwell.work_unit as u set
+            pic_id = coalesce(u.pic_id, (select p.person_id from stepwell.person as p
+                where p.tenant_id = u.tenant_id and p.person_name = d.config ->> 'assignee' and p.is_active)),
+            deadline_at = coalesce(u.deadline_at, case when d.config ->> 'deadline_from' is distinct from 'start'
+                then stepwell._deadline_of(u.tenant_id, d.config, u.last_transition_at) end)
+        from stepwell.workflow_step_def as d
+        where u.tenant_id = v_human.tenant_id and u.unit_id = any (v_human.unit_ids)
+            and d.tenant_id = u.tenant_id and d.version_id = u.version_id and d.step_no = u.def_no;
+        insert into stepwell.step_escalation (tenant_id, unit_id, level, tell, due_at)
+        select u.tenant_id, u.unit_id, e.level, e.entry ->> 'tell',
+            u.last_transition_at + make_interval(secs => (e.entry ->> 'after')::float8)
+        from stepwell.work_unit as u
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        cross join lateral jsonb_array_elements(d.config -> 'escalation') with ordinality as e (entry, level)
+        where u.tenant_id = v_human.tenant_id and u.unit_id = any (v_human.unit_ids)
+            and jsonb_typeof(d.config -> 'escalation') = 'array'
+        on conflict do nothing;
+        perform stepwell._people_timers(v_human.tenant_id, v_human.unit_ids);
+        if v_human.has_tasks then
+            for v_task in
+                select u.unit_id, d.config -> 'tasks' as tasks
+                from stepwell.work_unit as u
+                inner join stepwell.workflow_step_def as d
+                    on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+                where u.tenant_id = v_human.tenant_id and u.unit_id = any (v_human.unit_ids) and d.config ? 'tasks'
+                    and not exists (select from stepwell.task_detail as t
+                        where t.tenant_id = u.tenant_id and t.step_run_id = u.unit_id)
+                order by u.unit_id
+            loop
+                perform stepwell._tasks_open(v_human.tenant_id, v_task.unit_id, v_task.tasks);
+            end loop;
+        end if;
+    end loop;
+end
+$$;
+
+-- Makes the tasks of a human step and lets them begin: each is a unit of the same machine with a person in charge of its
+-- own; a task that names an operation is queued for workers; one whose condition is false is skipped.
+-- Locks: the caller holds the run; run_detail for the next free number.
+-- Idempotency: called once per step.
+-- Raises: SW004 when the registry refuses; SW006 when there are too many.
+create or replace function stepwell._tasks_open(p_tenant_id int, p_step_run_id bigint, p_tasks jsonb) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_count constant int := jsonb_array_length(p_tasks);
+    v_machine constant text := stepwell._machine_of('task');
+    v_step stepwell.work_unit;
+    v_base bigint;
+    v_made record;
+begin
+    if v_count > stepwell._limit('limits.tasks_per_step') then
+        raise exception using errcode = 'SW006',
+            message = format('step %s has %s tasks, at most %s', p_step_run_id, v_count, stepwell._limit('limits.tasks_per_step'));
+    end if;
+    update stepwell.run_detail as r set next_unit_no = r.next_unit_no + v_count
+    where r.tenant_id = p_tenant_id and r.run_id = p_step_run_id >> 20
+    returning r.next_unit_no - v_count into v_base;
+    update stepwell.work_unit as u set has_contract = true
+    where u.tenant_id = p_tenant_id and u.unit_id = p_step_run_id
+    returning u.* into v_step;
+    insert into stepwell.task_detail (tenant_id, unit_id, step_run_id, task_no, task_id, title, role, assignee, form)
+    select p_tenant_id, ((p_step_run_id >> 20) << 20) | (v_base + t.no - 1), p_step_run_id, t.no, t.task ->> 'id',
+        t.task ->> 'title', t.task ->> 'role', t.task ->> 'assignee', t.task -> 'form'
+    from jsonb_array_elements(p_tasks) with ordinality as t (task, no);
+    insert into stepwell.work_unit (
+        tenant_id, unit_id, version_id, parent_id, operation_id, class_id, priority, max_attempts, mandatory, has_contract,
+        pic_id, last_transition_at, scope, state_machine_id, state_code)
+    select p_tenant_id, ((p_step_run_id >> 20) << 20) | (v_base + t.no - 1), v_step.version_id, p_step_run_id, o.operation_id,
+        o.class_id, v_step.priority, coalesce(o.max_attempts, 1), false, t.task ? 'form',
+        (select p.person_id from stepwell.person as p
+            where p.tenant_id = p_tenant_id and p.person_name = t.task ->> 'assignee' and p.is_active),
+        stepwell.now(), 'task', v_machine, 'not_started'
+    from jsonb_array_elements(p_tasks) with ordinality as t (task, no)
+    left join stepwell.operation as o on o.tenant_id = p_tenant_id and o.operation_name = t.task ->> 'operation'
+    order by t.no;
+    select
+        array_agg(p_tenant_id) filter (where m.begins) as tenant_ids,
+        array_agg(m.unit_id order by m.unit_id) filter (where m.begins) as unit_ids,
+        array_agg(p_tenant_id) filter (where not m.begins) as skipped_tenant_ids,
+        array_agg(m.unit_id order by m.unit_id) filter (where not m.begins) as skipped_ids
+    into v_made
+    from (
+        select ((p_step_run_id >> 20) << 20) | (v_base + t.no - 1) as unit_id,
+            not t.task ? 'when' or coalesce(jsonb_path_match(
+                stepwell._unit_document(p_tenant_id, p_step_run_id), (t.task ->> 'when')::jsonpath, '{}', true), false) as begins
+        from jsonb_array_elements(p_tasks) with ordinality as t (task, no)
+    ) as m;
+    perform stepwell._must_apply(v_made.skipped_tenant_ids, v_made.skipped_ids, 'skipped', 'mow_orchestrator',
+        'condition_resolved', 'branch_not_taken', 'engine');
+    perform stepwell._must_apply(v_made.tenant_ids, v_made.unit_ids, 'ready', 'mow_orchestrator', 'condition_resolved', null,
+        'engine');
+    perform stepwell._workers_wake(null);
+end
+$$;
+
+-- Tasks that are still open when their step has ended are called off with it.
+-- Locks: the caller holds the runs.
+-- Idempotency: tasks that have ended are passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._tasks_cancel(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_open record;
+begin
+    select array_agg(t.tenant_id order by t.unit_id) as tenant_ids, array_agg(t.unit_id order by t.unit_id) as unit_ids
+    into v_open
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as t on q.tenant_id = t.tenant_id and q.unit_id = t.parent_id
+    where t.scope = 'task' and t.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+    if v_open.unit_ids is not null then
+        perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
+        perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
+            'engine', null, array_fill('{"reason": "parent_cancelled"}'::jsonb, array[cardinality(v_open.unit_ids)]));
+    end if;
+end
+$$;

@@ -1,0 +1,251 @@
+-- Maps: one instance of the body for each item of a list, at most so many at once, one result at the end.
+
+-- Map steps make an instance of their body for each item of their list and let the entry steps go. An empty list completes
+-- at once; something that is no list, or too long, fails the step for good.
+-- Locks: the caller holds the runs.
+-- Idempotency: called once per map.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._maps_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := stepwell._limit('limits.map_items');
+    v_map record;
+    v_items jsonb;
+    v_problem text;
+begin
+    for v_map in
+        select u.tenant_id, u.unit_id, d.config
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        order by u.unit_id
+    loop
+        -- What an earlier map let go may have failed, and called this one off.
+        continue when not exists (select from stepwell.work_unit as u
+            where u.tenant_id = v_map.tenant_id and u.unit_id = v_map.unit_id and u.state_code = 'in_progress');
+        v_problem := null;
+        begin
+            v_items := jsonb_path_query_first(stepwell._unit_document(v_map.tenant_id, v_map.unit_id,
+                array(select jsonb_array_elements_text(v_map.config -> 'reads')::int)), (v_map.config ->> 'over')::jsonpath);
+            if jsonb_typeof(v_items) is distinct from 'array' then
+                v_problem := format('%s gave %s, not a list', v_map.config ->> 'over',
+                    coalesce(jsonb_typeof(v_items), 'nothing'));
+            elsif jsonb_array_length(v_items) > v_limit then
+                v_problem := format('%s gave %s items, at most %s', v_map.config ->> 'over', jsonb_array_length(v_items), v_limit);
+            end if;
+        exception when data_exception or syntax_error or invalid_text_representation then
+            v_problem := format('%s cannot be evaluated: %s', v_map.config ->> 'over', sqlerrm);
+        end;
+        if v_problem is not null then
+            perform stepwell._units_fail(array[v_map.tenant_id], array[v_map.unit_id], array[jsonb_build_object(
+                'failure_class', 'expression_error', 'outcome', 'dead', 'error',
+                jsonb_build_object('type', 'ExpressionError', 'message', v_problem))], 'mow_orchestrator');
+        elsif jsonb_array_length(v_items) = 0 then
+            perform stepwell._engine_complete(array[v_map.tenant_id], array[v_map.unit_id], array['[]'::jsonb]);
+        else
+            perform stepwell._map_fill(v_map.tenant_id, v_map.unit_id, v_items, (v_map.config ->> 'max_concurrency')::int);
+        end if;
+    end loop;
+end
+$$;
+
+-- Writes the units of a Map's items, each an instance of the body in a block of numbers of its own, and makes the entry
+-- steps ready. At most max_concurrency steps of the map run at once.
+-- Locks: the caller holds the run; run_detail for the next free number.
+-- Idempotency: called once per map.
+-- Raises: SW006 when the run would have more units than a run may have; SW004 when the registry refuses.
+create or replace function stepwell._map_fill(p_tenant_id int, p_unit_id bigint, p_items jsonb, p_max_concurrency int)
+returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_machine constant text := stepwell._machine_of('step');
+    v_run_id constant bigint := p_unit_id >> 20;
+    v_count constant int := jsonb_array_length(p_items);
+    v_map stepwell.work_unit;
+    v_body record;
+    v_base int;
+    v_first record;
+    v_slot_key text;
+begin
+    select u.* into v_map from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    select min(d.step_no) as first_no, count(*)::int as size into v_body
+    from stepwell.workflow_step_def as d
+    where d.tenant_id = p_tenant_id and d.version_id = v_map.version_id and d.scope_no = v_map.def_no;
+    update stepwell.run_detail as r set next_unit_no = r.next_unit_no + v_count * v_body.size
+    where r.tenant_id = p_tenant_id and r.run_id = v_run_id
+    returning r.next_unit_no - v_count * v_body.size into v_base;
+    if v_base + v_count * v_body.size > 1048575 then
+        raise exception using errcode = 'SW006', message = format('run %s would have more than 1048575 steps', v_run_id);
+    end if;
+    if p_max_concurrency is not null then
+        v_slot_key := format('run:%s:map:%s', v_run_id, p_unit_id & 1048575);
+        insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
+        values (p_tenant_id, v_slot_key, p_max_concurrency);
+    else
+        v_slot_key := (select stepwell._workflow_slot(p_tenant_id, r.workflow_id) from stepwell.run_detail as r
+            where r.tenant_id = p_tenant_id and r.run_id = v_run_id);
+    end if;
+    -- A limited Parallel inside the body counts for each item by itself.
+    insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
+    select p_tenant_id, format('run:%s:%s:%s:%s', v_run_id, g.group_no, p_unit_id & 1048575, i.item_no), g.max_concurrency
+    from stepwell.workflow_group as g
+    cross join generate_series(0, v_count - 1) as i (item_no)
+    where g.tenant_id = p_tenant_id and g.version_id = v_map.version_id and exists (
+        select from stepwell.workflow_step_def as d
+        where d.tenant_id = g.tenant_id and d.version_id = g.version_id and d.scope_no = v_map.def_no
+            and d.group_no = g.group_no);
+    insert into stepwell.map_item (tenant_id, unit_id, item_no, item)
+    select p_tenant_id, p_unit_id, i.ord - 1, i.item from jsonb_array_elements(p_items) with ordinality as i (item, ord);
+    insert into stepwell.work_unit (
+        tenant_id, unit_id, version_id, def_no, operation_id, class_id, pending_count, priority, max_attempts, mandatory,
+        has_contract, last_transition_at, scope, state_machine_id, state_code, slot_key, parent_id, item_no)
+    select p_tenant_id, (v_run_id << 20) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no),
+        v_map.version_id, d.step_no, d.operation_id, o.class_id, d.pending_count, d.priority + v_map.priority,
+        d.max_attempts, false, d.has_contract, v_now, 'step', v_machine, 'not_started',
+        case when d.group_no is not null then format('run:%s:%s:%s:%s', v_run_id, d.group_no, p_unit_id & 1048575, i.item_no)
+            when o.class_id is not null then v_slot_key end, p_unit_id, i.item_no
+    from generate_series(0, v_count - 1) as i (item_no)
+    cross join stepwell.workflow_step_def as d
+    left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
+    where d.tenant_id = p_tenant_id and d.version_id = v_map.version_id and d.scope_no = v_map.def_no
+    order by i.item_no, d.step_no;
+    update stepwell.run_progress as p
+    set open_count = p.open_count + v_count * v_body.size, map_count = p.map_count + 1
+    where p.tenant_id = p_tenant_id and p.run_id = v_run_id;
+    update stepwell.work_unit as u set pending_count = v_count * v_body.size
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    select array_agg(p_tenant_id) as tenant_ids, array_agg(0) as released_counts,
+        array_agg((v_run_id << 20) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no)
+            order by i.item_no, d.step_no) as unit_ids,
+        bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null) as has_groups
+    into v_first
+    from generate_series(0, v_count - 1) as i (item_no)
+    cross join stepwell.workflow_step_def as d
+    where d.tenant_id = p_tenant_id and d.version_id = v_map.version_id and d.scope_no = v_map.def_no
+        and d.pending_count = 0;
+    perform stepwell._units_ready(v_first.tenant_ids, v_first.unit_ids, v_first.released_counts, v_first.has_engine_steps,
+        v_slot_key is not null or v_first.has_groups);
+end
+$$;
+
+-- Map steps of these runs whose items have all settled: completed with the items' results in order, or failed for good when
+-- a mandatory step of an item could not complete. Returns how many ended.
+-- Locks: the caller holds the runs.
+-- Idempotency: a map that has ended is passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._maps_settle(p_tenant_ids int[], p_run_ids bigint[]) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_map record;
+    v_failed int;
+    v_count int := 0;
+begin
+    for v_map in
+        select u.tenant_id, u.unit_id, u.version_id, u.def_no, v.failure_policy
+        from (
+            select distinct m.tenant_id, m.unit_id
+            from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
+            inner join stepwell.map_item as m
+                on q.tenant_id = m.tenant_id and m.unit_id between q.run_id << 20 and ((q.run_id + 1) << 20) - 1
+                and m.item_no = 0
+        ) as o
+        inner join stepwell.work_unit as u on o.tenant_id = u.tenant_id and o.unit_id = u.unit_id
+        inner join stepwell.workflow_version as v on u.tenant_id = v.tenant_id and u.version_id = v.version_id
+        where u.state_code in ('in_progress', 'overdue')
+            and (u.pending_count = 0 or v.failure_policy = 'abort-dependents')
+        order by u.unit_id desc
+    loop
+        select count(*) filter (where u.state_code = 'cannot_complete' and not d.optional and not u.failure_caught)
+        into v_failed
+        from stepwell.work_unit as u
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        where u.tenant_id = v_map.tenant_id and u.parent_id = v_map.unit_id and u.scope = 'step';
+        if v_failed > 0 and v_map.failure_policy = 'abort-dependents' then
+            perform stepwell._map_abort(v_map.tenant_id, v_map.unit_id);
+        end if;
+        if exists (select from stepwell.work_unit as u
+            where u.tenant_id = v_map.tenant_id and u.unit_id = v_map.unit_id and u.pending_count > 0) then
+            continue;
+        end if;
+        v_count := v_count + 1;
+        if v_failed > 0 then
+            perform stepwell._units_fail(array[v_map.tenant_id], array[v_map.unit_id], array[jsonb_build_object(
+                'failure_class', 'upstream_failed', 'outcome', 'dead', 'error', jsonb_build_object('type', 'MapFailed',
+                    'message', format('%s steps of the items could not complete', v_failed)))], 'mow_orchestrator');
+        else
+            perform stepwell._engine_complete(array[v_map.tenant_id], array[v_map.unit_id],
+                array[stepwell._map_result(v_map.tenant_id, v_map.unit_id)]);
+        end if;
+    end loop;
+    return v_count;
+end
+$$;
+
+-- The result of a Map: one entry per item, in order: the output of the body's only exit step, or an object of its exit
+-- steps' outputs by id. A step without output counts as null.
+create or replace function stepwell._map_result(p_tenant_id int, p_unit_id bigint) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select jsonb_agg(i.result order by i.item_no)
+    from (
+        select u.item_no, case count(*) when 1 then jsonb_agg(coalesce(o.output, 'null')) -> 0
+            else jsonb_object_agg(d.step_id, coalesce(o.output, 'null')) end as result
+        from stepwell.work_unit as u
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        left join stepwell.unit_output as o
+            on u.tenant_id = o.tenant_id and u.unit_id = o.unit_id and u.lease_no = o.lease_no
+        where u.tenant_id = p_tenant_id and u.parent_id = p_unit_id and u.scope = 'step'
+            and not exists (select from stepwell.workflow_step_relations as r
+                where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.from_no = u.def_no)
+        group by u.item_no
+    ) as i
+$$;
+
+-- Under the policy abort-dependents a failed map gives up the items that are still under way.
+-- Locks: the caller holds the run.
+-- Idempotency: settled units are passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._map_abort(p_tenant_id int, p_unit_id bigint) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_open record;
+begin
+    with recursive inside as (
+        select u.unit_id, u.state_code, u.lease_session_id, u.slot_key
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.parent_id = p_unit_id and u.scope = 'step'
+        union all
+        select u.unit_id, u.state_code, u.lease_session_id, u.slot_key
+        from inside as i
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.parent_id = i.unit_id and u.scope = 'step'
+    )
+    select array_agg(p_tenant_id) as tenant_ids, array_agg(i.unit_id order by i.unit_id) as unit_ids,
+        array_agg(i.unit_id) filter (where i.lease_session_id is not null and i.slot_key is not null) as slot_ids
+    into v_open
+    from inside as i
+    where i.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+    if v_open.unit_ids is not null then
+        perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
+        perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'mow_orchestrator',
+            'condition_resolved', 'upstream_failed', 'engine', null,
+            array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_open.unit_ids)]));
+        if v_open.slot_ids is not null then
+            perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_open.slot_ids)]), v_open.slot_ids);
+        end if;
+        perform stepwell._subruns_cancel(p_tenant_id, v_open.unit_ids, 'engine', 'upstream_failed');
+    end if;
+end
+$$;

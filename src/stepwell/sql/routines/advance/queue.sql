@@ -1,0 +1,94 @@
+-- Units enter the queue without a change of state, and leave everything that could start them.
+
+-- Makes units claimable whose state does not change with it: retries that are due, delayed jobs, units of a resumed run,
+-- and those with a concurrency key, which enter when a slot is free and stand in line otherwise.
+-- Locks: concurrency_slot rows in key order (the caller holds the runs).
+-- Idempotency: a unit already queued stays queued once.
+create or replace function stepwell._units_queue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limited boolean;
+begin
+    with wanted as (
+        select u.tenant_id, u.class_id, -u.priority as rank, u.unit_id, u.slot_key, u.state_code = 'failed' as is_retry
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        left join stepwell.run_progress as p on u.tenant_id = p.tenant_id and u.unit_id >> 20 = p.run_id
+        where u.class_id is not null and p.frozen_at is null
+    ), queued as (
+        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
+        select w.tenant_id, w.class_id, w.rank, w.unit_id, w.is_retry
+        from wanted as w
+        where w.slot_key is null
+        on conflict do nothing
+    )
+    select bool_or(w.slot_key is not null) into v_limited from wanted as w;
+    if v_limited then
+        perform stepwell._slots_take(p_tenant_ids, p_unit_ids);
+    end if;
+end
+$$;
+
+-- Takes units out of everything that could still start or wake them: queue, line, timers, waits, approvals.
+-- Locks: their job_ready rows (waits for a claim in flight), then slots, then approvals.
+create or replace function stepwell._units_dequeue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_slot record;
+begin
+    with gone as (
+        delete from stepwell.job_ready as r
+        using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        where r.tenant_id = u.tenant_id and r.class_id = u.class_id and r.rank = -u.priority and r.unit_id = u.unit_id
+        returning r.tenant_id, r.unit_id, u.slot_key
+    )
+    select array_agg(g.tenant_id) as tenant_ids, array_agg(g.unit_id) as unit_ids
+    into v_slot
+    from gone as g
+    where g.slot_key is not null;
+    delete from stepwell.job_line as l
+    using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where l.tenant_id = u.tenant_id and l.slot_key = u.slot_key and l.rank = -u.priority and l.unit_id = u.unit_id;
+    if v_slot.unit_ids is not null then
+        perform stepwell._slots_free(v_slot.tenant_ids, v_slot.unit_ids);
+    end if;
+    delete from stepwell.timer as t
+    using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id;
+    delete from stepwell.event_wait as w
+    using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    where w.tenant_id = q.tenant_id and w.unit_id = q.unit_id;
+    perform stepwell._approvals_cancel(p_tenant_ids, p_unit_ids);
+end
+$$;
+
+-- Open questions about actions of units that will not act any more are no longer asked.
+-- Locks: the caller holds the runs; then the approvals in id order.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._approvals_cancel(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_open record;
+begin
+    select array_agg(a.tenant_id order by a.approval_id) as tenant_ids,
+        array_agg(a.approval_id order by a.approval_id) as approval_ids
+    into v_open
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.approval_detail as a on q.tenant_id = a.tenant_id and q.unit_id = a.subject_unit_id
+    where a.action = 'act' and a.decided_at is null;
+    if v_open.approval_ids is null then
+        return;
+    end if;
+    perform stepwell._must_apply(v_open.tenant_ids, v_open.approval_ids, 'cancelled', 'system', 'condition_resolved',
+        'subject_ended', 'engine');
+    perform stepwell._approvals_close(v_open.tenant_ids, v_open.approval_ids, 'engine');
+end
+$$;

@@ -1,0 +1,251 @@
+-- Steps that had ended are open again: by a replay that was granted, or by a correction. What was cancelled because of them
+-- waits again.
+
+-- Carries out granted replays: the failed run goes on, dead units are ready again with fresh attempts, and what was called
+-- off because of them waits again. Their history stays.
+-- Locks: the caller holds the run or the job.
+-- Idempotency: only requests that are still submitted are taken.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._replay_apply(p_tenant_id int, p_approval_id bigint, p_actor text) returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_dead record;
+    v_engine record;
+    v_count int;
+begin
+    with taken as (
+        update stepwell.dlq_replay_request as r set proposal_state = 'scheduled', scheduled_at = v_now
+        where r.tenant_id = p_tenant_id and r.approval_id = p_approval_id and r.proposal_state = 'submitted'
+        returning r.unit_id, r.replay_request_id
+    )
+    select
+        array_agg(p_tenant_id) as tenant_ids, array_agg(t.unit_id order by t.unit_id) as unit_ids,
+        min(t.replay_request_id) as first_id,
+        array_agg(jsonb_build_object('replay_request_id', t.replay_request_id, 'approval_id', p_approval_id,
+            'audit_ref', 'approval:' || p_approval_id) order by t.unit_id) as evidence
+    into v_dead
+    from taken as t;
+    perform stepwell._must_apply(array_agg(u.tenant_id), array_agg(u.unit_id), 'in_progress', 'system', 'event',
+        'replay_approved', p_actor, array[v_dead.evidence[1]],
+        array[jsonb_build_object('approval_id', p_approval_id, 'reason', 'replay')])
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = (v_dead.unit_ids[1] >> 20) << 20
+        and u.scope = 'workflow_run' and u.state_code = 'failed';
+    update stepwell.run_detail as r set finished_state = null, finished_at = null
+    where r.tenant_id = p_tenant_id and r.run_id = v_dead.unit_ids[1] >> 20;
+    perform stepwell._replay_units(p_tenant_id, v_dead.unit_ids, v_dead.evidence, p_actor);
+    update stepwell.job_dead_letter as d set resolved_at = v_now, resolution = 'replayed'
+    where d.tenant_id = p_tenant_id and d.unit_id = any (v_dead.unit_ids) and d.resolved_at is null;
+    -- Before the engine's own steps run: one of them may end at once and release what comes after it.
+    v_count := stepwell._dependents_reinstate(p_tenant_id, v_dead.unit_ids, p_actor, v_dead.evidence[1]);
+    perform stepwell._items_release(p_tenant_id, v_dead.unit_ids);
+    perform stepwell._slots_take(v_dead.tenant_ids, v_dead.unit_ids);
+    select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
+    into v_engine
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = any (v_dead.unit_ids) and u.class_id is null and u.scope = 'step';
+    if v_engine.unit_ids is not null then
+        perform stepwell._engine_steps(v_engine.tenant_ids, v_engine.unit_ids);
+    end if;
+    perform stepwell._rollups_lend(array[p_tenant_id], array[v_dead.unit_ids[1] >> 20]);
+    perform stepwell._workers_wake(null);
+    return jsonb_build_object('state', 'replayed', 'approval_id', p_approval_id, 'unit_ids', v_dead.unit_ids,
+        'reinstated_count', v_count);
+end
+$$;
+
+-- Dead units become ready again. A map that has its items goes on with them: it is opened first, one map at a time, because
+-- each unit that opens inside it is counted in its row.
+-- Locks: the caller holds the run or the job.
+-- Idempotency: the registry refuses a unit that is not dead.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._replay_units(
+    p_tenant_id int, p_unit_ids bigint[], p_evidence jsonb[], p_actor text
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_map record;
+    v_rest record;
+begin
+    update stepwell.work_unit as u set attempt_count = 0, completed_at = null
+    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids);
+    for v_map in
+        select q.unit_id, q.evidence
+        from unnest(p_unit_ids, p_evidence) as q (unit_id, evidence)
+        where exists (select from stepwell.map_item as m where m.tenant_id = p_tenant_id and m.unit_id = q.unit_id)
+        order by q.unit_id
+    loop
+        perform stepwell._must_apply(array[p_tenant_id], array[v_map.unit_id], 'ready', 'system', 'event', 'replay_approved',
+            p_actor, array[v_map.evidence], array[v_map.evidence]);
+        perform stepwell._must_apply(array[p_tenant_id], array[v_map.unit_id], 'in_progress', 'mow_orchestrator',
+            'condition_resolved', null, 'engine');
+    end loop;
+    select array_agg(p_tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
+        array_agg(q.evidence order by q.unit_id) as evidence
+    into v_rest
+    from unnest(p_unit_ids, p_evidence) as q (unit_id, evidence)
+    where not exists (select from stepwell.map_item as m where m.tenant_id = p_tenant_id and m.unit_id = q.unit_id);
+    perform stepwell._must_apply(v_rest.tenant_ids, v_rest.unit_ids, 'ready', 'system', 'event', 'replay_approved', p_actor,
+        v_rest.evidence, v_rest.evidence);
+end
+$$;
+
+-- Steps that were called off because these units failed wait again: those that can still be reached, which excludes
+-- whatever also depends on another step that died or was cancelled for itself.
+-- Locks: the caller holds the run.
+-- Idempotency: steps in another state than cancelled are passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._dependents_reinstate(
+    p_tenant_id int, p_unit_ids bigint[], p_actor text, p_evidence jsonb
+) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_stream_id constant bigint := p_unit_ids[1] >> 20;
+    v_unit_ids bigint[];
+begin
+    with recursive aborted as materialized (
+        select x.unit_id from (
+            select distinct on (e.unit_id) e.unit_id, e.event_type
+            from stepwell.event_log as e
+            where e.tenant_id = p_tenant_id and e.stream_id = v_stream_id and e.to_state = 'cancelled'
+            order by e.unit_id, e.event_id desc
+        ) as x
+        where x.event_type = 'step.aborted'
+    ), down as (
+        select u.unit_id, u.version_id, u.def_no from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.scope = 'step'
+        union
+        -- Items that a failed map gave up: they hang on the map, and on no edge.
+        select u.unit_id, u.version_id, u.def_no
+        from aborted as a
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = a.unit_id
+        where u.parent_id = any (p_unit_ids) and u.scope = 'step' and u.state_code = 'cancelled'
+        union
+        select s.unit_id, s.version_id, s.def_no
+        from down as d
+        inner join stepwell.workflow_step_relations as r
+            on r.tenant_id = p_tenant_id and r.version_id = d.version_id and r.from_no = d.def_no
+        inner join stepwell.work_unit as s on s.tenant_id = p_tenant_id and s.unit_id = d.unit_id + r.to_no - d.def_no
+        inner join aborted as a on s.unit_id = a.unit_id
+        where s.state_code = 'cancelled'
+    ), lost as (
+        select d.unit_id, d.version_id, d.def_no
+        from down as d
+        inner join stepwell.workflow_step_relations as r
+            on r.tenant_id = p_tenant_id and r.version_id = d.version_id and r.to_no = d.def_no
+        inner join stepwell.work_unit as b on b.tenant_id = p_tenant_id and b.unit_id = d.unit_id + r.from_no - d.def_no
+        where not d.unit_id = any (p_unit_ids) and b.state_code in ('cancelled', 'cannot_complete')
+            and not exists (select from down as x where x.unit_id = b.unit_id)
+        union
+        select n.unit_id, n.version_id, n.def_no
+        from lost as l
+        inner join stepwell.workflow_step_relations as r
+            on r.tenant_id = p_tenant_id and r.version_id = l.version_id and r.from_no = l.def_no
+        inner join down as n on n.unit_id = l.unit_id + r.to_no - l.def_no
+    )
+    select array_agg(d.unit_id order by d.unit_id) into v_unit_ids
+    from down as d
+    where not d.unit_id = any (p_unit_ids) and not exists (select from lost as l where l.unit_id = d.unit_id);
+    if v_unit_ids is not null then
+        perform stepwell._must_apply(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids, 'not_started',
+            'reviewer', 'event', case when p_evidence ? 'replay_request_id' then 'replay_approved' else 'reopen_approved' end,
+            p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
+            array_fill(p_evidence, array[cardinality(v_unit_ids)]));
+        perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
+        perform stepwell._maps_forget(p_tenant_id, v_unit_ids);
+    end if;
+    perform stepwell._decisions_recount(p_tenant_id, p_unit_ids || v_unit_ids);
+    return coalesce(cardinality(v_unit_ids), 0);
+end
+$$;
+
+-- Decisions right after these units, which are open again, had counted their failure as an end: they count anew.
+-- Locks: the caller holds the run.
+create or replace function stepwell._decisions_recount(p_tenant_id int, p_unit_ids bigint[]) returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    update stepwell.work_unit as u set pending_count = (
+        select count(*)
+        from stepwell.workflow_step_relations as r
+        inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
+        where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
+            and b.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete'))
+    where u.tenant_id = p_tenant_id and u.state_code = 'not_started' and u.unit_id in (
+        select o.unit_id + r.to_no - o.def_no
+        from stepwell.work_unit as o
+        inner join stepwell.workflow_step_relations as r
+            on o.tenant_id = r.tenant_id and o.version_id = r.version_id and o.def_no = r.from_no
+        inner join stepwell.workflow_step_def as d
+            on r.tenant_id = d.tenant_id and r.version_id = d.version_id and r.to_no = d.step_no
+        where o.tenant_id = p_tenant_id and o.unit_id = any (p_unit_ids) and d.step_kind = 'decision')
+$$;
+
+-- Maps that wait again will make their items anew: the items they had stay in the history, no longer theirs.
+-- Locks: the caller holds the run.
+create or replace function stepwell._maps_forget(p_tenant_id int, p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_map_ids bigint[];
+begin
+    with gone as (
+        delete from stepwell.map_item as m
+        where m.tenant_id = p_tenant_id and m.unit_id = any (p_unit_ids)
+        returning m.unit_id, m.item_no
+    )
+    select array_agg(distinct g.unit_id) into v_map_ids from gone as g;
+    if v_map_ids is not null then
+        update stepwell.work_unit as u set parent_id = null
+        where u.tenant_id = p_tenant_id and u.parent_id = any (v_map_ids) and u.scope = 'step';
+        delete from stepwell.concurrency_slot as s
+        using unnest(v_map_ids) as m (unit_id)
+        where s.tenant_id = p_tenant_id and (s.slot_key = format('run:%s:map:%s', m.unit_id >> 20, m.unit_id & 1048575)
+            or s.slot_key like format('run:%s:%%:%s:%%', m.unit_id >> 20, m.unit_id & 1048575));
+    end if;
+end
+$$;
+
+-- Counts anew what steps that wait again wait for, and forgets their end.
+-- Locks: the caller holds the run.
+create or replace function stepwell._pending_recount(p_tenant_id int, p_unit_ids bigint[]) returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    update stepwell.work_unit as u set attempt_count = 0, completed_at = null, pending_count = (
+        select count(*)
+        from stepwell.workflow_step_relations as r
+        inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
+        where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
+            and b.state_code not in ('completed', 'skipped'))
+    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids)
+$$;
+
+-- Items that were called off with their map and wait again have nothing before them that could release them: those of these
+-- maps begin now.
+-- Locks: the caller holds the run.
+-- Idempotency: items that have begun are passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._items_release(p_tenant_id int, p_map_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_free record;
+begin
+    select array_agg(p_tenant_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids, array_agg(0) as counts
+    into v_free
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.parent_id = any (p_map_ids) and u.scope = 'step'
+        and u.state_code = 'not_started' and u.pending_count = 0;
+    perform stepwell._units_ready(v_free.tenant_ids, v_free.unit_ids, v_free.counts, true, true);
+end
+$$;

@@ -1,0 +1,135 @@
+-- A run ends when nothing of it is open: completed, or failed when a mandatory step could not complete.
+
+-- Ends what has nothing left to do: maps whose items have settled, then runs: completed, or failed when a mandatory step
+-- could not. A run inside another one lends it its colour.
+-- Locks: the caller holds the runs; the runs above a sub-workflow as _rollups_lend.
+-- Idempotency: what has ended is passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._runs_settle(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_ended record;
+    v_looked boolean := false;
+begin
+    loop
+        select
+            array_agg(p.tenant_id) filter (where p.needs_attention) as attention_tenant_ids,
+            array_agg(p.run_id) filter (where p.needs_attention) as attention_run_ids,
+            array_agg(p.tenant_id) filter (where p.map_count > 0) as map_tenant_ids,
+            array_agg(p.run_id) filter (where p.map_count > 0) as map_run_ids,
+            array_agg(p.tenant_id) filter (where p.parent_run_id is not null) as child_tenant_ids,
+            array_agg(p.run_id) filter (where p.parent_run_id is not null) as child_run_ids,
+            array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_tenant_ids,
+            array_agg(p.run_id << 20 order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_ids,
+            array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count > 0) as failed_tenant_ids,
+            array_agg(p.run_id << 20 order by p.run_id) filter (where p.open_count = 0 and p.failed_count > 0) as failed_ids
+        into v_ended
+        from (
+            select distinct q.tenant_id, q.unit_id >> 20 as run_id
+            from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        ) as s
+        inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
+        where p.map_count > 0 or p.open_count = 0 or p.needs_attention or p.parent_run_id is not null;
+        -- What people reopened or blocked may change with any other step; then count again.
+        if v_ended.attention_run_ids is not null and not v_looked then
+            v_looked := true;
+            perform stepwell._attention_settle(a.tenant_id, a.run_id)
+            from unnest(v_ended.attention_tenant_ids, v_ended.attention_run_ids) as a (tenant_id, run_id);
+            continue;
+        end if;
+        v_looked := false;
+        -- Maps first: a map that ends may release steps, or be the last thing that kept its run open.
+        exit when v_ended.map_run_ids is null
+            or stepwell._maps_settle(v_ended.map_tenant_ids, v_ended.map_run_ids) = 0;
+    end loop;
+    if v_ended.child_run_ids is not null then
+        perform stepwell._rollups_lend(v_ended.child_tenant_ids, v_ended.child_run_ids);
+    end if;
+    if v_ended.done_ids is not null then
+        perform stepwell._runs_end(v_ended.done_tenant_ids, v_ended.done_ids, 'completed', 'all_mandatory_steps_completed');
+    end if;
+    if v_ended.failed_ids is not null then
+        perform stepwell._runs_end(v_ended.failed_tenant_ids, v_ended.failed_ids, 'failed', 'mandatory_step_cannot_complete');
+    end if;
+    if v_ended.attention_run_ids is not null and coalesce(v_ended.done_ids, v_ended.failed_ids) is not null then
+        -- Questions about a run end with it.
+        perform stepwell._attention_settle(a.tenant_id, a.run_id)
+        from unnest(v_ended.attention_tenant_ids, v_ended.attention_run_ids) as a (tenant_id, run_id);
+    end if;
+end
+$$;
+
+-- Runs in progress with nothing open change to their end, and hand their result to a parent step.
+-- Locks: the caller holds the runs.
+-- Idempotency: a run that is not in progress (paused, ended) is passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._runs_end(
+    p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_open record;
+begin
+    select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids,
+        bool_or(u.parent_id is not null) as has_parent
+    into v_open
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where u.state_code = 'in_progress';
+    if v_open.unit_ids is null then
+        return;
+    end if;
+    perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, p_to_state, 'system', 'condition_resolved', p_trigger_ref,
+        'engine');
+    perform stepwell._runs_finish(v_open.tenant_ids, array(select q >> 20 from unnest(v_open.unit_ids) as q), p_to_state);
+    if v_open.has_parent then
+        perform stepwell._subruns_end(v_open.tenant_ids, v_open.unit_ids);
+    end if;
+end
+$$;
+
+-- Writes down when and how runs ended, and tells those who wait for it.
+-- Locks: the runs' particulars; the caller holds the runs.
+-- Idempotency: the last end counts.
+create or replace function stepwell._runs_finish(p_tenant_ids int[], p_run_ids bigint[], p_state text) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_told_count int;
+begin
+    with finished as (
+        update stepwell.run_detail as r set finished_state = p_state, finished_at = stepwell.now()
+        from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
+        where r.tenant_id = q.tenant_id and r.run_id = q.run_id
+        returning r.run_id, r.is_watched
+    )
+    select count(pg_notify('stepwell_ended', f.run_id::text)) into v_told_count
+    from finished as f
+    where f.is_watched;
+end
+$$;
+
+-- The result of a run: the output of its only last step, or an object of the last steps' outputs by id.
+create or replace function stepwell._run_result(p_tenant_id int, p_run_id bigint) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (
+        select case count(*) when 1 then jsonb_agg(o.output) -> 0
+            else jsonb_object_agg(d.step_id, coalesce(o.output, 'null')) end
+        from stepwell.run_detail as r
+        inner join stepwell.workflow_step_def as d on r.tenant_id = d.tenant_id and r.version_id = d.version_id and d.is_last
+        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = (r.run_id << 20) | d.step_no
+        left join lateral (
+            select x.output from stepwell.unit_output as x
+            where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id order by x.lease_no desc limit 1
+        ) as o on true
+        where r.tenant_id = p_tenant_id and r.run_id = p_run_id and u.state_code = 'completed');
+end
+$$;

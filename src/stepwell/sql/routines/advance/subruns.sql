@@ -1,0 +1,191 @@
+-- Sub-workflows: a step starts a run of its own and ends with it.
+
+-- Sub-workflow steps start their runs, one each, with their time-out. A run that fails while it starts may call off the
+-- steps after it: those start none.
+-- Locks: the caller holds the parent runs.
+-- Idempotency: called once per step attempt.
+create or replace function stepwell._subruns_start(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_step record;
+begin
+    for v_step in
+        select u.tenant_id, u.unit_id, d.config ->> 'workflow' as workflow_name, d.inputs, d.timeout_seconds
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        order by u.unit_id
+    loop
+        continue when not exists (select from stepwell.work_unit as u
+            where u.tenant_id = v_step.tenant_id and u.unit_id = v_step.unit_id and u.state_code = 'in_progress');
+        perform stepwell._subrun_start(v_step.tenant_id, v_step.unit_id, v_step.workflow_name, v_step.inputs);
+        -- Not for one that ended while it started.
+        insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+        select u.tenant_id, u.unit_id, 'wait_timeout', stepwell.now() + make_interval(secs => v_step.timeout_seconds)
+        from stepwell.work_unit as u
+        where u.tenant_id = v_step.tenant_id and u.unit_id = v_step.unit_id and u.state_code = 'in_progress'
+            and v_step.timeout_seconds is not null;
+    end loop;
+end
+$$;
+
+-- Starts the run of a sub-workflow step, its input bound from the parent's document. A workflow that does not exist, or too
+-- deep a nesting, fails the step with a clear reason.
+-- Locks: the caller holds the parent run.
+-- Idempotency: once per step attempt; the trigger (parent unit, attempt) deduplicates.
+create or replace function stepwell._subrun_start(
+    p_tenant_id int, p_unit_id bigint, p_workflow_name text, p_inputs jsonb
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_parent stepwell.run_detail;
+    v_version stepwell.workflow_version;
+    v_lease_no int;
+    v_run_id bigint;
+    v_problem text;
+begin
+    select r.* into v_parent from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = p_unit_id >> 20;
+    select u.lease_no into v_lease_no from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    if v_parent.depth + 1 > stepwell._limit('limits.nesting') then
+        v_problem := format('sub-workflows nest deeper than %s', stepwell._limit('limits.nesting'));
+    else
+        begin
+            v_version := stepwell._version_find(p_tenant_id, p_workflow_name, null);
+        exception when sqlstate 'SW002' then
+            v_problem := sqlerrm;
+        end;
+    end if;
+    if v_problem is not null then
+        perform stepwell._units_fail(array[p_tenant_id], array[p_unit_id], array[jsonb_build_object(
+            'failure_class', 'not_found', 'outcome', 'dead', 'error',
+            jsonb_build_object('type', 'SubWorkflow', 'message', v_problem))], 'mow_orchestrator');
+        return;
+    end if;
+    insert into stepwell.run_detail (
+        tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
+        started_by, parent_unit_id, depth, next_unit_no, created_at)
+    values (p_tenant_id, nextval('stepwell.stream_seq'), v_version.version_id, v_version.workflow_id, 'subworkflow',
+        p_unit_id || ':' || v_lease_no,
+        coalesce(case when p_inputs is not null then stepwell._inputs_bind(p_tenant_id, p_unit_id, p_inputs, null) end,
+            v_parent.input), v_parent.trace_id, v_parent.correlation_id, 'unit:' || p_unit_id, p_unit_id,
+        v_parent.depth + 1, v_version.step_count + 1, stepwell.now())
+    returning run_id into v_run_id;
+    perform stepwell._run_create(p_tenant_id, v_version, array[v_run_id], 0, 'engine', array[p_unit_id]);
+    perform stepwell._workers_wake(null);
+end
+$$;
+
+-- Runs that ended inside a sub-workflow step hand their result, or their failure, to that step.
+-- Locks: the parent run, out of order (a parent is older than its child), so without waiting: when somebody else holds it,
+--   the whole transaction gives up with 55P03 and is tried again.
+-- Idempotency: a parent step that no longer waits is passed over.
+-- Raises: SW004 when the registry refuses; 55P03 when the parent is busy (try again).
+create or replace function stepwell._subruns_end(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_child record;
+begin
+    for v_child in
+        select r.tenant_id, r.run_id, r.parent_unit_id, r.finished_state
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and q.unit_id >> 20 = r.run_id
+        where r.parent_unit_id is not null
+        order by r.parent_unit_id
+    loop
+        perform 1 from stepwell.run_progress as p
+        where p.tenant_id = v_child.tenant_id and p.run_id = v_child.parent_unit_id >> 20
+        for update nowait;
+        if exists (select from stepwell.work_unit as u
+            where u.tenant_id = v_child.tenant_id and u.unit_id = v_child.parent_unit_id
+                and u.state_code in ('in_progress', 'overdue')) then
+            delete from stepwell.timer as t
+            where t.tenant_id = v_child.tenant_id and t.unit_id = v_child.parent_unit_id and t.timer_kind = 'wait_timeout';
+            if v_child.finished_state = 'completed' then
+                perform stepwell._engine_complete(array[v_child.tenant_id], array[v_child.parent_unit_id],
+                    array[stepwell._run_result(v_child.tenant_id, v_child.run_id)]);
+            else
+                perform stepwell._units_fail(array[v_child.tenant_id], array[v_child.parent_unit_id],
+                    array[jsonb_build_object('failure_class', 'upstream_failed', 'outcome', 'dead', 'error',
+                        jsonb_build_object('type', 'SubWorkflow', 'message',
+                            format('run %s of the sub-workflow %s', v_child.run_id, v_child.finished_state),
+                            'run_id', v_child.run_id))], 'mow_orchestrator');
+            end if;
+            perform stepwell._runs_settle(array[v_child.tenant_id], array[v_child.parent_unit_id]);
+        end if;
+    end loop;
+end
+$$;
+
+-- The runs of sub-workflow steps that were cancelled or aborted go with them, to any depth.
+-- Locks: the caller holds the run; each child run is locked before it is cleared.
+-- Idempotency: child runs that have ended are passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._subruns_cancel(p_tenant_id int, p_unit_ids bigint[], p_actor text, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_child record;
+begin
+    for v_child in
+        select u.unit_id >> 20 as run_id
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.scope = 'workflow_run' and u.parent_id = any (coalesce(p_unit_ids, '{}'))
+            and u.state_code not in ('completed', 'cancelled', 'failed')
+        order by u.unit_id
+    loop
+        perform stepwell._runs_lock(array[p_tenant_id], array[v_child.run_id << 20]);
+        perform stepwell._must_apply(array[p_tenant_id], array[v_child.run_id << 20], 'cancelled', 'system', 'rpc',
+            'workflow_cancel', p_actor);
+        perform stepwell._run_clear(p_tenant_id, v_child.run_id, p_actor, p_reason);
+    end loop;
+end
+$$;
+
+-- Cancels every unit of a cancelled run that has not ended, and the runs of its sub-workflows.
+-- Locks: the caller holds the run; each child run is locked before it is cleared.
+-- Idempotency: units already settled are passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._run_clear(p_tenant_id int, p_run_id bigint, p_actor text, p_reason text) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_open record;
+    v_slot_ids bigint[];
+begin
+    select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
+    into v_open
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+    if v_open.unit_ids is not null then
+        perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
+        -- Asked now and not before: a claim may have been on its way, and what it got holds a slot.
+        select array_agg(u.unit_id) into v_slot_ids
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = any (v_open.unit_ids)
+            and u.lease_session_id is not null and u.slot_key is not null;
+        perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
+            p_actor, null, array_fill(jsonb_build_object('reason', coalesce(p_reason, 'run cancelled')),
+                array[cardinality(v_open.unit_ids)]));
+        if v_slot_ids is not null then
+            perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_slot_ids)]), v_slot_ids);
+        end if;
+    end if;
+    perform stepwell._runs_finish(array[p_tenant_id], array[p_run_id], 'cancelled');
+    -- Corrections that were under way end with it, and so do questions to reviewers.
+    perform stepwell._attention_settle(p.tenant_id, p.run_id)
+    from stepwell.run_progress as p
+    where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention;
+    perform stepwell._subruns_cancel(p_tenant_id, v_open.unit_ids, p_actor, p_reason);
+end
+$$;

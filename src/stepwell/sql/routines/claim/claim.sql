@@ -1,0 +1,261 @@
+-- A worker asks for work: units are taken out of the queue and leased to its session, with all a handler needs. Tenants share
+-- by weight; inside a tenant priority decides, then age.
+
+-- Leases up to n claimable units of the session's classes to it and hands back what a handler needs.
+-- Locks: as _claim.
+-- Idempotency: none; a claim lost on the way is recovered when the session ends.
+-- Raises: SW005 when the session has ended.
+create or replace function stepwell.fn_job_claim(p_session_id bigint, p_limit int)
+returns setof stepwell.job_lease
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+declare
+    v_session constant record := stepwell._session_of(p_session_id);
+begin
+    return query
+    select c.* from stepwell._claim(p_session_id, v_session.class_ids, v_session.is_idle, p_limit, v_session.now) as c;
+end
+$$;
+
+-- What a claim must know of a session: what it takes, whether it is idle, and what time it is.
+-- Raises: SW005 when the session has ended.
+create or replace function stepwell._session_of(
+    p_session_id bigint, out class_ids int[], out is_idle boolean, out now timestamptz
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    _session_of.now := stepwell.now();
+    select s.class_ids, s.is_idle into class_ids, is_idle
+    from stepwell.worker_session as s
+    where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= _session_of.now;
+    if not found then
+        raise exception using errcode = 'SW005',
+            message = format('worker session %s has ended; open a new one', p_session_id);
+    end if;
+end
+$$;
+
+-- The claim itself. Tenants take turns by weight; inside a tenant priority decides, then age. Units that the report of the
+-- same call handed on count first; when that report saw an empty queue (p_is_dry), it is not asked again. Hands on what a
+-- handler needs of each: operation, input, why it runs again, time limit. What only few units have is read by functions of
+-- its own: a subquery that is never run still has to be prepared for each call.
+-- Locks: as _fresh_take.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._claim(
+    p_session_id bigint, p_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz,
+    p_tenant_id int default null, p_handed_ids bigint[] default null, p_is_dry boolean default false
+)
+returns setof stepwell.job_lease
+language plpgsql volatile
+as $$
+declare
+    v_handed_count constant int := coalesce(cardinality(p_handed_ids), 0);
+    v_fresh record;
+    v_tenant_ids int[] := array_fill(p_tenant_id, array[v_handed_count]);
+    v_unit_ids bigint[] := p_handed_ids;
+    v_batch_id bigint;
+    v_is_idle boolean;
+begin
+    if not p_is_dry and p_limit > v_handed_count then
+        v_fresh := stepwell._fresh_take(p_session_id, p_class_ids, least(p_limit, 1000) - v_handed_count, p_now);
+        v_tenant_ids := v_tenant_ids || v_fresh.tenant_ids;
+        v_unit_ids := v_unit_ids || v_fresh.unit_ids;
+    end if;
+    v_is_idle := coalesce(cardinality(v_unit_ids), 0) < p_limit;
+    if v_is_idle <> p_is_idle then
+        -- Idle: it could take more. A worker asks once more after this has changed, since what was made ready in between
+        -- was made by somebody who did not yet see it.
+        -- Only a hint, so never waited for: whoever recovers this session holds its row and wants the runs we hold.
+        update stepwell.worker_session as s set is_idle = v_is_idle
+        where s.session_id = (select x.session_id from stepwell.worker_session as x
+            where x.session_id = p_session_id for no key update skip locked);
+    end if;
+    if v_unit_ids is null or v_unit_ids = '{}' then
+        return;
+    end if;
+    insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
+    values (p_session_id, v_tenant_ids, v_unit_ids)
+    returning batch_id into v_batch_id;
+    return query
+    select
+        'lease'::text, q.tenant_id, u.unit_id, u.lease_no, v_batch_id, o.operation_name, u.attempt_count + 1,
+        u.max_attempts::int, coalesce(d.timeout_seconds, o.timeout_seconds), d.step_id,
+        x.input,
+        case when u.item_no is not null then stepwell._item_read(u.tenant_id, u.parent_id, u.item_no)
+            || coalesce(stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads'), '{}')
+        when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
+        case when u.lease_no > 1 then stepwell._wake_read(u.tenant_id, u.unit_id) end,
+        case when u.lease_no > 1 then stepwell._checkpoints_read(u.tenant_id, u.unit_id) end,
+        x.trace_id, x.correlation_id, u.deadline_at
+    from (select unnest(v_tenant_ids) as tenant_id, unnest(v_unit_ids) as unit_id) as q
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+    cross join lateral (
+        select r.input, r.trace_id, r.correlation_id
+        from stepwell.run_detail as r
+        where u.scope in ('step', 'task') and r.tenant_id = u.tenant_id and r.run_id = u.unit_id >> 20
+        union all
+        select j.payload, j.trace_id, j.correlation_id
+        from stepwell.job_detail as j
+        where u.scope = 'job' and j.tenant_id = u.tenant_id and j.job_id = u.unit_id
+    ) as x
+    left join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no;
+end
+$$;
+
+-- Takes units out of the queue and leases them to a session: those that start, and those that try again.
+-- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), for retries their runs
+--   (without waiting), then the units.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._fresh_take(
+    p_session_id bigint, p_class_ids int[], p_limit int, p_now timestamptz, out tenant_ids int[], out unit_ids bigint[]
+)
+language plpgsql volatile
+as $$
+declare
+    v_taken record;
+begin
+    if not exists (select from stepwell.job_ready) then
+        -- Most calls of an idle system.
+        return;
+    end if;
+    select
+        array_agg(t.tenant_id order by t.unit_id) filter (where not t.is_retry) as tenant_ids,
+        array_agg(t.unit_id order by t.unit_id) filter (where not t.is_retry) as unit_ids,
+        array_agg(t.tenant_id order by t.unit_id) filter (where t.is_retry) as retry_tenant_ids,
+        array_agg(t.unit_id order by t.unit_id) filter (where t.is_retry) as retry_unit_ids
+    into v_taken
+    from stepwell._ready_take(p_class_ids, p_limit) as t;
+    tenant_ids := v_taken.tenant_ids || v_taken.retry_tenant_ids;
+    unit_ids := v_taken.unit_ids || v_taken.retry_unit_ids;
+    if unit_ids is null then
+        return;
+    end if;
+    perform stepwell._must_apply(v_taken.tenant_ids, v_taken.unit_ids, 'in_progress', 'executor_worker',
+        'rpc', 'step_claim', p_session_id => p_session_id, p_now => p_now);
+    if v_taken.retry_unit_ids is not null then
+        perform stepwell._must_apply(v_taken.retry_tenant_ids, v_taken.retry_unit_ids, 'in_progress', 'executor_worker',
+            'event', 'retry_attempt', p_session_id => p_session_id, p_now => p_now);
+        perform stepwell._rollups_lend(v_taken.retry_tenant_ids, array(select q >> 20 from unnest(v_taken.retry_unit_ids) as q));
+    end if;
+    perform stepwell._tenant_leases_note(tenant_ids, unit_ids);
+end
+$$;
+
+-- Takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight, in random order so that
+-- a small n favours nobody; what a tenant leaves unused goes to the others in another pass. A tenant with a cap on what it
+-- has in hand gets no more than its room, in the first pass.
+-- Locks: tenants with a cap, in order; the rows taken, skipping those another claim holds; the runs of retries, which move
+--   their counters, without waiting: whoever holds a run may wait for a row taken here. A retry whose run is busy stays in
+--   the queue.
+create or replace function stepwell._ready_take(p_class_ids int[], p_limit int, p_is_first boolean default true)
+returns table (tenant_id int, unit_id bigint, is_retry boolean)
+language plpgsql volatile
+as $$
+#variable_conflict use_column
+declare
+    v_got_count int;
+begin
+    return query
+    with recursive seen as (
+        (select r.tenant_id from stepwell.job_ready as r order by r.tenant_id limit 1)
+        union all
+        select (select r.tenant_id from stepwell.job_ready as r where r.tenant_id > s.tenant_id
+            order by r.tenant_id limit 1)
+        from seen as s
+        where s.tenant_id is not null
+    ), turn as (
+        select s.tenant_id, t.max_concurrency, ceil(p_limit * t.weight::numeric / sum(t.weight) over ())::int as share
+        from seen as s
+        inner join stepwell.tenant as t on s.tenant_id = t.tenant_id
+        where s.tenant_id is not null and (t.max_concurrency is null or p_is_first)
+    ), room as materialized (
+        -- In the order of the tenants, which is the order of their locks.
+        select t.tenant_id, case when t.max_concurrency is null then t.share
+            else least(t.share, stepwell._tenant_room(t.tenant_id, t.max_concurrency)) end as share
+        from turn as t
+    ), picked as (
+        select x.row_id, x.tenant_id, x.unit_id, x.in_run
+        from (select m.tenant_id, m.share from room as m order by random()) as t
+        cross join lateral (
+            select y.*
+            from unnest(p_class_ids) as c (class_id)
+            cross join lateral (
+                select r.ctid as row_id, r.tenant_id, r.unit_id, r.is_retry and r.unit_id & 1048575 <> 0 as in_run
+                from stepwell.job_ready as r
+                where r.tenant_id = t.tenant_id and r.class_id = c.class_id
+                order by r.rank, r.unit_id
+                limit t.share
+                for update skip locked
+            ) as y
+            limit t.share
+        ) as x
+        limit p_limit
+    ), held as materialized (
+        select p.row_id
+        from picked as p
+        inner join stepwell.run_progress as b on p.tenant_id = b.tenant_id and p.unit_id >> 20 = b.run_id
+        where p.in_run
+        for update of b skip locked
+    )
+    delete from stepwell.job_ready as r
+    where r.ctid = any (array(select p.row_id from picked as p where not p.in_run union all select h.row_id from held as h))
+    returning r.tenant_id, r.unit_id, r.is_retry;
+    get diagnostics v_got_count = row_count;
+    if v_got_count > 0 and v_got_count < p_limit and exists (select from stepwell.job_ready) then
+        return query select t.tenant_id, t.unit_id, t.is_retry
+        from stepwell._ready_take(p_class_ids, p_limit - v_got_count, false) as t;
+    end if;
+end
+$$;
+
+-- What a step inside a map works on: its item and the place of it.
+create or replace function stepwell._item_read(p_tenant_id int, p_map_id bigint, p_item_no int) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (
+        select jsonb_build_object('item', i.item, 'index', i.item_no)
+        from stepwell.map_item as i
+        where i.tenant_id = p_tenant_id and i.unit_id = p_map_id and i.item_no = p_item_no);
+end
+$$;
+
+-- What woke a unit that had waited, or nothing.
+create or replace function stepwell._wake_read(p_tenant_id int, p_unit_id bigint) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (
+        select jsonb_build_object('task_type', w.task_type, 'event_type', w.event_type, 'payload', w.payload)
+        from stepwell.unit_wake as w
+        where w.tenant_id = p_tenant_id and w.unit_id = p_unit_id);
+end
+$$;
+
+-- What the handler of a unit has already done, by name, or nothing.
+create or replace function stepwell._checkpoints_read(p_tenant_id int, p_unit_id bigint) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (
+        select jsonb_object_agg(c.checkpoint_name, c.checkpoint_value)
+        from stepwell.unit_checkpoint as c
+        where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id);
+end
+$$;

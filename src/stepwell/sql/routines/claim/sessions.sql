@@ -1,0 +1,72 @@
+-- A worker's session: all its leases depend on it. How a session ends is in keep/leases.sql.
+
+-- Opens a worker's session, on which all its leases hang.
+-- Locks: none.
+-- Idempotency: each call opens a session of its own.
+-- Raises: SW001 when a class is not registered or a number is out of range.
+create or replace function stepwell.fn_worker_register(
+    p_worker_name text, p_class_names text[], p_slot_count int, p_lease_seconds int default 30, p_info jsonb default '{}'
+) returns bigint
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_class_ids int[];
+    v_session_id bigint;
+begin
+    select array_agg(c.class_id) into v_class_ids
+    from stepwell.executor_class as c
+    where c.class_name = any (p_class_names);
+    if coalesce(cardinality(v_class_ids), 0) <> coalesce(cardinality(p_class_names), -1) then
+        raise exception using errcode = 'SW001', message = format('classes: %s; registered are %s',
+            array_to_string(p_class_names, ', '),
+            (select string_agg(c.class_name, ', ' order by c.class_name) from stepwell.executor_class as c));
+    end if;
+    if p_slot_count not between 1 and 10000 or p_lease_seconds not between 1 and 86400 then
+        raise exception using errcode = 'SW001',
+            message = 'slots: must be 1 to 10000; lease_seconds: must be 1 to 86400';
+    end if;
+    insert into stepwell.worker_session (
+        worker_name, class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info)
+    values (p_worker_name, v_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
+        v_now + make_interval(secs => p_lease_seconds), p_info)
+    returning session_id into v_session_id;
+    return v_session_id;
+end
+$$;
+
+-- Extends a session and with it every lease on it, in one row; says which leases the worker lost or must stop (cancelled),
+-- and forgets the claims that have been reported.
+-- Locks: the session row.
+-- Idempotency: yes.
+-- Raises: SW005 when the session has ended: the worker must open a new one.
+create or replace function stepwell.fn_worker_heartbeat(
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_last_batch_id bigint
+) returns table (unit_id bigint, lease_no int, reason text)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := stepwell.now();
+begin
+    update stepwell.worker_session as s
+    set last_tick_at = v_now, expires_at = v_now + make_interval(secs => s.lease_seconds)
+    where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
+    if not found then
+        raise exception using errcode = 'SW005',
+            message = format('worker session %s has ended; its leases went to others', p_session_id);
+    end if;
+    delete from stepwell.worker_lease as l where l.session_id = p_session_id and l.batch_id <= p_last_batch_id;
+    if cardinality(p_unit_ids) > 0 then
+        insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
+        values (p_session_id, p_tenant_ids, p_unit_ids);
+    end if;
+    return query
+    select q.unit_id, q.lease_no, case when u.state_code = 'cancelled' then 'cancelled' else 'lost' end
+    from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
+    left join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where u.lease_session_id is distinct from p_session_id or u.lease_no <> q.lease_no;
+end
+$$;

@@ -1,0 +1,106 @@
+-- Cancelling a run, a step or a job.
+
+-- Cancels a run: every unit that has not ended is cancelled, nothing of it stays queued, parked or timed; a running handler
+-- is told at its next heartbeat. Sub-workflows go with it.
+-- Locks: the run and those above it, then each run below it, top down.
+-- Idempotency: a run already cancelled stays so.
+-- Raises: SW002 when there is no such run; SW003 when it has ended otherwise; SW004 when the registry refuses; SW007 for
+--   another tenant.
+create or replace function stepwell.fn_run_cancel(
+    p_tenant_id int, p_run_id bigint, p_actor text, p_reason text default null, p_evidence jsonb default '{}'
+) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+declare
+    v_evidence constant jsonb[] := array[p_evidence
+        || jsonb_build_object('audit_ref', coalesce(p_evidence ->> 'audit_ref', 'actor:' || p_actor))];
+    v_payloads constant jsonb[] := array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))];
+    v_state text;
+    v_problems text;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_run_id << 20]);
+    v_state := stepwell._run_state(p_tenant_id, p_run_id);
+    if v_state = 'cancelled' then
+        return v_state;
+    end if;
+    if v_state = 'completed' then
+        raise exception using errcode = 'SW003', message = format('run %s has already completed', p_run_id);
+    end if;
+    if (stepwell._transition_apply(array[p_tenant_id], array[p_run_id << 20], array['cancelled'], 'reviewer', 'rpc',
+        'workflow_cancel', p_actor, null, v_evidence, v_payloads)).applied_count = 0 then
+        select array_to_string(j.problems, ', ') into v_problems
+        from stepwell._transition_judge(array[p_tenant_id], array[p_run_id << 20], array['cancelled'], 'reviewer', 'rpc',
+            'workflow_cancel', p_actor, null, v_evidence, v_payloads) as j;
+        raise exception using errcode = 'SW004', message = format('run %s cannot be cancelled: %s', p_run_id, v_problems);
+    end if;
+    perform stepwell._run_clear(p_tenant_id, p_run_id, p_actor, p_reason);
+    perform stepwell._subruns_end(array[p_tenant_id], array[p_run_id << 20]);
+    return 'cancelled';
+end
+$$;
+
+-- Cancels one unit (a free-standing job, or a step of a run): out of the queue, lease ended, dependents aborted. A running
+-- handler is told at its next heartbeat.
+-- Locks: the run, or the job itself.
+-- Idempotency: a cancelled unit stays so.
+-- Raises: SW002 when there is no such unit; SW003 when it has ended; SW004 when the registry refuses; SW007 for another
+--   tenant.
+create or replace function stepwell.fn_job_cancel(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null
+) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+declare
+    v_unit stepwell.work_unit;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
+    perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
+    select u.* into v_unit from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
+    if not found then
+        raise exception using errcode = 'SW002', message = format('job %s does not exist', p_unit_id);
+    end if;
+    if v_unit.state_code = 'cancelled' then
+        return 'cancelled';
+    end if;
+    if v_unit.state_code in ('completed', 'skipped', 'cannot_complete') then
+        raise exception using errcode = 'SW003', message = format('job %s has ended (%s)', p_unit_id, v_unit.state_code);
+    end if;
+    perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
+    -- Read again: a claim may have been on its way, and what it got holds a slot.
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
+        p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
+        array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
+    if v_unit.lease_session_id is not null and v_unit.slot_key is not null then
+        perform stepwell._slots_free(array[p_tenant_id], array[p_unit_id]);
+    end if;
+    if v_unit.scope = 'step' then
+        perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
+        -- What the step stands for goes with it: the items of a map, the run of a sub-workflow.
+        perform stepwell._map_abort(p_tenant_id, p_unit_id);
+        perform stepwell._subruns_cancel(p_tenant_id, array[p_unit_id], p_actor, p_reason);
+        perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);
+        perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
+    end if;
+    return 'cancelled';
+end
+$$;

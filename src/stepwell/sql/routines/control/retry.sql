@@ -1,0 +1,199 @@
+-- Retrying by hand. What failed for good needs a replay request and its approval.
+
+-- Lets a failed run go on: every dead step of it gets a replay request under one approval. When the configuration asks for
+-- no approval (approval.required.replay), it is granted at once and the run goes on with this call.
+-- Locks: the run.
+-- Idempotency: a run that is not failed is refused; a step is requested once for each time it died.
+-- Raises: SW002 when there is no such run; SW003 when it has not failed, has no dead step, or belongs to another run; SW007
+--   for another tenant.
+create or replace function stepwell.fn_run_retry(
+    p_tenant_id int, p_run_id bigint, p_actor text, p_reason text default null
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_state text;
+    v_parent record;
+    v_unit_ids bigint[];
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
+    v_state := stepwell._run_state(p_tenant_id, p_run_id);
+    if v_state <> 'failed' then
+        raise exception using errcode = 'SW003',
+            message = format('run %s is %s; only a failed run can be retried', p_run_id, v_state);
+    end if;
+    select r.parent_unit_id >> 20 as run_id into v_parent
+    from stepwell.run_detail as r
+    where r.tenant_id = p_tenant_id and r.run_id = p_run_id and r.parent_unit_id is not null;
+    if found then
+        raise exception using errcode = 'SW003', hint = format('retry run %s', v_parent.run_id),
+            message = format('run %s is part of run %s, which has been told of its failure', p_run_id, v_parent.run_id);
+    end if;
+    select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        and u.scope = 'step' and u.state_code = 'cannot_complete';
+    if v_unit_ids is null then
+        raise exception using errcode = 'SW003', message = format('run %s has no dead step to retry', p_run_id);
+    end if;
+    return stepwell._replay_request(p_tenant_id, v_unit_ids, p_actor, p_reason);
+end
+$$;
+
+-- Retries one unit by hand: a failed one now instead of at its next time, a dead one through a replay request and its
+-- approval, with a fresh number of attempts. A step takes its failed run with it.
+-- Locks: the run, or the job itself.
+-- Idempotency: a unit that is neither failed nor dead is refused.
+-- Raises: SW002 when there is no such unit; SW003 when it cannot be retried; SW004 when the registry refuses; SW007 for
+--   another tenant.
+create or replace function stepwell.fn_job_retry(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit stepwell.work_unit;
+    v_run_state text;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
+    perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
+    select u.* into v_unit from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
+    if not found then
+        raise exception using errcode = 'SW002', message = format('job %s does not exist', p_unit_id);
+    end if;
+    if v_unit.scope = 'step' then
+        v_run_state := stepwell._run_state(p_tenant_id, p_unit_id >> 20);
+        if v_run_state in ('completed', 'cancelled') then
+            raise exception using errcode = 'SW003',
+                message = format('run %s has ended (%s)', p_unit_id >> 20, v_run_state);
+        end if;
+    end if;
+    if v_unit.state_code = 'cannot_complete' then
+        return stepwell._replay_request(p_tenant_id, stepwell._replay_set(p_tenant_id, p_unit_id), p_actor, p_reason);
+    end if;
+    if v_unit.state_code <> 'failed' then
+        raise exception using errcode = 'SW003',
+            message = format('job %s is %s; only a failed or dead one can be retried', p_unit_id, v_unit.state_code);
+    end if;
+    perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
+    perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', p_actor,
+        array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
+        array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
+    perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
+    perform stepwell._rollups_lend(array[p_tenant_id], array[p_unit_id >> 20]);
+    perform stepwell._workers_wake(array[v_unit.class_id]);
+    return jsonb_build_object('state', 'ready', 'unit_ids', array[p_unit_id], 'approval_id', null);
+end
+$$;
+
+-- What must be replayed with one dead unit: the dead maps around it, and the dead steps inside it.
+create or replace function stepwell._replay_set(p_tenant_id int, p_unit_id bigint) returns bigint[]
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with recursive around as (
+        select u.unit_id, u.parent_id from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
+        union
+        select u.unit_id, u.parent_id
+        from around as a
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = a.parent_id
+        where u.scope = 'step' and u.state_code = 'cannot_complete'
+    ), inside as (
+        select p_unit_id as unit_id
+        union
+        select u.unit_id
+        from inside as i
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.parent_id = i.unit_id
+        where u.scope = 'step' and u.state_code = 'cannot_complete'
+    )
+    select array_agg(x.unit_id order by x.unit_id)
+    from (select a.unit_id from around as a union select i.unit_id from inside as i) as x
+$$;
+
+-- Asks for dead units of one run, or one dead job, to run again: a request each, one approval for all. Granted at once
+-- where no approval is required, and then carried out.
+-- Locks: the caller holds the run or the job.
+-- Idempotency: a unit is requested once for each time it died.
+-- Raises: SW003 when a request for the same death waits for its approval.
+create or replace function stepwell._replay_request(p_tenant_id int, p_unit_ids bigint[], p_actor text, p_reason text)
+returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_approval_id bigint;
+    v_request record;
+begin
+    select r.replay_request_id, r.approval_id, r.unit_id into v_request
+    from stepwell.work_unit as u
+    inner join stepwell.dlq_replay_request as r on u.tenant_id = r.tenant_id and u.unit_id = r.unit_id
+    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and r.proposal_state = 'submitted'
+    limit 1;
+    if found then
+        raise exception using errcode = 'SW003', message = format('replay %s of unit %s waits for approval %s',
+            v_request.replay_request_id, v_request.unit_id, v_request.approval_id);
+    end if;
+    v_approval_id := stepwell._approval_request(p_tenant_id, 'replay',
+        case when cardinality(p_unit_ids) = 1 then p_unit_ids[1] else (p_unit_ids[1] >> 20) << 20 end, p_actor, p_reason);
+    for v_request in
+        insert into stepwell.dlq_replay_request (
+            tenant_id, unit_id, approval_id, proposal_state, idempotency_key, requested_by, reason, requested_at)
+        select p_tenant_id, u.unit_id, v_approval_id, 'submitted',
+            format('replay:%s:%s:%s', u.unit_id, u.lease_no, v_approval_id), p_actor, p_reason, v_now
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids)
+        order by u.unit_id
+        returning unit_id, replay_request_id
+    loop
+        perform stepwell._event_append(p_tenant_id, v_request.unit_id, 'dlq_replay.proposed', p_actor,
+            jsonb_build_object('replay_request_id', v_request.replay_request_id, 'approval_id', v_approval_id), 'reviewer');
+    end loop;
+    if exists (select from stepwell.dot_config as c
+        where c.config_key = 'approval.required.replay' and c.config_value = 'false') then
+        perform stepwell._approval_end(p_tenant_id, v_approval_id, 'approved', 'engine', null);
+        return stepwell._replay_apply(p_tenant_id, v_approval_id, p_actor);
+    end if;
+    return jsonb_build_object('state', 'approval_requested', 'approval_id', v_approval_id, 'unit_ids', p_unit_ids);
+end
+$$;
+
+-- Writes down how replays ended: the unit completed, died again or was cancelled. Looked at by the keeper, so that the hot
+-- path knows nothing of replays.
+-- Locks: the requests, skipping those another keeper holds.
+-- Idempotency: an outcome is written once.
+-- Raises: nothing.
+create or replace function stepwell.fn_replays_settle(p_limit int default 500) returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_request record;
+    v_count int := 0;
+begin
+    for v_request in
+        select r.tenant_id, r.replay_request_id, r.unit_id, u.state_code
+        from stepwell.dlq_replay_request as r
+        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.unit_id = u.unit_id
+        where r.proposal_state = 'scheduled' and u.state_code in ('completed', 'cannot_complete', 'cancelled')
+        order by r.tenant_id, r.replay_request_id
+        limit least(p_limit, 1000)
+        for update of r skip locked
+    loop
+        update stepwell.dlq_replay_request as r
+        set proposal_state = case when v_request.state_code = 'completed' then 'completed' else 'failed' end,
+            outcome_at = stepwell.now(), outcome_jsonb = jsonb_build_object('state', v_request.state_code)
+        where r.tenant_id = v_request.tenant_id and r.replay_request_id = v_request.replay_request_id;
+        perform stepwell._event_append(v_request.tenant_id, v_request.unit_id, 'dlq_replay.completed', 'keeper',
+            jsonb_build_object('replay_request_id', v_request.replay_request_id, 'state', v_request.state_code));
+        v_count := v_count + 1;
+    end loop;
+    return v_count;
+end
+$$;

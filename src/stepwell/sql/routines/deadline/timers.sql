@@ -1,0 +1,34 @@
+-- The timers of people's work: deadline, severity of a block, escalation.
+
+-- Sets the timers of people's work anew from its rows: deadline, severity of a block, next level to tell. A state change
+-- takes every timer of a unit away; this brings back those that still mean something.
+-- Locks: the caller holds the runs.
+create or replace function stepwell._people_timers(p_tenant_id int, p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+begin
+    insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+    select u.tenant_id, u.unit_id, 'deadline', u.deadline_at
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.deadline_at is not null
+        and (u.state_code = 'in_progress' or (u.state_code in ('ready', 'waiting', 'blocked') and u.deadline_at > v_now))
+    union all
+    select u.tenant_id, u.unit_id, 'block_severity', b.blocked_at + make_interval(
+        secs => stepwell._class_limit(u.tenant_id, u.unit_id, 'block_severity.threshold_seconds')::float8)
+    from stepwell.work_unit as u
+    inner join stepwell.step_block as b on u.tenant_id = b.tenant_id and u.unit_id = b.unit_id
+    -- Also where it is red for now: a block that leaves the critical path still turns red with time.
+    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.state_code = 'blocked'
+    union all
+    select u.tenant_id, u.unit_id, 'escalation', min(e.due_at)
+    from stepwell.work_unit as u
+    inner join stepwell.step_escalation as e on u.tenant_id = e.tenant_id and u.unit_id = e.unit_id and e.told_at is null
+    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids)
+        and u.state_code in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue')
+    group by u.tenant_id, u.unit_id
+    on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
+end
+$$;

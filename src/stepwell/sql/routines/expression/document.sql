@@ -1,0 +1,71 @@
+-- What the expressions of a step read, and how a step's input is bound from it.
+
+-- What an expression of a step may read: {input, steps: {id: {status, output, error}}} and, inside a Map, item and index.
+-- Steps of the same item are seen, and those around the map. With a list of step numbers only those.
+create or replace function stepwell._unit_document(
+    p_tenant_id int, p_unit_id bigint, p_step_nos int[] default null
+) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with recursive level as (
+        select u.unit_id, u.version_id, u.def_no, u.parent_id, u.item_no, d.scope_no, 0 as depth
+        from stepwell.work_unit as u
+        left join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
+        union all
+        select u.unit_id, u.version_id, u.def_no, u.parent_id, u.item_no, d.scope_no, l.depth + 1
+        from level as l
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = l.parent_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        where l.item_no is not null
+    ), item as (
+        select i.item, l.item_no
+        from level as l
+        inner join stepwell.map_item as i
+            on i.tenant_id = p_tenant_id and l.parent_id = i.unit_id and l.item_no = i.item_no
+        order by l.depth
+        limit 1
+    ), step as (
+        select d.step_id, u.state_code, o.output, f.error
+        from level as l
+        inner join stepwell.workflow_step_def as d
+            on d.tenant_id = p_tenant_id and l.version_id = d.version_id and coalesce(l.scope_no, 0) = d.scope_no
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = l.unit_id - l.def_no + d.step_no
+        left join lateral (
+            select x.output from stepwell.unit_output as x
+            where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id
+            order by x.lease_no desc limit 1
+        ) as o on u.state_code = 'completed'
+        left join lateral (
+            select x.error from stepwell.unit_failure as x
+            where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id
+            order by x.failed_at desc, x.lease_no desc limit 1
+        ) as f on u.state_code in ('failed', 'cannot_complete')
+        where p_step_nos is null or d.step_no = any (p_step_nos)
+    )
+    select jsonb_build_object('input', r.input, 'steps', coalesce((
+            select jsonb_object_agg(s.step_id, jsonb_strip_nulls(jsonb_build_object(
+                'status', coalesce(w.dialect_code, s.state_code), 'error', s.error)) || jsonb_build_object('output', s.output))
+            from step as s
+            left join stepwell.state_dialect as w
+                on w.dialect = 'node' and w.scope = 'step' and s.state_code = w.state_code
+                and w.qualifier = case when s.state_code = 'failed' then 'transient' else '' end
+        ), '{}')) || coalesce((select jsonb_build_object('item', i.item, 'index', i.item_no) from item as i), '{}')
+    from stepwell.run_detail as r
+    where r.tenant_id = p_tenant_id and r.run_id = p_unit_id >> 20
+$$;
+
+-- Resolves a step's declared inputs ({parameter: path}) over its document; a path that finds nothing is null.
+create or replace function stepwell._inputs_bind(p_tenant_id int, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
+returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select jsonb_object_agg(i.key, jsonb_path_query_first(d.document, i.value::jsonpath, '{}', true))
+    from (select stepwell._unit_document(p_tenant_id, p_unit_id,
+        case when p_reads is not null then array(select jsonb_array_elements_text(p_reads)::int) end)) as d (document)
+    cross join jsonb_each_text(p_inputs) as i
+$$;

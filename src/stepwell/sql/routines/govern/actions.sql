@@ -1,0 +1,236 @@
+-- A handler is about to act on another system. Policy judges, an approval may be needed, a receipt is written before.
+
+-- A handler is about to act on another system: may it? Looks for the receipt of the key, judges by policy, asks for an
+-- approval where one is needed, and, when the way is free, writes the receipt as intended before anything happens.
+-- Decisions: go, cached, doubt, busy, conflict, deny, wait, rejected, expired, cancelled.
+-- Locks: the run where an approval is needed; the unit (shared) so that the lease holds; then the receipt; then the run's
+--   write count.
+-- Idempotency: by (tenant, idempotency key): a confirmed effect is handed back, never made again.
+-- Raises: SW001 and SW006 for an action that cannot be read; SW005 when the lease is no longer held; SW007 for another
+--   tenant; 40001 to try again.
+create or replace function stepwell.fn_action_propose(
+    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_fault text default null
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_action jsonb;
+    v_document jsonb;
+    v_verdict jsonb;
+    v_receipt record;
+    v_approval_id bigint;
+    v_permit text;
+    v_decision_id bigint;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    v_action := stepwell._action_read(p_tenant_id, p_unit_id, p_action);
+    v_document := stepwell._action_document(p_session_id, p_tenant_id, p_unit_id, v_action);
+    -- Judged before the lease is held: a slow rule keeps nobody from cancelling.
+    v_verdict := case when p_fault is null then stepwell.fn_policy_evaluate(p_tenant_id, v_document)
+        else jsonb_build_object('effect', 'deny', 'reason_code', p_fault, 'reason', 'the policy gave no answer in time') end;
+    if v_verdict ->> 'effect' = 'needs_approval' then
+        -- A question marks the run; whoever marks a run holds it before its units.
+        perform stepwell._runs_lock(array[p_tenant_id], array[p_unit_id]);
+    end if;
+    perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
+    select f.* into v_receipt from stepwell._receipt_found(p_tenant_id, p_unit_id, p_lease_no, v_action) as f;
+    if v_receipt.reply is not null then
+        return v_receipt.reply;
+    end if;
+    v_verdict := stepwell._reversal_judge(p_tenant_id, v_action, v_verdict);
+    v_permit := v_verdict ->> 'effect';
+    if v_permit = 'needs_approval' then
+        v_approval_id := stepwell._action_approval(p_tenant_id, p_unit_id, v_action, v_document, v_verdict);
+        select case u.state_code when 'approved' then 'allow' when 'requested' then 'wait' else u.state_code end into v_permit
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = v_approval_id;
+    end if;
+    if v_permit = 'allow' and (v_receipt.receipt_id is null or v_receipt.state_code = 'void')
+        and v_action ->> 'writes' = 'true' and not stepwell._writes_take(p_tenant_id, p_unit_id) then
+        v_permit := 'deny';
+        v_verdict := v_verdict - 'tier' || jsonb_build_object('effect', 'deny', 'reason_code', 'writes_exhausted',
+            'reason', 'this run has made as many writes as it may');
+    end if;
+    v_decision_id := stepwell._action_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action,
+        v_verdict, v_approval_id);
+    if v_receipt.receipt_id is not null and v_receipt.state_code <> 'void' then
+        -- An earlier attempt got as far as this and nobody knows how much farther. This attempt takes it over.
+        perform stepwell._receipt_take_over(p_session_id, p_tenant_id, v_receipt.receipt_id, p_lease_no);
+        return jsonb_build_object('decision', 'doubt', 'receipt_id', v_receipt.receipt_id, 'may_perform', v_permit = 'allow',
+            'idempotency_key', v_action ->> 'key', 'reason', v_verdict ->> 'reason');
+    end if;
+    return jsonb_strip_nulls(jsonb_build_object(
+        'decision', case v_permit when 'allow' then 'go' else v_permit end,
+        'receipt_id', case when v_permit = 'allow' then stepwell._receipt_intend(p_session_id, p_tenant_id, p_unit_id,
+            p_lease_no, v_action, v_document, v_decision_id, v_approval_id, v_receipt.receipt_id) end,
+        'idempotency_key', v_action ->> 'key', 'reason_code', v_verdict ->> 'reason_code', 'reason', v_verdict ->> 'reason',
+        'rule', v_verdict ->> 'rule', 'approval_id', v_approval_id));
+end
+$$;
+
+-- Bounds the next statements of this transaction: a judgement that takes too long is ended, which is a refusal.
+-- Locks: none.
+-- Idempotency: yes.
+-- Raises: nothing.
+create or replace function stepwell.fn_action_limit() returns void
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform set_config('statement_timeout', stepwell._limit('policy.timeout_ms')::text, true);
+    -- Who waits for a lock that long gives up and comes again: that is no answer of the policy.
+    perform set_config('lock_timeout', (stepwell._limit('policy.timeout_ms') / 2)::text, true);
+end
+$$;
+
+-- A proposed action in its one form: checked, with its idempotency key (derived from the installation, the unit, its
+-- correction cycle and the call where the handler gives none) and the digest of what it does.
+-- Raises: SW001 naming the field; SW006 over a limit.
+create or replace function stepwell._action_read(p_tenant_id int, p_unit_id bigint, p_action jsonb) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_field text;
+    v_key text := p_action ->> 'key';
+begin
+    foreach v_field in array array['connector', 'operation', 'target', 'call'] loop
+        if coalesce(length(p_action ->> v_field), 0) not between 1 and 2000 then
+            raise exception using errcode = 'SW001', column = v_field,
+                message = format('%s: a text of 1 to 2000 characters is required', v_field);
+        end if;
+    end loop;
+    if jsonb_typeof(p_action -> 'fields') is distinct from 'object' then
+        raise exception using errcode = 'SW001', column = 'fields', message = 'fields: an object is required';
+    end if;
+    if octet_length((p_action -> 'fields')::text) > stepwell._limit('limits.payload_bytes') then
+        raise exception using errcode = 'SW006', column = 'fields', message = 'fields: larger than the limit';
+    end if;
+    if v_key is null then
+        v_key := format('%s:%s:%s:%s', (select c.config_value #>> '{}' from stepwell.dot_config as c
+                where c.config_key = 'installation.id'),
+            p_unit_id, (select count(*) from stepwell.step_run_correction_cycle as c
+                where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id), p_action ->> 'call');
+    end if;
+    if octet_length(v_key) not between 1 and stepwell._limit('limits.idempotency_key_bytes') then
+        raise exception using errcode = 'SW001', column = 'key',
+            message = format('key: 1 to %s bytes are accepted', stepwell._limit('limits.idempotency_key_bytes'));
+    end if;
+    return jsonb_build_object('connector', p_action ->> 'connector', 'operation', p_action ->> 'operation',
+        'target', p_action ->> 'target', 'fields', p_action -> 'fields', 'key', v_key,
+        'writes', coalesce(p_action -> 'writes', 'true'), 'reversible', coalesce(p_action -> 'reversible', 'false'),
+        'reverses', p_action -> 'reverses', 'token', left(p_action ->> 'token', 100),
+        'hash', encode(sha256(convert_to(jsonb_build_object('connector', p_action ->> 'connector', 'operation',
+            p_action ->> 'operation', 'target', p_action ->> 'target', 'fields', p_action -> 'fields')::text, 'UTF8')), 'hex'));
+end
+$$;
+
+-- What a policy may read about an action: the action itself, where it comes from, and the input of its run.
+create or replace function stepwell._action_document(
+    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_action jsonb
+) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select p_action - 'key' - 'hash' - 'token' || jsonb_build_object(
+        'tenant', t.tenant_code, 'workflow', w.workflow_name, 'step', d.step_id, 'run_id', u.unit_id >> 20,
+        'actor', 'worker:' || s.worker_name, 'started_by', coalesce(r.started_by, j.created_by),
+        'attempt', u.attempt_count + 1, 'input', coalesce(r.input, j.payload, '{}'))
+    from stepwell.work_unit as u
+    inner join stepwell.tenant as t on u.tenant_id = t.tenant_id
+    left join stepwell.worker_session as s on s.session_id = p_session_id
+    left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+    left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+    left join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    left join stepwell.job_detail as j on u.tenant_id = j.tenant_id and u.unit_id = j.job_id
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
+$$;
+
+-- An action that undoes another is refused, whatever the policy says, when there is nothing to undo: no such receipt, not
+-- confirmed, not reversible, or undone already.
+-- Raises: nothing; hands on the verdict, or a denial.
+create or replace function stepwell._reversal_judge(p_tenant_id int, p_action jsonb, p_verdict jsonb) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_problem text;
+begin
+    if p_action -> 'reverses' is null or p_action -> 'reverses' = 'null' then
+        return p_verdict;
+    end if;
+    v_problem := stepwell._reversal_problem(p_tenant_id, (p_action ->> 'reverses')::bigint);
+    if v_problem is null then
+        return p_verdict;
+    end if;
+    return p_verdict - 'tier' || jsonb_build_object('effect', 'deny', 'reason_code', 'not_reversible', 'reason', v_problem);
+end
+$$;
+
+-- A verdict on record: one row and one event of the step.
+-- Locks: none beyond the new rows.
+-- Idempotency: none; every judgement is on record.
+create or replace function stepwell._action_record(
+    p_tenant_id int, p_unit_id bigint, p_lease_no int, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint
+) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_target constant text := stepwell._redact_text(p_action ->> 'target');
+    v_decision_id bigint;
+begin
+    insert into stepwell.policy_decision (
+        tenant_id, unit_id, lease_no, idempotency_key, connector, operation, target, action_hash, effect, reason_code, reason,
+        policy_set_id, rule_name, tier, two_person, approval_id, decided_at)
+    values (p_tenant_id, p_unit_id, p_lease_no, p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation',
+        v_target, p_action ->> 'hash', p_verdict ->> 'effect', p_verdict ->> 'reason_code', p_verdict ->> 'reason',
+        (p_verdict ->> 'policy_set_id')::bigint, p_verdict ->> 'rule', p_verdict ->> 'tier',
+        coalesce((p_verdict ->> 'two_person')::boolean, false), p_approval_id, stepwell.now())
+    returning decision_id into v_decision_id;
+    perform stepwell._event_append(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
+        'effect', p_verdict ->> 'effect', 'reason_code', p_verdict ->> 'reason_code', 'reason', p_verdict ->> 'reason',
+        'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation', 'target', v_target,
+        'idempotency_key', p_action ->> 'key', 'action_hash', p_action ->> 'hash', 'rule', p_verdict ->> 'rule',
+        'policy_version', p_verdict -> 'policy_version', 'approval_id', p_approval_id)), 'executor_worker');
+    return v_decision_id;
+end
+$$;
+
+-- The approval an action needs: the one asked for before, for this very action and no weaker, or a new question.
+-- Locks: none beyond the new rows.
+-- Idempotency: by the action's key, its digest, the tier, the quorum and the life of the unit.
+create or replace function stepwell._action_approval(
+    p_tenant_id int, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb
+) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_quorum constant int := case when p_verdict ->> 'two_person' = 'true' then 2 else 1 end;
+    v_tier constant int := array_position(array['low', 'med', 'high'], p_verdict ->> 'tier');
+    -- A unit that died of a refusal and is replayed asks again.
+    v_key constant text := format('act:%s:%s:%s:%s:%s', p_action ->> 'key', p_action ->> 'hash', v_tier, v_quorum,
+        (select count(*) from stepwell.job_dead_letter as d where d.tenant_id = p_tenant_id and d.unit_id = p_unit_id));
+    v_pattern constant text := stepwell._redaction_pattern();
+    v_approval_id bigint;
+begin
+    select a.approval_id into v_approval_id from stepwell.approval_detail as a
+    where a.tenant_id = p_tenant_id and a.request_key = v_key;
+    if found then
+        return v_approval_id;
+    end if;
+    return stepwell._approval_request(p_tenant_id, 'act', p_unit_id, coalesce(p_document ->> 'started_by', 'engine'),
+        p_verdict ->> 'reason', v_tier, v_quorum, (p_verdict ->> 'expires_seconds')::int, v_key, p_document ->> 'actor',
+        case when p_verdict ? 'approvers' then array(select jsonb_array_elements_text(p_verdict -> 'approvers')) end,
+        p_verdict ->> 'role', jsonb_build_object(
+            'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation',
+            'target', stepwell._redact_text(p_action ->> 'target'), 'fields', stepwell._redact(p_action -> 'fields', v_pattern),
+            'reversible', p_action -> 'reversible', 'writes', p_action -> 'writes', 'reverses', p_action -> 'reverses',
+            'idempotency_key', p_action ->> 'key', 'action_hash', p_action ->> 'hash', 'workflow', p_document -> 'workflow',
+            'step', p_document -> 'step', 'run_id', p_document -> 'run_id', 'rule', p_verdict -> 'rule',
+            'policy_version', p_verdict -> 'policy_version'));
+end
+$$;

@@ -1,0 +1,269 @@
+-- Questions to reviewers: asked, decided, withdrawn.
+
+-- Puts a question to the reviewers: may this be done to this step or run? One or two of them must agree, in time; anybody
+-- but who asks and who acts, or only those who are named, or only those with a role.
+-- Locks: none beyond the new rows.
+-- Idempotency: by key: the same key returns the approval it made.
+-- Raises: SW001 for a quorum, tier, time or list that is not accepted; SW002 when there is no such step or run; SW003 when
+--   its run is cancelled, or is to be cancelled and has completed; SW007 for another tenant.
+create or replace function stepwell.fn_approval_request(
+    p_tenant_id int, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text default null,
+    p_quorum int default 1, p_expires_seconds int default null, p_key text default null, p_tier int default 1,
+    p_approvers text[] default null, p_role text default null
+) returns bigint
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_approval_id bigint;
+    v_run_state text;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if p_quorum not between 1 and 2 or p_expires_seconds not between 1 and 31536000 or p_tier not between 1 and 3 then
+        raise exception using errcode = 'SW001', column = 'quorum',
+            message = 'quorum: 1 or 2 is accepted; tier: 1 (low), 2 (med) or 3 (high); expires_seconds: 1 to 31536000';
+    end if;
+    if cardinality(p_approvers) not between 1 and 50 or cardinality(p_approvers) < p_quorum and p_role is null then
+        raise exception using errcode = 'SW001', column = 'approvers',
+            message = 'approvers: 1 to 50 names are accepted, and no fewer than must agree';
+    end if;
+    if p_action is null or p_action !~ '^[a-z][a-z0-9_.]{0,99}$' then
+        raise exception using errcode = 'SW001', column = 'action', message = 'action: a plain word such as reopen is accepted';
+    end if;
+    select a.approval_id into v_approval_id from stepwell.approval_detail as a
+    where a.tenant_id = p_tenant_id and a.request_key = p_key;
+    if found then
+        return v_approval_id;
+    end if;
+    if p_action = 'act' then
+        raise exception using errcode = 'SW001', column = 'action',
+            message = 'action: an approval to act is asked for by the action itself';
+    end if;
+    if not exists (select from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_subject_unit_id) then
+        raise exception using errcode = 'SW002', message = format('unit %s does not exist', p_subject_unit_id);
+    end if;
+    select r.state_code into v_run_state from stepwell.work_unit as r
+    where r.tenant_id = p_tenant_id and r.scope = 'workflow_run' and r.unit_id = (p_subject_unit_id >> 20) << 20;
+    if v_run_state = 'cancelled' then
+        raise exception using errcode = 'SW003',
+            message = format('run %s is cancelled: nothing more is done to it', p_subject_unit_id >> 20);
+    end if;
+    if v_run_state = 'completed' and p_action = 'workflow_cancel' then
+        raise exception using errcode = 'SW003', message = format('run %s has already completed', p_subject_unit_id >> 20);
+    end if;
+    return stepwell._approval_request(p_tenant_id, p_action, p_subject_unit_id, p_actor, p_reason, p_tier, p_quorum,
+        p_expires_seconds, p_key, null, p_approvers, p_role);
+end
+$$;
+
+-- A reviewer's word on an approval: one refusal ends it, enough agreement grants it, and what follows from either happens
+-- in the same transaction. Neither who asked nor who acts decides; where approvers are named, only they do.
+-- Locks: the run or job it is about, then the approval.
+-- Idempotency: the same word of the same reviewer again changes nothing.
+-- Raises: SW001 for an unknown decision, or a refusal that does not say why; SW002 when there is no such approval; SW003
+--   when it is decided or has expired; SW007 when this person may not decide, or for another tenant.
+create or replace function stepwell.fn_approval_decide(
+    p_tenant_id int, p_approval_id bigint, p_decision text, p_actor text, p_reason text default null
+) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_voter constant text := stepwell._actor_plain(p_actor);
+    v_approval stepwell.approval_detail;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if p_decision not in ('approve', 'reject') or p_decision is null then
+        raise exception using errcode = 'SW001', column = 'decision', message = 'decision: must be approve or reject';
+    end if;
+    select a.* into v_approval from stepwell.approval_detail as a
+    where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
+    if not found then
+        raise exception using errcode = 'SW002', message = format('approval %s does not exist', p_approval_id);
+    end if;
+    perform stepwell._stream_lock(array[p_tenant_id, p_tenant_id], array[v_approval.subject_unit_id, p_approval_id]);
+    select a.* into v_approval from stepwell.approval_detail as a
+    where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
+    if exists (select from stepwell.approval_vote as v where v.tenant_id = p_tenant_id and v.approval_id = p_approval_id
+        and v.voter = v_voter and v.decision = p_decision) then
+        return (select u.state_code from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_approval_id);
+    end if;
+    if v_approval.decided_at is not null or v_approval.expires_at < stepwell.now() then
+        raise exception using errcode = 'SW003', message = format('approval %s is decided or has expired', p_approval_id);
+    end if;
+    perform stepwell._approval_voter_check(v_approval, v_voter);
+    if p_decision = 'reject' and coalesce(btrim(p_reason), '') = '' then
+        raise exception using errcode = 'SW001', column = 'reason', message = 'reason: who rejects says why';
+    end if;
+    insert into stepwell.approval_vote (tenant_id, approval_id, voter, decision, reason, voted_at)
+    values (p_tenant_id, p_approval_id, v_voter, p_decision, p_reason, stepwell.now())
+    on conflict (tenant_id, approval_id, voter) do update set decision = excluded.decision, reason = excluded.reason,
+        voted_at = excluded.voted_at;
+    perform stepwell._event_append(p_tenant_id, p_approval_id, 'approval.vote_recorded', p_actor,
+        jsonb_strip_nulls(jsonb_build_object('decision', p_decision, 'reason', p_reason)), 'reviewer');
+    if p_decision = 'reject' then
+        perform stepwell._approval_end(p_tenant_id, p_approval_id, 'rejected', p_actor, p_reason);
+        perform stepwell._approval_settle(p_tenant_id, p_approval_id, p_actor);
+        return 'rejected';
+    end if;
+    if not stepwell._approval_quorum(p_tenant_id, p_approval_id) then
+        return 'requested';
+    end if;
+    perform stepwell._approval_end(p_tenant_id, p_approval_id, 'approved', p_actor, p_reason);
+    perform stepwell._approval_settle(p_tenant_id, p_approval_id, p_actor);
+    return 'approved';
+end
+$$;
+
+-- Who asked takes the question back; what waited for it does not go on.
+-- Locks: the run or job it is about, then the approval.
+-- Idempotency: a withdrawn approval stays so.
+-- Raises: SW002 when there is no such approval; SW003 when it is decided; SW007 when somebody else asked, or for another
+--   tenant.
+create or replace function stepwell.fn_approval_withdraw(
+    p_tenant_id int, p_approval_id bigint, p_actor text, p_reason text default null
+) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_approval record;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._stream_lock(array_agg(a.tenant_id) || p_tenant_id, array_agg(a.subject_unit_id) || p_approval_id)
+    from stepwell.approval_detail as a
+    where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
+    select a.requested_by, u.state_code into v_approval
+    from stepwell.approval_detail as a
+    inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
+    where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
+    if not found then
+        raise exception using errcode = 'SW002', message = format('approval %s does not exist', p_approval_id);
+    end if;
+    if stepwell._actor_plain(v_approval.requested_by) <> stepwell._actor_plain(p_actor) then
+        raise exception using errcode = 'SW007', message = 'only who asked for an approval can take it back';
+    end if;
+    if v_approval.state_code = 'cancelled' then
+        return 'cancelled';
+    end if;
+    if v_approval.state_code <> 'requested' then
+        raise exception using errcode = 'SW003', message = format('approval %s is %s', p_approval_id, v_approval.state_code);
+    end if;
+    perform stepwell._must_apply(array[p_tenant_id], array[p_approval_id], 'cancelled', 'pic_human', 'rpc',
+        'approval_withdraw', p_actor, array[jsonb_build_object('audit_ref', 'person:' || p_actor)],
+        array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
+    perform stepwell._approvals_close(array[p_tenant_id], array[p_approval_id], p_actor);
+    perform stepwell._approval_settle(p_tenant_id, p_approval_id, p_actor);
+    return 'cancelled';
+end
+$$;
+
+-- Puts a question to the reviewers: an approval unit, born requested, with what it is about and who may decide. The tier
+-- says how long it may be decided and by which role, where the asker does not.
+-- Locks: none beyond the new rows.
+-- Idempotency: none; callers ask once.
+create or replace function stepwell._approval_request(
+    p_tenant_id int, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier int default 1,
+    p_quorum int default 1, p_expires_seconds int default null, p_key text default null, p_acting text default null,
+    p_approvers text[] default null, p_role text default null, p_about jsonb default null
+) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_approval_id constant bigint := nextval('stepwell.stream_seq') << 20;
+    v_tier constant text := (array['low', 'med', 'high'])[p_tier];
+    v_expires_at constant timestamptz := v_now + make_interval(secs => coalesce(p_expires_seconds, (
+        select (c.config_value #>> '{}')::int from stepwell.dot_config as c
+        where c.config_key = 'approval.expiry_seconds.' || v_tier
+    ), stepwell._limit('approval.expiry_seconds.default')));
+    v_role constant text := case when p_approvers is null then coalesce(p_role, (
+        select c.config_value #>> '{}' from stepwell.dot_config as c
+        where c.config_key = 'approval.role.' || v_tier)) else p_role end;
+begin
+    insert into stepwell.work_unit (
+        tenant_id, unit_id, parent_id, last_transition_at, started_at, deadline_at, scope, state_machine_id, state_code)
+    values (p_tenant_id, v_approval_id, p_subject_unit_id, v_now, v_now, v_expires_at, 'approval',
+        stepwell._machine_of('approval'), 'requested');
+    insert into stepwell.event_log (
+        tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, payload)
+    values (p_tenant_id, v_now, v_approval_id >> 20, v_approval_id, 'approval.requested', 'requested', 'pic_human', p_actor,
+        jsonb_strip_nulls(jsonb_build_object('action', p_action, 'subject_unit_id', p_subject_unit_id, 'reason', p_reason,
+            'tier', p_tier, 'quorum', p_quorum, 'acting', p_acting, 'approvers', p_approvers, 'approver_role', v_role,
+            'about', p_about)));
+    insert into stepwell.approval_detail (
+        tenant_id, approval_id, action, subject_unit_id, tier, quorum, requested_by, reason, requested_at, expires_at,
+        request_key, acting, approvers, approver_role, about)
+    values (p_tenant_id, v_approval_id, p_action, p_subject_unit_id, p_tier, p_quorum, p_actor, p_reason, v_now, v_expires_at,
+        p_key, p_acting, p_approvers, v_role, p_about);
+    insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+    values (p_tenant_id, v_approval_id, 'approval_expiry', v_expires_at);
+    -- The run looks at its open questions whenever something of it changes.
+    update stepwell.run_progress as p set needs_attention = true
+    where p.tenant_id = p_tenant_id and p.run_id = p_subject_unit_id >> 20 and not p.needs_attention;
+    return v_approval_id;
+end
+$$;
+
+-- May this person decide this approval? Not who asked and not who acts; where approvers or a role are named, only they.
+-- Raises: SW007 when not.
+create or replace function stepwell._approval_voter_check(p_approval stepwell.approval_detail, p_voter text) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if coalesce(p_voter, '') = '' then
+        raise exception using errcode = 'SW007', message = 'an approval is decided by somebody with a name';
+    end if;
+    if p_voter = stepwell._actor_plain(p_approval.requested_by) then
+        raise exception using errcode = 'SW007', message = 'who asks for an approval cannot decide it';
+    end if;
+    if p_voter = stepwell._actor_plain(p_approval.acting) then
+        raise exception using errcode = 'SW007', message = 'who acts under an approval cannot decide it';
+    end if;
+    if p_approval.approvers is null and p_approval.approver_role is null then
+        return;
+    end if;
+    if p_voter = any (p_approval.approvers) then
+        return;
+    end if;
+    if exists (select from stepwell.person as p
+        inner join stepwell.person_role as r on p.tenant_id = r.tenant_id and p.person_id = r.person_id
+        where p.tenant_id = p_approval.tenant_id and p.person_name = p_voter and p.is_active
+            and r.role_name = p_approval.approver_role) then
+        return;
+    end if;
+    raise exception using errcode = 'SW007', message = format('approval %s is decided by %s', p_approval.approval_id,
+        concat_ws(' or ', nullif(array_to_string(p_approval.approvers, ', '), ''), 'the role ' || p_approval.approver_role));
+end
+$$;
+
+-- Questions put to reviewers: what about, who asked, how many must agree, who has decided, until when.
+create or replace view stepwell.v_approval with (security_invoker = true) as
+select
+    a.tenant_id,
+    a.approval_id,
+    u.state_code,
+    a.action,
+    a.subject_unit_id,
+    a.subject_unit_id >> 20 as run_id,
+    a.tier,
+    a.quorum,
+    (select count(*) from stepwell.approval_vote as v
+        where v.tenant_id = a.tenant_id and v.approval_id = a.approval_id and v.decision = 'approve') as approve_count,
+    (select jsonb_agg(jsonb_build_object('voter', v.voter, 'decision', v.decision, 'reason', v.reason, 'voted_at', v.voted_at)
+            order by v.voted_at, v.voter) from stepwell.approval_vote as v
+        where v.tenant_id = a.tenant_id and v.approval_id = a.approval_id) as votes,
+    a.requested_by,
+    a.reason,
+    a.requested_at,
+    a.expires_at,
+    a.decided_at,
+    a.decided_by,
+    a.acting,
+    a.approvers,
+    a.approver_role,
+    a.about
+from stepwell.approval_detail as a
+inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id;

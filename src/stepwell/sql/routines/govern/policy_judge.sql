@@ -1,0 +1,153 @@
+-- The policy in force judges an action. Closed by default: whatever goes wrong is a denial.
+
+-- The verdict of the policy in force on an action: effect, reason code, reason, rule, tier, two_person. Closed by default:
+-- no policy, one that is missing, altered or broken, and any error are a denial with a name.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing but the statement's time-out, which the caller counts as a denial.
+create or replace function stepwell.fn_policy_evaluate(p_tenant_id int, p_action jsonb) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_policy record;
+    v_verdict jsonb;
+begin
+    select a.policy_set_id as active_id, s.policy_set_id, s.version_no, s.rules, s.rules_hash into v_policy
+    from stepwell.policy_active as a
+    left join stepwell.policy_set as s on a.tenant_id = s.tenant_id and a.policy_set_id = s.policy_set_id
+    where a.tenant_id = p_tenant_id;
+    if not found then
+        return jsonb_build_object('effect', 'deny', 'reason_code', 'no_policy', 'reason', 'no policy is in force');
+    end if;
+    if v_policy.policy_set_id is null then
+        v_verdict := jsonb_build_object('reason_code', 'policy_missing', 'reason', 'the policy in force cannot be found');
+    elsif v_policy.rules is null or v_policy.rules_hash is distinct from stepwell._policy_hash(v_policy.rules) then
+        v_verdict := jsonb_build_object('reason_code', 'policy_altered',
+            'reason', 'the rules in force are not those that were approved');
+    elsif jsonb_typeof(p_action) is distinct from 'object' then
+        v_verdict := jsonb_build_object('reason_code', 'action_unreadable', 'reason', 'the action is not an object');
+    else
+        v_verdict := stepwell._policy_judge(v_policy.rules, p_action);
+    end if;
+    return '{"effect": "deny"}' || v_verdict || jsonb_build_object('policy_set_id', v_policy.policy_set_id,
+        'policy_version', v_policy.version_no);
+exception when others then
+    return jsonb_build_object('effect', 'deny', 'reason_code', 'evaluation_error', 'reason',
+        format('the policy cannot be evaluated: %s', sqlerrm));
+end
+$$;
+
+-- What a rule set that is not stored would say to an action; for files under test.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing but the statement's time-out.
+create or replace function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select stepwell._policy_judge(p_rules, p_action)
+$$;
+
+-- How each rule of a set stands to an action, in the order in which they are asked: true, false, unknown, or why it cannot
+-- be evaluated. For people who want to know why.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing but the statement's time-out.
+create or replace function stepwell.fn_policy_trace(p_rules jsonb, p_action jsonb)
+returns table (priority int, rule text, effect text, answer text)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select (r.body ->> 'priority')::int, r.body ->> 'name', r.body ->> 'effect',
+        stepwell._policy_match(r.body ->> 'match', p_action)
+    from jsonb_array_elements(case when exists (select from stepwell.fn_policy_check(p_rules)) then '[]' else p_rules end)
+        as r (body)
+    order by 1
+$$;
+
+-- What a rule set says to an action: the first rule that matches, by priority, decides. No match, an expression that fails,
+-- and one that is neither true nor false all deny, each with its own reason code.
+-- Raises: nothing but the statement's time-out.
+create or replace function stepwell._policy_judge(p_rules jsonb, p_action jsonb) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_problem record;
+    v_rule jsonb;
+    v_answer text;
+begin
+    if octet_length(p_action::text) > stepwell._limit('limits.action_bytes') then
+        return jsonb_build_object('effect', 'deny', 'reason_code', 'action_too_large', 'reason',
+            format('an action of more than %s bytes is not judged', stepwell._limit('limits.action_bytes')));
+    end if;
+    -- A broken rule anywhere: nobody can say what the set was meant to be.
+    select c.rule_no, c.field, c.problem into v_problem from stepwell.fn_policy_check(p_rules) as c limit 1;
+    if found then
+        return jsonb_build_object('effect', 'deny', 'reason_code', 'policy_broken', 'reason',
+            format('rule %s, %s: %s', v_problem.rule_no, coalesce(v_problem.field, 'as a whole'), v_problem.problem));
+    end if;
+    for v_rule in
+        select r.body from jsonb_array_elements(p_rules) as r (body) order by (r.body ->> 'priority')::int
+    loop
+        v_answer := stepwell._policy_match(v_rule ->> 'match', p_action);
+        if v_answer not in ('true', 'false') then
+            return jsonb_build_object('effect', 'deny', 'rule', v_rule ->> 'name',
+                'reason_code', case v_answer when 'unknown' then 'rule_unknown' else 'rule_error' end,
+                'reason', case v_answer
+                    when 'unknown' then format('rule %s is neither true nor false of this action', v_rule ->> 'name')
+                    else format('rule %s cannot be evaluated: %s', v_rule ->> 'name', v_answer) end);
+        end if;
+        if v_answer = 'true' then
+            return v_rule - 'match' - 'name' || jsonb_build_object('rule', v_rule ->> 'name', 'reason_code', 'rule');
+        end if;
+    end loop;
+    return jsonb_build_object('effect', 'deny', 'reason_code', 'no_match', 'reason', 'no rule matches this action');
+end
+$$;
+
+-- Is a match expression true of an action? true, false, unknown, or what went wrong.
+-- Raises: nothing but the statement's time-out.
+create or replace function stepwell._policy_match(p_match text, p_action jsonb) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return coalesce(jsonb_path_match(p_action, p_match::jsonpath, '{}', false)::text, 'unknown');
+exception when others then
+    return sqlerrm;
+end
+$$;
+
+-- The digest of a rule set: the same rules, the same digest.
+create or replace function stepwell._policy_hash(p_rules jsonb) returns text
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select encode(sha256(convert_to(p_rules::text, 'UTF8')), 'hex')
+$$;
+
+-- Rule sets, each with where its proposal stands and whether it judges now.
+create or replace view stepwell.v_policy with (security_invoker = true) as
+select
+    s.tenant_id,
+    s.version_no,
+    case when a.policy_set_id is not null then 'active' when u.state_code = 'merged' then 'replaced' else u.state_code end
+        as state_code,
+    s.rules,
+    s.rules_hash,
+    s.diff,
+    b.version_no as base_version_no,
+    s.proposal_id,
+    s.approval_id,
+    s.proposed_by,
+    s.proposed_at,
+    s.reason,
+    a.activated_at,
+    a.activated_by,
+    s.source
+from stepwell.policy_set as s
+inner join stepwell.work_unit as u on s.tenant_id = u.tenant_id and s.proposal_id = u.unit_id
+left join stepwell.policy_active as a on s.tenant_id = a.tenant_id and s.policy_set_id = a.policy_set_id
+left join stepwell.policy_set as b on s.tenant_id = b.tenant_id and s.base_policy_set_id = b.policy_set_id;

@@ -1,0 +1,339 @@
+-- Receipts of actions, from birth to end: found or written as intended before the effect, settled after it by the worker, or
+-- by a person when nobody knew whether it happened.
+
+-- The receipt of a key, if there is one, locked, and whether it settles the matter: done before, of another action, in the
+-- hands of somebody else, or written by this very call. Null as decision: the caller goes on.
+-- Locks: the receipt.
+-- Idempotency: locks only.
+create or replace function stepwell._receipt_found(
+    p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb,
+    out receipt_id bigint, out state_code text, out reply jsonb
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_receipt stepwell.action_receipt;
+begin
+    select r.* into v_receipt from stepwell.action_receipt as r
+    where r.tenant_id = p_tenant_id and r.idempotency_key = p_action ->> 'key';
+    if not found then
+        return;
+    end if;
+    select u.unit_id, u.state_code into receipt_id, state_code from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = v_receipt.receipt_id
+    for update of u;
+    -- Read again: it may have been settled while this waited.
+    select r.* into v_receipt from stepwell.action_receipt as r
+    where r.tenant_id = p_tenant_id and r.receipt_id = v_receipt.receipt_id;
+    reply := jsonb_build_object('receipt_id', receipt_id, 'idempotency_key', p_action ->> 'key');
+    if v_receipt.action_hash <> p_action ->> 'hash' then
+        reply := reply || jsonb_build_object('decision', 'conflict', 'reason', format(
+            'key %s belongs to %s.%s on %s, with other fields or another target', p_action ->> 'key', v_receipt.connector,
+            v_receipt.operation, v_receipt.target));
+    elsif state_code in ('confirmed', 'reversed') then
+        reply := reply || jsonb_build_object('decision', 'cached', 'result', v_receipt.response_metadata -> 'result',
+            'external_id', v_receipt.external_id);
+    elsif state_code = 'void' then
+        reply := null;
+    elsif state_code = 'intended' and v_receipt.unit_id = p_unit_id and v_receipt.lease_no = p_lease_no
+        and v_receipt.intent_token = p_action ->> 'token' then
+        -- The same question of the same call again: its answer was lost on the way, and nothing has been done since.
+        reply := reply || jsonb_build_object('decision', 'go');
+    elsif v_receipt.unit_id <> p_unit_id or (v_receipt.lease_no = p_lease_no and state_code = 'intended') then
+        reply := reply || jsonb_build_object('decision', 'busy', 'reason', format(
+            'the same action is in the hands of unit %s (receipt %s, %s)', v_receipt.unit_id, receipt_id, state_code));
+    else
+        reply := null;
+    end if;
+end
+$$;
+
+-- A receipt in doubt passes to the present attempt: whoever held it before settles it no more.
+-- Locks: the caller holds the receipt.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._receipt_take_over(
+    p_session_id bigint, p_tenant_id int, p_receipt_id bigint, p_lease_no int
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._must_apply(array[u.tenant_id], array[u.unit_id], 'unconfirmed', 'executor_worker', 'rpc', 'action_settle',
+        null, null, array['{"reason": "the attempt before this one ended without an answer"}'::jsonb],
+        p_session_id => p_session_id)
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id and u.state_code = 'intended';
+    update stepwell.action_receipt as r set lease_no = p_lease_no, try_count = r.try_count + 1
+    where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
+end
+$$;
+
+-- Writes down that an effect is about to be made: a receipt, born intended, or one that was void and is tried again.
+-- Locks: the receipt that is tried again.
+-- Idempotency: by (tenant, idempotency key).
+-- Raises: 40001 when another transaction wrote the same key (try again); SW004 when the registry refuses.
+create or replace function stepwell._receipt_intend(
+    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_document jsonb,
+    p_decision_id bigint, p_approval_id bigint, p_void_receipt_id bigint
+) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_receipt_id constant bigint := coalesce(p_void_receipt_id, nextval('stepwell.stream_seq') << 20);
+    v_payload constant jsonb := jsonb_build_object('idempotency_key', p_action ->> 'key', 'unit_id', p_unit_id);
+begin
+    if p_void_receipt_id is not null then
+        perform stepwell._must_apply(array[p_tenant_id], array[v_receipt_id], 'intended', 'executor_worker', 'rpc',
+            'action_propose', null, null, array[v_payload], p_session_id => p_session_id);
+        update stepwell.action_receipt as r set lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null,
+            response_metadata = null, decision_id = p_decision_id, approval_id = p_approval_id
+        where r.tenant_id = p_tenant_id and r.receipt_id = v_receipt_id;
+        return v_receipt_id;
+    end if;
+    insert into stepwell.action_receipt (
+        tenant_id, receipt_id, unit_id, run_id, step_id, lease_no, intent_token, idempotency_key, connector, operation, target,
+        action_hash, writes, reversible, request_metadata, decision_id, approval_id, requested_by, acting, reverses_receipt_id, intended_at)
+    values (p_tenant_id, v_receipt_id, p_unit_id, p_unit_id >> 20, p_document ->> 'step', p_lease_no, p_action ->> 'token',
+        p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation', stepwell._redact_text(p_action ->> 'target'), p_action ->> 'hash',
+        (p_action ->> 'writes')::boolean, (p_action ->> 'reversible')::boolean,
+        jsonb_build_object('fields', stepwell._redact(p_action -> 'fields', stepwell._redaction_pattern())),
+        p_decision_id, p_approval_id, coalesce(p_document ->> 'started_by', 'engine'),
+        coalesce(p_document ->> 'actor', 'session:' || p_session_id), (p_action ->> 'reverses')::bigint, v_now);
+    insert into stepwell.work_unit (
+        tenant_id, unit_id, parent_id, last_transition_at, started_at, scope, state_machine_id, state_code)
+    values (p_tenant_id, v_receipt_id, p_unit_id, v_now, v_now, 'receipt', stepwell._machine_of('receipt'), 'intended');
+    insert into stepwell.event_log (
+        tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, payload)
+    values (p_tenant_id, v_now, v_receipt_id >> 20, v_receipt_id, 'receipt.intended', 'intended', 'executor_worker',
+        'session:' || p_session_id, 'session:' || p_session_id, v_payload);
+    return v_receipt_id;
+exception when unique_violation then
+    raise exception using errcode = '40001', message = 'another unit is about to make the same effect; try again';
+end
+$$;
+
+-- What came of an effect that was intended: confirmed with what happened, void when it surely did not happen, unconfirmed
+-- when nobody knows. Taken from whoever holds the receipt, also after the unit's lease was lost: an effect that happened
+-- has happened.
+-- Locks: the receipt and the one it reverses, in id order; then the run's write count.
+-- Idempotency: the same outcome again changes nothing and hands back what is kept.
+-- Raises: SW001 for an unknown outcome; SW003 when it is settled otherwise; SW005 when another attempt holds the receipt;
+--   SW007 for another tenant.
+create or replace function stepwell.fn_action_settle(
+    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_receipt_id bigint, p_outcome text,
+    p_effect jsonb default '{}'
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_receipt stepwell.action_receipt;
+    v_state text;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if p_outcome is null or p_outcome not in ('confirmed', 'void', 'unconfirmed') then
+        raise exception using errcode = 'SW001', column = 'outcome', message = 'outcome: confirmed, void or unconfirmed is accepted';
+    end if;
+    perform 1 from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id in (p_receipt_id, (select r.reverses_receipt_id
+        from stepwell.action_receipt as r where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id))
+    order by u.unit_id
+    for update;
+    select r.* into v_receipt from stepwell.action_receipt as r
+    where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
+    select u.state_code into v_state from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id;
+    if v_receipt.unit_id is distinct from p_unit_id or v_receipt.lease_no is distinct from p_lease_no then
+        raise exception using errcode = 'SW005', message = format('receipt %s is in the hands of another attempt', p_receipt_id);
+    end if;
+    if v_state <> p_outcome then
+        if v_state not in ('intended', 'unconfirmed') then
+            raise exception using errcode = 'SW003', message = format('receipt %s is %s', p_receipt_id, v_state);
+        end if;
+        perform stepwell._must_apply(array[p_tenant_id], array[p_receipt_id], p_outcome, 'executor_worker', 'rpc',
+            'action_settle', null, null, array[jsonb_strip_nulls(jsonb_build_object('reason', p_effect ->> 'reason'))],
+            p_session_id => p_session_id);
+        perform stepwell._receipt_close(v_receipt, p_outcome, p_effect, 'session:' || p_session_id);
+    end if;
+    return jsonb_build_object('state', p_outcome, 'event', format('receipt.settled.%s.%s', p_receipt_id, v_receipt.try_count),
+        'result', (select r.response_metadata -> 'result'
+            from stepwell.action_receipt as r where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id));
+end
+$$;
+
+-- A person has found out whether an effect happened that nobody could tell: confirmed or void. The step that waits for it
+-- goes on: with the result, or by making the effect.
+-- Locks: the run or job, then the receipt.
+-- Idempotency: the same word again changes nothing.
+-- Raises: SW001 for an unknown word; SW002 when there is no such receipt; SW003 when it is not in doubt; SW007 for another
+--   tenant.
+create or replace function stepwell.fn_receipt_settle(
+    p_tenant_id int, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text default null
+) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_receipt stepwell.action_receipt;
+    v_state text;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if p_outcome is null or p_outcome not in ('confirmed', 'void') or coalesce(btrim(p_reason), '') = '' then
+        raise exception using errcode = 'SW001', column = 'outcome',
+            message = 'outcome: confirmed or void is accepted; reason: how it is known must be said';
+    end if;
+    select r.* into v_receipt from stepwell.action_receipt as r
+    where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
+    if not found then
+        raise exception using errcode = 'SW002', message = format('receipt %s does not exist', p_receipt_id);
+    end if;
+    perform stepwell._stream_lock(array[p_tenant_id, p_tenant_id, p_tenant_id],
+        array[v_receipt.unit_id, p_receipt_id, coalesce(v_receipt.reverses_receipt_id, p_receipt_id)]);
+    select u.state_code into v_state from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id;
+    if v_state = p_outcome then
+        return v_state;
+    end if;
+    if v_state = 'intended' and not exists (select from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = v_receipt.unit_id and u.lease_no = v_receipt.lease_no
+            and u.lease_session_id is not null) then
+        -- Whoever was making it has ended without a word.
+        perform stepwell._must_apply(array[p_tenant_id], array[p_receipt_id], 'unconfirmed', 'system', 'event', 'lease_lost',
+            'engine');
+    elsif v_state <> 'unconfirmed' then
+        raise exception using errcode = 'SW003', message = format('receipt %s is %s; only one in doubt is settled by hand',
+            p_receipt_id, v_state);
+    end if;
+    perform stepwell._must_apply(array[p_tenant_id], array[p_receipt_id], p_outcome, 'reviewer', 'rpc', 'receipt_settle',
+        p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)], array[jsonb_build_object('reason', p_reason)]);
+    perform stepwell._receipt_close(v_receipt, p_outcome, jsonb_strip_nulls(jsonb_build_object('external_id', p_external_id,
+        'reason', p_reason)), p_actor);
+    perform stepwell._news_deliver(p_tenant_id, v_receipt.unit_id, format('receipt.settled.%s.%s', p_receipt_id,
+        v_receipt.try_count), jsonb_build_object('receipt_id', p_receipt_id, 'state', p_outcome));
+    return p_outcome;
+end
+$$;
+
+-- What a settled receipt keeps: result, external id, prior values, how to undo it, what it cost; secrets replaced. A void
+-- one gives its write back; the confirmation of a reversal marks what it undid. Told in the step's own stream.
+-- Locks: the caller holds the receipt and the one it reverses; then the run's write count.
+-- Idempotency: called once per change of state.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._receipt_close(
+    p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_pattern constant text := stepwell._redaction_pattern();
+    v_fits constant boolean := octet_length(p_effect::text) <= stepwell._limit('limits.payload_bytes');
+    v_reversal constant jsonb := nullif(p_effect -> 'reversal', 'null');
+    -- A way back that holds a secret is not kept, and without it there is no way back.
+    v_way_back constant jsonb := case when v_fits and stepwell._redact(v_reversal, v_pattern) = v_reversal then v_reversal end;
+    v_told constant jsonb := jsonb_build_object('receipt_id', p_receipt.receipt_id, 'idempotency_key', p_receipt.idempotency_key);
+begin
+    update stepwell.action_receipt as r set
+        settled_at = stepwell.now(), settled_by = p_actor,
+        response_metadata = case when p_outcome = 'confirmed' then jsonb_strip_nulls(jsonb_build_object(
+            'note', case when not v_fits then 'what came back was larger than the limit and is not kept'
+                else p_effect ->> 'reason' end))
+            || jsonb_build_object('result', case when v_fits then stepwell._redact(p_effect -> 'result', v_pattern) end)
+            else jsonb_strip_nulls(jsonb_build_object('note', stepwell._redact_text(left(p_effect ->> 'reason', 2000)))) end,
+        external_id = left(p_effect ->> 'external_id', 500),
+        prior = case when v_fits then stepwell._redact(nullif(p_effect -> 'prior', 'null'), v_pattern) end,
+        reversal = v_way_back,
+        reversible = r.reversible and (p_outcome <> 'confirmed' or v_way_back is not null),
+        provider = left(p_effect -> 'usage' ->> 'provider', 200), model = left(p_effect -> 'usage' ->> 'model', 200),
+        input_tokens = (p_effect -> 'usage' ->> 'input_tokens')::bigint,
+        output_tokens = (p_effect -> 'usage' ->> 'output_tokens')::bigint,
+        cost_micros = (p_effect -> 'usage' ->> 'cost_micros')::bigint,
+        currency = left(p_effect -> 'usage' ->> 'currency', 10)
+    where r.tenant_id = p_receipt.tenant_id and r.receipt_id = p_receipt.receipt_id;
+    if p_outcome = 'void' and p_receipt.writes then
+        update stepwell.run_write_count as c set write_count = greatest(c.write_count - 1, 0)
+        where c.tenant_id = p_receipt.tenant_id and c.unit_id = (p_receipt.unit_id >> 20) << 20;
+    elsif p_outcome = 'unconfirmed' then
+        perform stepwell._event_append(p_receipt.tenant_id, p_receipt.unit_id, 'action.unconfirmed', p_actor, v_told);
+    elsif p_outcome = 'confirmed' then
+        perform stepwell._event_append(p_receipt.tenant_id, p_receipt.unit_id, 'action.performed', p_actor,
+            jsonb_strip_nulls(v_told || jsonb_build_object('external_id', left(p_effect ->> 'external_id', 500))));
+        if p_receipt.reverses_receipt_id is not null then
+            perform stepwell._must_apply(array[p_receipt.tenant_id], array[p_receipt.reverses_receipt_id], 'reversed', 'system',
+                'event', 'reversal_confirmed', p_actor,
+                array[jsonb_build_object('audit_ref', 'receipt:' || p_receipt.receipt_id)],
+                array[jsonb_build_object('reversed_by_receipt_id', p_receipt.receipt_id)]);
+            update stepwell.action_receipt as r set reversed_by_receipt_id = p_receipt.receipt_id
+            where r.tenant_id = p_receipt.tenant_id and r.receipt_id = p_receipt.reverses_receipt_id;
+        end if;
+    end if;
+end
+$$;
+
+-- Tells a unit what it waits for, or will wait for: an event of its own run, accepted once.
+-- Locks: the caller holds the run or job.
+-- Idempotency: by the event's name, which is of one approval or receipt.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._news_deliver(p_tenant_id int, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    insert into stepwell.event_inbox (tenant_id, event_key, stream_id, event_type, payload, received_at)
+    values (p_tenant_id, 'stepwell:' || p_event_type, p_unit_id >> 20, p_event_type, p_payload, stepwell.now())
+    on conflict (tenant_id, event_key) do nothing;
+    if found then
+        perform stepwell._waits_match(p_tenant_id, p_unit_id >> 20, p_event_type);
+        perform stepwell._workers_wake(null);
+    end if;
+end
+$$;
+
+-- Receipts: what was attempted, what happened, how it is undone, who asked, what judged it, what it cost.
+create or replace view stepwell.v_action_receipt with (security_invoker = true) as
+select
+    r.tenant_id,
+    r.receipt_id,
+    u.state_code,
+    r.run_id,
+    r.unit_id as step_run_id,
+    r.step_id,
+    r.idempotency_key,
+    r.connector,
+    r.operation,
+    r.target,
+    r.action_hash,
+    r.writes,
+    r.reversible,
+    r.try_count,
+    r.request_metadata,
+    r.response_metadata,
+    r.external_id,
+    r.prior,
+    r.reversal,
+    r.provider,
+    r.model,
+    r.input_tokens,
+    r.output_tokens,
+    r.cost_micros,
+    r.currency,
+    p.version_no as policy_version,
+    d.rule_name,
+    d.reason as policy_reason,
+    r.approval_id,
+    r.requested_by,
+    r.acting,
+    r.reverses_receipt_id,
+    r.reversed_by_receipt_id,
+    r.intended_at,
+    r.settled_at,
+    r.settled_by
+from stepwell.action_receipt as r
+inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
+left join stepwell.policy_decision as d
+    on r.tenant_id = d.tenant_id and r.unit_id = d.unit_id and r.decision_id = d.decision_id
+left join stepwell.policy_set as p on d.tenant_id = p.tenant_id and d.policy_set_id = p.policy_set_id;

@@ -1,0 +1,257 @@
+-- Guards: the conditions a transition of the registry may require. A guard is a named predicate or an expression; what it
+-- cannot evaluate does not hold.
+
+-- The guards that are named predicates. Built-in ones are here; others are functions `guard_<name>(unit work_unit, evidence
+-- jsonb) returns boolean` listed in guard_predicate.
+-- Raises: nothing; an unknown guard, a null or an error of a predicate does not hold.
+create or replace function stepwell._guard_named(
+    p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamptz
+) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_holds boolean;
+begin
+    case p_guard
+        when 'pic_assigned' then
+            v_holds := p_unit.pic_id is not null;
+        when 'actor_is_pic' then
+            v_holds := p_unit.pic_id = (p_evidence ->> 'actor_id')::bigint;
+        when 'actor_oversees', 'actor_is_responsible', 'actor_takes_part' then
+            v_holds := stepwell._step_overseer(p_unit, (p_evidence ->> 'actor_id')::bigint)
+                or (p_guard <> 'actor_oversees' and p_unit.pic_id = (p_evidence ->> 'actor_id')::bigint)
+                or (p_guard = 'actor_takes_part' and stepwell._step_candidate(p_unit, (p_evidence ->> 'actor_id')::bigint));
+        when 'wait_facet_known' then
+            -- The facet itself is checked by the event contract; here: the machine has it for this state.
+            v_holds := exists (select from stepwell.state_facet_def as f
+                where f.state_machine_id = p_unit.state_machine_id and f.state_code = 'waiting'
+                    and f.facet_code = coalesce(p_evidence ->> 'waiting_facet', 'waiting_external'));
+        when 'facet_resolution_proof' then
+            v_holds := p_evidence ->> 'resolution_ref' is not null;
+        when 'block_reason_known' then
+            v_holds := exists (select from stepwell.dot_config as c
+                where c.config_key = 'vocab.block_reason.' || (p_evidence ->> 'block_reason'));
+        when 'blocker_resolution_evidence' then
+            v_holds := p_evidence ->> 'resolution_ref' is not null;
+        when 'deadline_passed' then
+            v_holds := p_unit.deadline_at < p_now;
+        when 'deadline_extended' then
+            v_holds := p_unit.deadline_at > p_now;
+        when 'output_contract_met' then
+            v_holds := not p_unit.has_contract or stepwell._guard_output_contract(p_unit, p_evidence);
+        when 'retry_exhausted_or_permanent' then
+            v_holds := p_unit.attempt_count >= p_unit.max_attempts or exists (
+                select from stepwell.failure_class_registry as f
+                where f.failure_class = p_unit.failure_class and f.classification = 'permanent')
+                or p_evidence ->> 'classification' = 'permanent';
+        when 'declaration_evidence' then
+            v_holds := p_evidence ->> 'declaration_ref' is not null;
+        when 'lease_expired' then
+            v_holds := not exists (select from stepwell.worker_session as s
+                where s.session_id = p_unit.lease_session_id and s.closed_at is null and s.expires_at >= p_now);
+        when 'all_steps_finished' then
+            v_holds := exists (select from stepwell.run_progress as r
+                where r.tenant_id = p_unit.tenant_id and r.run_id = p_unit.unit_id >> 20
+                    and r.open_count = 0 and r.failed_count = 0);
+        when 'run_cannot_finish' then
+            v_holds := exists (select from stepwell.run_progress as r
+                where r.tenant_id = p_unit.tenant_id and r.run_id = p_unit.unit_id >> 20
+                    and r.open_count = 0 and r.failed_count > 0);
+        when 'cancel_authorised', 'replay_approved', 'reinstatement_approved', 'reopen_approved', 'quorum_reached',
+            'approval_expired', 'proposal_approved', 'first_policy' then
+            v_holds := stepwell._guard_approval(p_guard, p_unit, p_evidence, p_now);
+        else
+            if exists (select from stepwell.guard_predicate as g where g.predicate_name = p_guard and not g.is_builtin)
+            then
+                execute format('select stepwell.%I($1, $2)', 'guard_' || p_guard) into v_holds using p_unit, p_evidence;
+            end if;
+    end case;
+    return coalesce(v_holds, false);
+exception when others then
+    return false;
+end
+$$;
+
+-- Evaluates a guard written as SQL/JSON path over {input, steps, unit, evidence}. A path that fails or gives no boolean
+-- does not hold: guards are closed by default.
+create or replace function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
+returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return coalesce(jsonb_path_match(
+        stepwell._unit_document(p_unit.tenant_id, p_unit.unit_id)
+            || jsonb_build_object(
+                'evidence', coalesce(p_evidence, '{}'),
+                'unit', to_jsonb(p_unit)),
+        p_path::jsonpath, '{}', true), false);
+exception when data_exception or syntax_error or invalid_text_representation then
+    return false;
+end
+$$;
+
+-- The guards that ask for an approval: was this granted, has it expired, have enough reviewers agreed?
+-- Raises: nothing of its own; null does not hold.
+create or replace function stepwell._guard_approval(
+    p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamptz
+) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_holds boolean;
+begin
+    case p_guard
+        when 'cancel_authorised' then
+            v_holds := stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'workflow_cancel',
+                p_unit.unit_id >> 20);
+        when 'replay_approved' then
+            v_holds := p_evidence ->> 'replay_request_id' is not null
+                and p_evidence ->> 'approval_id' is not null
+                and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'replay');
+        when 'quorum_reached' then
+            v_holds := stepwell._approval_quorum(p_unit.tenant_id, p_unit.unit_id);
+        when 'approval_expired' then
+            v_holds := p_unit.deadline_at <= p_now;
+        when 'reinstatement_approved' then
+            v_holds := p_evidence ->> 'approval_id' is not null and (
+                (p_evidence ->> 'replay_request_id' is not null
+                    and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'replay'))
+                or (p_evidence ->> 'prior_audit_id' is not null
+                    and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'reopen')));
+        when 'proposal_approved' then
+            v_holds := stepwell._approval_granted(p_unit.tenant_id, (p_evidence ->> 'approval_id')::bigint, 'proposal',
+                p_unit.unit_id);
+        when 'first_policy' then
+            v_holds := not exists (select from stepwell.policy_active as a where a.tenant_id = p_unit.tenant_id);
+        when 'reopen_approved' then
+            v_holds := p_evidence ->> 'approval_id' is not null
+                and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'reopen')
+                and (p_unit.scope = 'workflow_run' or (p_evidence ->> 'prior_audit_id' is not null
+                    and exists (select from stepwell.dot_config as c
+                        where c.config_key = 'vocab.correction_reason.' || (p_evidence ->> 'correction_reason'))));
+    end case;
+    return v_holds;
+end
+$$;
+
+-- May this action go ahead as far as approvals are concerned? Either the configuration asks for none, or the approval named
+-- in the evidence has been granted.
+create or replace function stepwell._approval_holds(
+    p_tenant_id int, p_evidence jsonb, p_action text, p_run_id bigint default null
+) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(
+        (select c.config_value = 'false' from stepwell.dot_config as c
+            where c.config_key = 'approval.required.' || p_action), false)
+        or exists (select from stepwell.work_unit as a
+            where a.tenant_id = p_tenant_id and a.unit_id = (p_evidence ->> 'approval_id')::bigint
+                and a.scope = 'approval' and a.state_code = 'approved'
+                -- An approval of something else, or of another run where one is named, allows nothing here.
+                and not exists (select from stepwell.approval_detail as d
+                    where d.tenant_id = a.tenant_id and d.approval_id = a.unit_id
+                        and (d.action <> p_action or d.subject_unit_id >> 20 <> p_run_id)))
+$$;
+
+-- Has this very approval been granted, for this action and this unit or its run?
+create or replace function stepwell._approval_granted(
+    p_tenant_id int, p_approval_id bigint, p_action text, p_unit_id bigint
+) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select exists (
+        select from stepwell.approval_detail as a
+        inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
+        where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id and a.action = p_action
+            and a.subject_unit_id in (p_unit_id, (p_unit_id >> 20) << 20) and u.state_code = 'approved')
+$$;
+
+-- Have enough reviewers other than the requester and the actor agreed, or does the configuration ask for none?
+create or replace function stepwell._approval_quorum(p_tenant_id int, p_approval_id bigint) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce((select c.config_value = 'false' from stepwell.dot_config as c
+            where c.config_key = 'approval.required.' || a.action), false)
+        or (select count(distinct stepwell._actor_plain(v.voter)) from stepwell.approval_vote as v
+            where v.tenant_id = a.tenant_id and v.approval_id = a.approval_id and v.decision = 'approve'
+                and stepwell._actor_plain(v.voter) <> stepwell._actor_plain(a.requested_by)
+                and stepwell._actor_plain(v.voter) is distinct from stepwell._actor_plain(a.acting)) >= a.quorum
+    from stepwell.approval_detail as a
+    where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id
+$$;
+
+-- Who somebody is, whichever way they came: `cli:ada`, `api:ada` and `ada` are one person.
+create or replace function stepwell._actor_plain(p_actor text) returns text
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select regexp_replace(p_actor, '^(cli|api|web|ui|slack):', '')
+$$;
+
+-- May this person take the unit? Who is named for it, or has the role it asks for; anyone where it asks for none.
+create or replace function stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id bigint) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select p_unit.pic_id is not distinct from p_person_id or exists (
+        select from stepwell._step_asks(p_unit) as a
+        where (a.role is null and a.assignee is null)
+            or a.assignee = (select p.person_name from stepwell.person as p
+                where p.tenant_id = p_unit.tenant_id and p.person_id = p_person_id)
+            or exists (select from stepwell.person_role as r
+                where r.tenant_id = p_unit.tenant_id and r.person_id = p_person_id and r.role_name = a.role))
+$$;
+
+-- Does this person look after the unit without being in charge of it? Who has a role of people.overseer_roles, was told of
+-- the unit by its escalation chain, or is in charge of the step around a task.
+create or replace function stepwell._step_overseer(p_unit stepwell.work_unit, p_person_id bigint) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with name as (
+        select r.role_name as called from stepwell.person_role as r
+        where r.tenant_id = p_unit.tenant_id and r.person_id = p_person_id
+    )
+    select exists (
+        select from name as n
+        inner join stepwell.dot_config as c on c.config_key = 'people.overseer_roles' and c.config_value ? n.called)
+        or exists (
+        select from stepwell.step_escalation as e
+        where e.tenant_id = p_unit.tenant_id and e.unit_id = p_unit.unit_id and e.told_at is not null and (
+            e.tell in (select n.called from name as n) or e.tell = stepwell._person_name(p_unit.tenant_id, p_person_id)))
+        or (p_unit.scope = 'task' and exists (
+        select from stepwell.work_unit as s
+        where s.tenant_id = p_unit.tenant_id and s.unit_id = p_unit.parent_id and s.pic_id = p_person_id))
+$$;
+
+-- What a human step or a task asks: who may take it, what is answered, by when, whom to tell.
+-- Raises: nothing; no row for a unit that is no person's work.
+create or replace function stepwell._step_asks(p_unit stepwell.work_unit)
+returns table (step_kind text, role text, assignee text, form jsonb, config jsonb, name text)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select d.step_kind, d.config ->> 'role', d.config ->> 'assignee', d.config -> 'form', d.config, d.step_id
+    from stepwell.workflow_step_def as d
+    where p_unit.scope = 'step' and d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id
+        and d.step_no = p_unit.def_no
+    union all
+    select 'task', t.role, t.assignee, t.form, '{}', t.task_id
+    from stepwell.task_detail as t
+    where p_unit.scope = 'task' and t.tenant_id = p_unit.tenant_id and t.unit_id = p_unit.unit_id
+$$;
+
+-- Does a unit's output satisfy its contract: every task inside has ended, the form holds, the postcondition too.
+create or replace function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb)
+returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select stepwell._output_contract_problem(p_unit, p_evidence -> 'output') is null
+$$;

@@ -1,0 +1,338 @@
+-- What is older than its retention is removed, a bounded part in each sweep.
+
+-- Removes what is older than its retention (dot_config retention.*): ended runs and jobs with everything that hangs on
+-- them, remembered verdicts, taken events from outside, rejected events, closed sessions, settled dead letters, replays and
+-- receipts, whole months of the log. Bounded: the next sweep goes on. Says how much of each it removed.
+-- Locks: the runs it removes (skipping those in use); event_log exclusively, last and briefly, when a month goes.
+-- Idempotency: a second sweep finds nothing.
+-- Raises: nothing.
+create or replace function stepwell.fn_retention_sweep(p_limit int default null)
+returns table (swept text, removed_count bigint)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_limit constant int := least(coalesce(p_limit, 1000000), stepwell._limit('limits.retention_batch'));
+begin
+    return query select 'runs'::text, stepwell._retention_runs(v_now, v_limit);
+    return query select 'jobs'::text, stepwell._retention_jobs(v_now, v_limit);
+    return query select 'dead_letters'::text, stepwell._retention_letters(v_now, v_limit);
+    return query select 'replays'::text, stepwell._retention_replays(v_now, v_limit);
+    return query select 'receipts'::text, stepwell._retention_receipts(v_now, v_limit);
+    return query
+    with gone as (
+        delete from stepwell.transition_idempotency as x
+        where x.ctid = any (array(
+            select i.ctid from stepwell.transition_idempotency as i
+            where i.decided_at < v_now - make_interval(days => stepwell._limit('retention.transition_idempotency_days'))
+            order by i.decided_at limit v_limit))
+        returning 1
+    )
+    select 'transition_idempotency'::text, count(*) from gone;
+    return query
+    with gone as (
+        delete from stepwell.event_inbox as x
+        where x.ctid = any (array(
+            select i.ctid from stepwell.event_inbox as i
+            where i.received_at < v_now - make_interval(days => stepwell._limit('retention.event_inbox_days'))
+                and (i.taken_by is not null or not exists (
+                    select from stepwell.work_unit as u
+                    where u.tenant_id = i.tenant_id and u.unit_id = i.stream_id << 20 and u.completed_at is null))
+            limit v_limit))
+        returning 1
+    )
+    select 'event_inbox'::text, count(*) from gone;
+    return query
+    with gone as (
+        delete from stepwell.event_validation_audit as x
+        where x.ctid = any (array(
+            select i.ctid from stepwell.event_validation_audit as i
+            where i.rejected_at < v_now - make_interval(days => stepwell._limit('retention.event_validation_audit_days'))
+            limit v_limit))
+        returning 1
+    )
+    select 'event_validation_audit'::text, count(*) from gone;
+    return query
+    with gone as (
+        delete from stepwell.worker_session as x
+        where x.session_id = any (array(
+            select s.session_id from stepwell.worker_session as s
+            where s.closed_at < v_now - make_interval(days => stepwell._limit('retention.worker_session_days'))
+            limit v_limit))
+        returning 1
+    )
+    select 'worker_session'::text, count(*) from gone;
+    return query select 'event_log_months'::text, stepwell._retention_months(v_now);
+end
+$$;
+
+-- Removes ended runs past their retention. A run whose dead letter nobody settled stays longer, and so does one inside a
+-- run that stays.
+-- Locks: run_progress of the runs it removes, skipping those in use.
+create or replace function stepwell._retention_runs(p_now timestamptz, p_limit int) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.run_days'));
+    v_letter_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.dead_letter_days'));
+    v_tenant_ids int[];
+    v_run_ids bigint[];
+begin
+    select array_agg(x.tenant_id), array_agg(x.run_id)
+    into v_tenant_ids, v_run_ids
+    from (
+        select p.tenant_id, p.run_id
+        from stepwell.run_detail as r
+        inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
+        where r.finished_at < v_cutoff
+            and not exists (select from stepwell.run_detail as b
+                where b.tenant_id = r.tenant_id and b.run_id = r.parent_unit_id >> 20
+                    and (b.finished_at is null or b.finished_at >= v_cutoff))
+            and not exists (select from stepwell.job_dead_letter as d
+                where d.tenant_id = r.tenant_id and d.unit_id between r.run_id << 20 and ((r.run_id + 1) << 20) - 1
+                    and d.resolved_at is null and d.died_at >= v_letter_cutoff)
+        order by r.tenant_id, r.run_id
+        limit p_limit
+        for update of p skip locked
+    ) as x;
+    if v_run_ids is null then
+        return 0;
+    end if;
+    perform stepwell._streams_delete(v_tenant_ids, v_run_ids);
+    -- Limits of groups and maps belong to their run: run:<id>:…
+    delete from stepwell.concurrency_slot as s
+    using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
+    where s.tenant_id = q.tenant_id and s.slot_key like 'run:%' and split_part(s.slot_key, ':', 2) = q.run_id::text;
+    delete from stepwell.step_content_pin as c using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
+    where c.tenant_id = q.tenant_id and c.run_id = q.run_id;
+    delete from stepwell.run_progress as p using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
+    where p.tenant_id = q.tenant_id and p.run_id = q.run_id;
+    delete from stepwell.run_detail as r using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
+    where r.tenant_id = q.tenant_id and r.run_id = q.run_id;
+    return cardinality(v_run_ids);
+end
+$$;
+
+-- Removes ended free-standing jobs past their retention; one whose dead letter nobody settled stays longer.
+-- Locks: the units it removes, skipping those in use.
+create or replace function stepwell._retention_jobs(p_now timestamptz, p_limit int) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.run_days'));
+    v_letter_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.dead_letter_days'));
+    v_tenant_ids int[];
+    v_job_ids bigint[];
+begin
+    select array_agg(x.tenant_id), array_agg(x.unit_id)
+    into v_tenant_ids, v_job_ids
+    from (
+        select u.tenant_id, u.unit_id
+        from stepwell.job_detail as j
+        inner join stepwell.work_unit as u on j.tenant_id = u.tenant_id and j.job_id = u.unit_id
+        where j.created_at < v_cutoff and u.completed_at < v_cutoff
+            and not exists (select from stepwell.job_dead_letter as d
+                where d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
+                    and d.resolved_at is null and d.died_at >= v_letter_cutoff)
+        order by u.tenant_id, u.unit_id
+        limit p_limit
+        for update of u skip locked
+    ) as x;
+    if v_job_ids is null then
+        return 0;
+    end if;
+    perform stepwell._streams_delete(v_tenant_ids, array(select j >> 20 from unnest(v_job_ids) as j));
+    delete from stepwell.job_detail as d using unnest(v_tenant_ids, v_job_ids) as q (tenant_id, job_id)
+    where d.tenant_id = q.tenant_id and d.job_id = q.job_id;
+    return cardinality(v_job_ids);
+end
+$$;
+
+-- Removes settled receipts past their retention; their keys are forgotten with them. One that another refers to waits for
+-- it.
+-- Locks: their rows.
+create or replace function stepwell._retention_receipts(p_now timestamptz, p_limit int) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.receipt_days'));
+    v_gone record;
+begin
+    with gone as (
+        delete from stepwell.action_receipt as x
+        where x.ctid = any (array(
+            select r.ctid from stepwell.action_receipt as r
+            inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
+            where r.settled_at < v_cutoff and u.state_code in ('confirmed', 'void', 'reversed')
+                and not exists (select from stepwell.action_receipt as o
+                    where o.tenant_id = r.tenant_id and o.reverses_receipt_id = r.receipt_id)
+                and not exists (select from stepwell.run_detail as d
+                    where d.tenant_id = r.tenant_id and d.run_id = r.run_id)
+                and not exists (select from stepwell.job_detail as j
+                    where j.tenant_id = r.tenant_id and j.job_id = r.unit_id)
+            limit p_limit))
+        returning x.tenant_id, x.receipt_id
+    )
+    select array_agg(g.tenant_id) as tenant_ids, array_agg(g.receipt_id >> 20) as stream_ids into v_gone from gone as g;
+    if v_gone.stream_ids is null then
+        return 0;
+    end if;
+    perform stepwell._streams_delete(v_gone.tenant_ids, v_gone.stream_ids);
+    return cardinality(v_gone.stream_ids);
+end
+$$;
+
+-- Removes settled replay requests and decided approvals past their retention.
+-- Locks: their rows.
+create or replace function stepwell._retention_replays(p_now timestamptz, p_limit int) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.replay_request_days'));
+    v_tenant_ids int[];
+    v_ids bigint[];
+begin
+    select array_agg(x.tenant_id), array_agg(x.approval_id)
+    into v_tenant_ids, v_ids
+    from (
+        select a.tenant_id, a.approval_id
+        from stepwell.approval_detail as a
+        where a.decided_at < v_cutoff
+        order by a.tenant_id, a.approval_id
+        limit p_limit
+        for update skip locked
+    ) as x;
+    if v_ids is null then
+        return 0;
+    end if;
+    delete from stepwell.dlq_replay_request as r using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
+    where r.tenant_id = q.tenant_id and r.approval_id = q.approval_id;
+    delete from stepwell.approval_vote as v using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
+    where v.tenant_id = q.tenant_id and v.approval_id = q.approval_id;
+    delete from stepwell.approval_detail as a using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
+    where a.tenant_id = q.tenant_id and a.approval_id = q.approval_id;
+    perform stepwell._streams_delete(v_tenant_ids, array(select i >> 20 from unnest(v_ids) as i));
+    return cardinality(v_ids);
+end
+$$;
+
+-- Removes the units of whole streams (runs or free-standing jobs) and everything that hangs on them.
+-- Locks: the caller holds the streams.
+create or replace function stepwell._streams_delete(p_tenant_ids int[], p_stream_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_table text;
+begin
+    -- Each of these keys begins with (tenant_id, unit_id): a range of the key is deleted per stream.
+    foreach v_table in array array['unit_output', 'unit_failure', 'unit_checkpoint', 'unit_wake', 'event_wait',
+        'timer', 'map_item', 'transition_idempotency', 'task_detail', 'step_block', 'step_escalation',
+        'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'policy_decision',
+        'run_write_count', 'tenant_lease', 'work_unit'] loop
+        execute format(
+            'delete from stepwell.%I as x using unnest($1, $2) as q (tenant_id, stream_id)
+             where x.tenant_id = q.tenant_id
+                and x.unit_id between q.stream_id << 20 and ((q.stream_id + 1) << 20) - 1', v_table)
+        using p_tenant_ids, p_stream_ids;
+    end loop;
+end
+$$;
+
+-- Removes dead letters past their retention: those that were settled, and those whose unit is gone.
+-- Locks: their rows.
+create or replace function stepwell._retention_letters(p_now timestamptz, p_limit int) returns bigint
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    with gone as (
+        delete from stepwell.job_dead_letter as x
+        where x.ctid = any (array(
+            select d.ctid from stepwell.job_dead_letter as d
+            where coalesce(d.resolved_at, d.died_at)
+                    < p_now - make_interval(days => stepwell._limit('retention.dead_letter_days'))
+                and (d.resolved_at is not null or not exists (
+                    select from stepwell.work_unit as u where u.tenant_id = d.tenant_id and u.unit_id = d.unit_id))
+            limit p_limit))
+        returning 1
+    )
+    select count(*) from gone
+$$;
+
+-- Drops the months of the event log that lie wholly before the retention, and remembers them as archived. A month that is
+-- in use right now, or holds an event that a chain has not sealed yet, is left for the next sweep.
+-- Locks: event_log exclusively, for at most two seconds of waiting each.
+create or replace function stepwell._retention_months(p_now timestamptz) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+    v_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.event_log_days'));
+    v_seals constant boolean := stepwell._limit('audit.seal_interval_seconds') > 0;
+    v_name text;
+    v_is_unsealed boolean;
+    v_months date[] := '{}';
+begin
+    for v_name in
+        select c.relname
+        from pg_inherits as i
+        inner join pg_class as c on i.inhrelid = c.oid
+        where i.inhparent = 'stepwell.event_log'::regclass and c.relname ~ '^event_log_\d{4}_\d{2}$'
+            and (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month') at time zone 'UTC' <= v_cutoff
+        order by c.relname
+    loop
+        execute format('select exists (select from stepwell.audit_chain as c where exists (select from stepwell.%I as e
+            where e.tenant_id = c.tenant_id and (e.tx, e.event_id) > (c.last_tx, c.last_event_id)))', v_name)
+        into v_is_unsealed;
+        if v_is_unsealed and v_seals then
+            raise notice 'month % of the event log is not sealed yet; the next sweep tries again', v_name;
+            continue;
+        end if;
+        begin
+            execute format('drop table stepwell.%I', v_name);
+            v_months := v_months || to_date(right(v_name, 7), 'YYYY_MM');
+        exception when lock_not_available then
+            raise notice 'month % of the event log is in use; the next sweep tries again', v_name;
+        end;
+    end loop;
+    if cardinality(v_months) > 0 then
+        perform stepwell._audit_archive(v_months, p_now);
+    end if;
+    return cardinality(v_months);
+end
+$$;
+
+-- Remembers which months of the log retention dropped, and lets go of the leaves of blocks that have no event left. Their
+-- headers stay. The last block of a stream that still lives stays known, for the next one refers to it.
+-- Locks: none that anybody waits for.
+create or replace function stepwell._audit_archive(p_months date[], p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_oldest timestamptz;
+begin
+    insert into stepwell.audit_archived_month (month, archived_at)
+    select m, p_now from unnest(p_months) as m
+    on conflict (month) do nothing;
+    select min(to_date(right(c.relname, 7), 'YYYY_MM')) at time zone 'UTC' into v_oldest
+    from pg_inherits as i
+    inner join pg_class as c on i.inhrelid = c.oid
+    where i.inhparent = 'stepwell.event_log'::regclass and c.relname ~ '^event_log_\d{4}_\d{2}$';
+    delete from stepwell.audit_leaves as l using stepwell.audit_block as b
+    where l.tenant_id = b.tenant_id and l.block_no = b.block_no and b.last_at < v_oldest;
+    delete from stepwell.audit_block_stream as s using stepwell.audit_block as b
+    where s.tenant_id = b.tenant_id and s.block_no = b.block_no and b.last_at < v_oldest
+        and (exists (select from stepwell.audit_block_stream as later
+                where later.tenant_id = s.tenant_id and later.stream_id = s.stream_id and later.block_no > s.block_no)
+            or not exists (select from stepwell.work_unit as u
+                where u.tenant_id = s.tenant_id and u.unit_id = s.stream_id << 20));
+end
+$$;

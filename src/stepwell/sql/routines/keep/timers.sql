@@ -1,0 +1,200 @@
+-- What is due: the keeper fires timers in batches.
+
+-- Does what is due: entries of rate limits come back, retries and delayed starts enter the queue, sleepers and timed-out
+-- waits wake, deadlines mark their units overdue. Returns how many it handled and when the next one is due.
+-- Locks: the runs of the due units and those above, then their timers; bounded by p_limit.
+-- Idempotency: a timer fires once: it is deleted in the transaction that acts on it.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell.fn_timers_fire(p_limit int default 500)
+returns table (fired_count int, next_due_at timestamptz)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_due record;
+    v_part record;
+    v_count int := 0;
+begin
+    v_count := stepwell._rates_return(v_now, p_limit);
+    if v_count > 0 then
+        perform stepwell._workers_wake(null);
+    end if;
+    select array_agg(t.tenant_id) as tenant_ids, array_agg(t.unit_id) as unit_ids
+    into v_due
+    from (
+        select x.tenant_id, x.unit_id from stepwell.timer as x where x.due_at <= v_now order by x.due_at limit p_limit
+    ) as x
+    -- The end of an approval may move what it is about: that is locked first, with the others.
+    cross join lateral (
+        select x.tenant_id, x.unit_id
+        union all
+        select a.tenant_id, a.subject_unit_id from stepwell.approval_detail as a
+        where a.tenant_id = x.tenant_id and a.approval_id = x.unit_id
+    ) as t;
+    if v_due.unit_ids is not null then
+        perform stepwell._runs_lock_up(v_due.tenant_ids, v_due.unit_ids);
+        perform stepwell._stream_lock(v_due.tenant_ids, v_due.unit_ids);
+        for v_part in
+            with gone as (
+                delete from stepwell.timer as t
+                using unnest(v_due.tenant_ids, v_due.unit_ids) as q (tenant_id, unit_id)
+                where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.due_at <= v_now
+                returning t.timer_kind, t.tenant_id, t.unit_id
+            )
+            select g.timer_kind, array_agg(g.tenant_id order by g.unit_id) as tenant_ids,
+                array_agg(g.unit_id order by g.unit_id) as unit_ids
+            from gone as g
+            inner join stepwell.work_unit as u on g.tenant_id = u.tenant_id and g.unit_id = u.unit_id
+            -- A timer that its unit has outlived wakes nobody, and must not stop the others.
+            where case
+                when g.timer_kind = 'sleep' then u.state_code = 'waiting'
+                when g.timer_kind in ('start', 'retry') then u.state_code in ('ready', 'failed')
+                else true end
+            group by g.timer_kind
+            order by g.timer_kind
+        loop
+            v_count := v_count + cardinality(v_part.unit_ids);
+            case v_part.timer_kind
+                when 'start', 'retry' then
+                    perform stepwell._units_queue(v_part.tenant_ids, v_part.unit_ids);
+                when 'sleep' then
+                    perform stepwell._units_wake(v_part.tenant_ids, v_part.unit_ids, 'SLEPT', null, null, null);
+                when 'wait_timeout' then
+                    perform stepwell._waits_expire(v_part.tenant_ids, v_part.unit_ids);
+                when 'deadline' then
+                    perform stepwell._units_overdue(v_part.tenant_ids, v_part.unit_ids);
+                else
+                    perform stepwell._timers_people(v_part.timer_kind, v_part.tenant_ids, v_part.unit_ids);
+            end case;
+        end loop;
+        perform stepwell._workers_wake(null);
+    end if;
+    return query select v_count, least((select min(t.due_at) from stepwell.timer as t),
+        (select min(k.back_at) from stepwell.rate_token as k));
+end
+$$;
+
+-- Waits whose time is up. A sub-workflow step takes its run along and fails for good; whatever else waits wakes and is told
+-- that nothing came.
+-- Locks: the caller holds the runs; the runs of sub-workflows are locked after them.
+-- Idempotency: a step that no longer waits is passed over.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._waits_expire(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_waiting record;
+    v_step record;
+begin
+    select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
+    into v_waiting
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where u.state_code = 'waiting';
+    if v_waiting.unit_ids is not null then
+        perform stepwell._units_wake(v_waiting.tenant_ids, v_waiting.unit_ids, 'WAITING_TIMEOUT', null, null, null);
+    end if;
+    for v_step in
+        select u.tenant_id, u.unit_id, d.timeout_seconds
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        where u.state_code in ('in_progress', 'overdue') and d.step_kind = 'subworkflow'
+        order by u.unit_id
+    loop
+        -- One before it may have called it off.
+        continue when not exists (select from stepwell.work_unit as u where u.tenant_id = v_step.tenant_id
+            and u.unit_id = v_step.unit_id and u.state_code in ('in_progress', 'overdue'));
+        perform stepwell._subruns_cancel(v_step.tenant_id, array[v_step.unit_id], 'engine', 'timeout');
+        perform stepwell._units_fail(array[v_step.tenant_id], array[v_step.unit_id], array[jsonb_build_object(
+            'failure_class', 'timeout', 'outcome', 'dead', 'error', jsonb_build_object('type', 'WaitingTimeout',
+                'message', format('the run of the sub-workflow did not end within %s seconds', v_step.timeout_seconds)))],
+            'mow_orchestrator');
+        perform stepwell._runs_settle(array[v_step.tenant_id], array[v_step.unit_id]);
+    end loop;
+end
+$$;
+
+-- Units past their deadline: one in progress becomes overdue; any other gets its first mark and its event, which governance
+-- counts. A blocked one turns red.
+-- Locks: the caller holds the runs.
+-- Idempotency: the first mark stays.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._units_overdue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_late record;
+begin
+    for v_late in
+        update stepwell.work_unit as u set overdue_first_at = u.deadline_at
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        where u.tenant_id = q.tenant_id and u.unit_id = q.unit_id and u.overdue_first_at is null
+            and u.state_code in ('not_started', 'ready', 'waiting', 'blocked', 'failed')
+        returning u.tenant_id, u.unit_id, u.scope, u.state_code, u.deadline_at
+    loop
+        perform stepwell._event_append(v_late.tenant_id, v_late.unit_id, v_late.scope || '.deadline_missed', 'engine',
+            jsonb_build_object('deadline_at', v_late.deadline_at));
+        if v_late.state_code = 'blocked' then
+            perform stepwell._blocks_weigh(v_late.tenant_id, v_late.unit_id >> 20);
+        end if;
+    end loop;
+    select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids,
+        array_agg(jsonb_build_object('deadline_at', u.deadline_at) order by u.unit_id) as payloads
+    into v_late
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where u.state_code = 'in_progress';
+    perform stepwell._must_apply(v_late.tenant_ids, v_late.unit_ids, 'overdue', 'system', 'timer', 'deadline_passed',
+        'engine', null, v_late.payloads);
+    perform stepwell._rollups_lend(p_tenant_ids, array(select q >> 20 from unnest(p_unit_ids) as q));
+end
+$$;
+
+-- Due timers of people's work: blocked units that turn red, approvals that expire, people who are told.
+-- Locks: the caller holds the runs.
+-- Idempotency: a timer fires once.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._timers_people(p_timer_kind text, p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_due record;
+begin
+    if p_timer_kind = 'block_severity' then
+        perform stepwell._blocks_weigh(r.tenant_id, r.run_id)
+        from (
+            select distinct q.tenant_id, q.unit_id >> 20 as run_id
+            from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        ) as r;
+    elsif p_timer_kind = 'approval_expiry' then
+        perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'expired', 'system', 'timer', 'approval_expiry', 'engine');
+        perform stepwell._approvals_close(p_tenant_ids, p_unit_ids, 'engine');
+        perform stepwell._approval_settle(q.tenant_id, q.unit_id, 'engine')
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id);
+    elsif p_timer_kind = 'escalation' then
+        for v_due in
+            select e.tenant_id, e.unit_id, e.level
+            from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+            inner join stepwell.step_escalation as e on q.tenant_id = e.tenant_id and q.unit_id = e.unit_id
+            where e.told_at is null and e.due_at <= stepwell.now()
+            order by e.unit_id, e.level
+        loop
+            perform stepwell._escalation_tell(v_due.tenant_id, v_due.unit_id, v_due.level, 'engine', null);
+            perform stepwell._people_timers(v_due.tenant_id, array[v_due.unit_id]);
+        end loop;
+    end if;
+end
+$$;

@@ -1,0 +1,24 @@
+-- The lock of a handler that acts while it holds its lease.
+
+-- Proves that this session holds this lease, and keeps it so until the transaction ends.
+-- Locks: the unit row, shared.
+-- Idempotency: locks only.
+-- Raises: SW005 when the lease is no longer held.
+create or replace function stepwell._lease_hold(
+    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform 1
+    from stepwell.work_unit as u
+    inner join stepwell.worker_session as s on u.lease_session_id = s.session_id
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.lease_no = p_lease_no
+        and s.session_id = p_session_id and s.closed_at is null and s.expires_at >= stepwell.now()
+    for share of u;
+    if not found then
+        raise exception using errcode = 'SW005', message = format('the lease of unit %s is no longer held', p_unit_id);
+    end if;
+end
+$$;

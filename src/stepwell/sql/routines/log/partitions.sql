@@ -1,0 +1,59 @@
+-- The table behind the log: one partition a month, append-only for everybody.
+
+-- Makes the monthly partitions of event_log, from the month of p_from (default: this month) to n months ahead.
+-- Locks: event_log against concurrent partition making only while one is missing.
+-- Idempotency: yes.
+-- Raises: nothing.
+create or replace function stepwell.fn_partitions_ensure(p_from timestamptz default null, p_months_ahead int default null)
+returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_start constant timestamptz := date_trunc('month', coalesce(p_from, stepwell.now()), 'UTC');
+    v_ahead constant int := coalesce(p_months_ahead, stepwell._limit('partition.months_ahead'));
+    v_month timestamptz;
+    v_name text;
+    v_count int := 0;
+begin
+    for v_month in
+        select generate_series(v_start at time zone 'UTC', (v_start at time zone 'UTC') + make_interval(months => v_ahead),
+            interval '1 month') at time zone 'UTC'
+    loop
+        v_name := 'event_log_' || to_char(v_month at time zone 'UTC', 'YYYY_MM');
+        if to_regclass('stepwell.' || v_name) is null then
+            perform pg_advisory_xact_lock(hashtext('stepwell.event_log.partitions'));
+            if to_regclass('stepwell.' || v_name) is null then
+                execute format('create table stepwell.%I partition of stepwell.event_log for values from (%L) to (%L)',
+                    v_name, v_month, (v_month at time zone 'UTC' + interval '1 month') at time zone 'UTC');
+                -- Rows are kept by the trigger of the log itself; a truncation of one month is not.
+                execute format('create trigger event_log_is_append_only before truncate on stepwell.%I
+                    for each statement execute function stepwell._event_log_refuse()', v_name);
+                v_count := v_count + 1;
+            end if;
+        end if;
+    end loop;
+    return v_count;
+end
+$$;
+
+-- Keeps the event log append-only, for its owner too: a written event is neither changed nor deleted. Months past their
+-- retention are dropped as whole tables, which is no change of an event.
+-- Idempotency: refuses always.
+-- Raises: SW007.
+create or replace function stepwell._event_log_refuse() returns trigger
+language plpgsql
+set search_path = stepwell, pg_temp
+as $$
+begin
+    raise exception using errcode = 'SW007', message = format('event_log is append-only: %s is refused', lower(tg_op)),
+        hint = 'append another event that corrects it';
+end
+$$;
+create or replace trigger event_log_is_append_only
+before update or delete or truncate on stepwell.event_log
+for each statement execute function stepwell._event_log_refuse();
+-- A trigger per row is inherited by every month, so that none can be changed behind the back of the log.
+create or replace trigger event_log_rows_are_final
+before update or delete on stepwell.event_log
+for each row execute function stepwell._event_log_refuse();

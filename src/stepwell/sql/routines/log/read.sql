@@ -1,0 +1,71 @@
+-- Reading the event log as an outbox: a reader keeps its position and never skips an event that committed late.
+
+-- The next events of a tenant after a position, oldest first. The position is (tx, event_id), given or kept under a
+-- reader's name. Events of transactions that might still commit are held back, with all that come after, so that a reader
+-- that goes on from the last event it saw never skips one that committed late.
+-- Locks: none.
+-- Idempotency: reads only; fn_events_ack moves a reader.
+-- Raises: nothing.
+create or replace function stepwell.fn_events_read(
+    p_tenant_id int, p_reader text default null, p_after_tx bigint default 0, p_after_event_id bigint default 0,
+    p_limit int default 1000
+) returns table (
+    tx bigint, event_id bigint, at timestamptz, stream_id bigint, unit_id bigint, request_id int, event_type text,
+    from_state text, to_state text, actor_class text, actor text, audit_ref text, trace_id text, correlation_id text,
+    payload jsonb
+)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_after_tx xid8 := p_after_tx::text::xid8;
+    v_after_event_id bigint := p_after_event_id;
+begin
+    if p_reader is not null then
+        select r.last_tx, r.last_event_id into v_after_tx, v_after_event_id
+        from stepwell.event_reader as r
+        where r.tenant_id = p_tenant_id and r.reader_name = p_reader;
+        if not found then
+            v_after_tx := '0';
+            v_after_event_id := 0;
+        end if;
+    end if;
+    return query
+    select e.tx::text::bigint, e.event_id, e.at, e.stream_id, e.unit_id, e.request_id, e.event_type, e.from_state,
+        e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id, e.correlation_id, e.payload
+    from stepwell.event_log as e
+    where e.tenant_id = p_tenant_id
+        and (e.tx, e.event_id) > (v_after_tx, v_after_event_id)
+        and e.tx < pg_snapshot_xmin(pg_current_snapshot())
+    order by e.tx, e.event_id
+    limit greatest(least(p_limit, stepwell._limit('limits.events_page')), 0);
+end
+$$;
+
+-- Remembers how far a reader has come. A position only moves ahead, and never past what may still commit.
+-- Locks: the reader's row.
+-- Idempotency: an older or equal position changes nothing and says so.
+-- Raises: SW001 for a missing name or a position that was not readable yet; SW007 for another tenant.
+create or replace function stepwell.fn_events_ack(p_tenant_id int, p_reader text, p_tx bigint, p_event_id bigint)
+returns boolean
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if coalesce(length(p_reader), 0) not between 1 and 200 then
+        raise exception using errcode = 'SW001', column = 'reader', message = 'reader: a name of 1 to 200 characters is required';
+    end if;
+    if p_tx is null or p_event_id is null or p_tx::text::xid8 >= pg_snapshot_xmin(pg_current_snapshot()) then
+        raise exception using errcode = 'SW001', column = 'tx',
+            message = 'tx: must be the position of an event that fn_events_read handed out';
+    end if;
+    insert into stepwell.event_reader as r (tenant_id, reader_name, last_tx, last_event_id, moved_at)
+    values (p_tenant_id, p_reader, p_tx::text::xid8, p_event_id, stepwell.now())
+    on conflict (tenant_id, reader_name) do update set
+        last_tx = excluded.last_tx, last_event_id = excluded.last_event_id, moved_at = excluded.moved_at
+    where (r.last_tx, r.last_event_id) < (excluded.last_tx, excluded.last_event_id);
+    return found;
+end
+$$;

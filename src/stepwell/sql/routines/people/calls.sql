@@ -1,0 +1,203 @@
+-- What every call on a person's work shares: it locks the run, answers a repeated call, checks who calls, changes the state
+-- through the door and keeps its answer.
+
+-- What every call on a person's work begins with: the run is locked, a repeated call gets its first answer, and what a
+-- worker carries out is not for people.
+-- Locks: the run.
+-- Idempotency: as _step_answer.
+-- Raises: SW001 for a key that is too long; SW002 when there is no such step; SW003 when a worker carries it out.
+create or replace function stepwell._step_enter(p_tenant_id int, p_unit_id bigint, p_call text, p_key text)
+returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer constant jsonb := stepwell._step_answer(p_tenant_id, p_unit_id, p_call, p_key);
+    v_unit stepwell.work_unit;
+begin
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    if v_answer is null and v_unit.pic_id is null and not exists (select from stepwell._step_asks(v_unit) as a
+        where a.step_kind = 'human' or (a.step_kind = 'task' and v_unit.class_id is null)) then
+        raise exception using errcode = 'SW003', message = format('step %s is not carried out by people', p_unit_id);
+    end if;
+    return v_answer;
+end
+$$;
+
+-- Locks the run of a step or task and gives the first answer again when the same call came before with the same key.
+-- Locks: the run, after those above it.
+-- Idempotency: answers of earlier calls are kept in transition_idempotency under the name of the call.
+-- Raises: SW001 for a key that is too long; SW002 when there is no such step; SW007 for another tenant.
+create or replace function stepwell._step_answer(p_tenant_id int, p_unit_id bigint, p_call text, p_key text)
+returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if octet_length(p_key) not between 1 and stepwell._limit('limits.idempotency_key_bytes') then
+        raise exception using errcode = 'SW001', column = 'key',
+            message = format('key: 1 to %s bytes are accepted', stepwell._limit('limits.idempotency_key_bytes'));
+    end if;
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
+    if not exists (select from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'task')) then
+        raise exception using errcode = 'SW002', message = format('step %s does not exist', p_unit_id);
+    end if;
+    return (
+        select i.verdict from stepwell.transition_idempotency as i
+        where i.tenant_id = p_tenant_id and i.unit_id = p_unit_id and i.to_state = 'rpc:' || p_call
+            and i.idempotency_key = p_key);
+end
+$$;
+
+-- What every call on a person's work ends with: the answer, kept under the key of the call.
+-- Locks: the caller holds the run.
+-- Idempotency: the first answer stays.
+create or replace function stepwell._step_leave(
+    p_tenant_id int, p_unit_id bigint, p_call text, p_key text, p_answer jsonb
+) returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer jsonb;
+begin
+    select p_answer || jsonb_build_object('step_run_id', u.unit_id, 'run_id', u.unit_id >> 20, 'state', u.state_code,
+        'step_id', (select a.name || coalesce('[' || u.item_no || ']', '') from stepwell._step_asks(u) as a))
+    into v_answer
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    if p_key is not null then
+        insert into stepwell.transition_idempotency (tenant_id, unit_id, to_state, idempotency_key, verdict, decided_at)
+        values (p_tenant_id, p_unit_id, 'rpc:' || p_call, p_key, v_answer, stepwell.now())
+        on conflict do nothing;
+    end if;
+    return v_answer;
+end
+$$;
+
+-- One state change of a person's work through the door, with its evidence; a refusal becomes an error that names the guard
+-- and, where an output broke its contract, the field.
+-- Locks: the caller holds the run.
+-- Idempotency: none here; callers keep their answers.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._step_move(
+    p_tenant_id int, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text,
+    p_actor text, p_evidence jsonb default '{}', p_payload jsonb default null
+) returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit stepwell.work_unit;
+    v_verdict jsonb;
+    v_problem text;
+begin
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    v_verdict := stepwell.fn_state_transition_validate(
+        p_unit_id, v_unit.scope, v_unit.state_code, p_to_state,
+        case when v_unit.scope = 'task' and p_actor_class = 'pic_human' then 'task_pic_human' else p_actor_class end,
+        p_trigger_kind, p_trigger_ref,
+        jsonb_build_object('audit_ref', 'person:' || p_actor, 'actor', p_actor) || p_evidence
+            || case when p_payload is null then '{}' else jsonb_build_object('payload', p_payload) end,
+        false, p_tenant_id);
+    if not (v_verdict ->> 'ok')::boolean then
+        if v_verdict -> 'problems' @> '["transition_refused_by_guard:output_contract_met"]' then
+            v_problem := ': ' || stepwell._output_contract_problem(v_unit, p_evidence -> 'output');
+        end if;
+        raise exception using errcode = 'SW004', message = format('step %s cannot become %s: %s%s', p_unit_id, p_to_state,
+            (select string_agg(p.problem, ', ') from jsonb_array_elements_text(v_verdict -> 'problems') as p (problem)),
+            v_problem);
+    end if;
+    return v_verdict;
+end
+$$;
+
+-- May this person make this call? By the guard that is named: actor_oversees lets those who look after the unit,
+-- actor_is_responsible the person in charge too, actor_takes_part whoever could take it as well. Hands on the person.
+-- Raises: SW002 when there is no such person; SW004 naming the guard.
+create or replace function stepwell._step_actor_check(p_tenant_id int, p_unit_id bigint, p_actor text, p_guard text)
+returns bigint
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_person_id constant bigint := stepwell._person_find(p_tenant_id, p_actor);
+    v_unit stepwell.work_unit;
+begin
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    if stepwell._guard_named(p_guard, v_unit, jsonb_build_object('actor_id', v_person_id), p_actor, stepwell.now()) then
+        return v_person_id;
+    end if;
+    raise exception using errcode = 'SW004', message = format('transition_refused_by_guard:%s: step %s is not for %s to decide',
+        p_guard, p_unit_id, p_actor), hint = format('accepted is %sa person with one of the roles %s', case p_guard
+            when 'actor_is_responsible' then 'the person in charge, or '
+            when 'actor_takes_part' then 'the person in charge, a candidate, or ' else '' end,
+        (select string_agg(r.role_name, ', ') from stepwell.dot_config as c
+            cross join lateral jsonb_array_elements_text(c.config_value) as r (role_name)
+            where c.config_key = 'people.overseer_roles'));
+end
+$$;
+
+-- Only the person in charge may go on with a unit; says so as the guard does.
+-- Raises: SW002 when there is no such person; SW004 naming the guard actor_is_pic.
+create or replace function stepwell._step_pic_check(p_tenant_id int, p_unit_id bigint, p_actor text) returns bigint
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_person_id constant bigint := stepwell._person_find(p_tenant_id, p_actor);
+    v_pic record;
+begin
+    select u.pic_id, p.person_name into v_pic
+    from stepwell.work_unit as u
+    left join stepwell.person as p on u.tenant_id = p.tenant_id and u.pic_id = p.person_id
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    if v_pic.pic_id is distinct from v_person_id then
+        raise exception using errcode = 'SW004', message = format(
+            'transition_refused_by_guard:actor_is_pic: step %s is in the hands of %s, not of %s',
+            p_unit_id, coalesce(v_pic.person_name, 'nobody'), p_actor);
+    end if;
+    return v_person_id;
+end
+$$;
+
+-- Only a candidate may take the unit; says for whom it is.
+-- Raises: SW007 when the person is no candidate.
+create or replace function stepwell._step_candidate_check(p_unit stepwell.work_unit, p_person_id bigint) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if not stepwell._step_candidate(p_unit, p_person_id) then
+        raise exception using errcode = 'SW007', message = format('%s may not take step %s, which is for %s',
+            stepwell._person_name(p_unit.tenant_id, p_person_id), p_unit.unit_id,
+            (select concat_ws(' or ', 'role ' || a.role, a.assignee) from stepwell._step_asks(p_unit) as a));
+    end if;
+end
+$$;
+
+-- Puts another person, or nobody, in charge of a unit, and tells it.
+-- Locks: the caller holds the run.
+-- Idempotency: the same person again changes nothing.
+create or replace function stepwell._pic_change(
+    p_tenant_id int, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_scope text;
+begin
+    update stepwell.work_unit as u set pic_id = p_person_id
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.pic_id is distinct from p_person_id
+    returning u.scope into v_scope;
+    if found then
+        perform stepwell._event_append(p_tenant_id, p_unit_id, v_scope || '.pic_changed', p_actor,
+            jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'pic', (select p.person_name from stepwell.person as p
+                where p.tenant_id = p_tenant_id and p.person_id = p_person_id))),
+            'pic_human');
+    end if;
+end
+$$;

@@ -1,0 +1,131 @@
+-- The person in charge works: waits, goes on, completes, or cannot complete.
+
+-- The person in charge ends a step or task with its output (T8, or T7 when it is overdue). The form, the postcondition and
+-- the tasks inside are checked by the door: no client can go round them.
+-- Locks: the run.
+-- Idempotency: by key.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, naming the field; SW006 when the output
+--   is too large.
+create or replace function stepwell.fn_step_complete(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_output jsonb default '{}', p_key text default null
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_complete', p_key);
+begin
+    if v_answer is not null then
+        return v_answer;
+    end if;
+    if octet_length(p_output::text) > stepwell._limit('limits.payload_bytes') then
+        raise exception using errcode = 'SW006', column = 'output',
+            message = format('output: at most %s bytes are accepted', stepwell._limit('limits.payload_bytes'));
+    end if;
+    perform stepwell._step_pic_check(p_tenant_id, p_unit_id, p_actor);
+    v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'completed', 'pic_human', 'rpc', 'step_complete', p_actor,
+        jsonb_build_object('output', coalesce(p_output, '{}')));
+    return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_complete', p_key, v_answer);
+end
+$$;
+
+-- The person in charge declares that a step or task cannot be finished (T12), with a reference to the declaration.
+-- Locks: the run.
+-- Idempotency: by key.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, declaration_evidence included.
+create or replace function stepwell.fn_step_cannot_complete(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_evidence_ref text, p_reason text default null, p_key text default null
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'declare_cannot_complete', p_key);
+begin
+    if v_answer is not null then
+        return v_answer;
+    end if;
+    perform stepwell._step_pic_check(p_tenant_id, p_unit_id, p_actor);
+    v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'cannot_complete', 'pic_human', 'rpc', 'declare_cannot_complete',
+        p_actor, jsonb_strip_nulls(jsonb_build_object('declaration_ref', p_evidence_ref)),
+        jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'evidence_ref', p_evidence_ref)));
+    return stepwell._step_leave(p_tenant_id, p_unit_id, 'declare_cannot_complete', p_key, v_answer);
+end
+$$;
+
+-- The person in charge waits (T3) for one or several things at once: the facet with the lowest ordinal is the primary one,
+-- the others stay beside it. An event of the run, or a time, ends the wait by itself.
+-- Locks: the run.
+-- Idempotency: by key.
+-- Raises: SW001 for no facet or a time that has passed; SW002 when step or person do not exist; SW004 when the registry
+--   refuses.
+create or replace function stepwell.fn_step_wait(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text default null,
+    p_resume_at timestamptz default null, p_key text default null
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_wait', p_key);
+    v_unit stepwell.work_unit;
+    v_facets text[];
+begin
+    if v_answer is not null then
+        return v_answer;
+    end if;
+    perform stepwell._step_pic_check(p_tenant_id, p_unit_id, p_actor);
+    if coalesce(cardinality(p_facets), 0) not between 1 and 10 then
+        raise exception using errcode = 'SW001', column = 'facets', message = 'facets: 1 to 10 facets of waiting are accepted';
+    end if;
+    if p_resume_at <= stepwell.now() then
+        raise exception using errcode = 'SW001', column = 'resume_at', message = 'resume_at: must lie ahead';
+    end if;
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    -- An unknown facet comes first, so that the door refuses it by name.
+    select array_agg(x.facet order by f.primary_ordinal nulls first) into v_facets
+    from (select distinct unnest(p_facets) as facet) as x
+    left join stepwell.state_facet_def as f
+        on f.state_machine_id = v_unit.state_machine_id and f.state_code = 'waiting' and f.facet_code = x.facet;
+    v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'waiting', 'pic_human', 'rpc', 'step_wait', p_actor,
+        jsonb_build_object('waiting_facet', v_facets[1]),
+        jsonb_strip_nulls(jsonb_build_object('waiting_facet', v_facets[1], 'event_type', p_event_type,
+            'resume_at', p_resume_at,
+            'waiting_facets', case when cardinality(v_facets) > 1 then to_jsonb(v_facets) end)));
+    if p_resume_at is not null then
+        insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+        values (p_tenant_id, p_unit_id, 'sleep', p_resume_at)
+        on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
+    end if;
+    if p_event_type is not null then
+        insert into stepwell.event_wait (tenant_id, unit_id, stream_id, event_type, since_at)
+        values (p_tenant_id, p_unit_id, p_unit_id >> 20, p_event_type, stepwell.now());
+        perform stepwell._waits_match(p_tenant_id, p_unit_id >> 20, p_event_type);
+    end if;
+    return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_wait', p_key, v_answer);
+end
+$$;
+
+-- What a step or task waited for has come (T3r): work goes on. The reference says what shows it.
+-- Locks: the run.
+-- Idempotency: by key.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, facet_resolution_proof and
+--   actor_takes_part included.
+create or replace function stepwell.fn_step_resume(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text default null
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_resume', p_key);
+begin
+    if v_answer is null then
+        perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');
+        v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'system', 'event', 'facet_resolved', p_actor,
+            jsonb_strip_nulls(jsonb_build_object('resolution_ref', p_resolution_ref)));
+        v_answer := stepwell._step_leave(p_tenant_id, p_unit_id, 'step_resume', p_key, v_answer);
+    end if;
+    return v_answer;
+end
+$$;

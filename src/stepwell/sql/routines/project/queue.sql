@@ -1,0 +1,244 @@
+-- The queue under the names of document 001, its health, and the state of units in the words of other documents.
+
+-- The state of every unit in the words of the other documents: linear (004), runtime (003), node (002), job (001). A
+-- qualifier narrows a state where a document has two words for it; nothing executes on a dialect.
+create or replace view stepwell.v_unit_dialect with (security_invoker = true) as
+select
+    q.tenant_id,
+    q.unit_id,
+    q.unit_id >> 20 as stream_id,
+    q.scope,
+    q.state_code,
+    q.qualifier,
+    (
+        select d.dialect_code from stepwell.state_dialect as d
+        where d.dialect = 'linear' and d.scope = q.word_scope and d.state_code = q.state_code
+            and d.qualifier in ('', q.qualifier)
+        order by d.qualifier desc limit 1
+    ) as linear_code,
+    (
+        select d.dialect_code from stepwell.state_dialect as d
+        where d.dialect = 'runtime' and d.scope = q.word_scope and d.state_code = q.state_code
+            and d.qualifier in ('', q.qualifier)
+        order by d.qualifier desc limit 1
+    ) as runtime_code,
+    (
+        select d.dialect_code from stepwell.state_dialect as d
+        where d.dialect = 'node' and d.scope = q.word_scope and d.state_code = q.state_code
+            and d.qualifier in ('', q.qualifier)
+        order by d.qualifier desc limit 1
+    ) as node_code,
+    (
+        select d.dialect_code from stepwell.state_dialect as d
+        where d.dialect = 'job' and d.scope = q.word_scope and d.state_code = q.state_code
+            and d.qualifier in ('', q.qualifier)
+        order by d.qualifier desc limit 1
+    ) as job_code
+from (
+    select
+        u.tenant_id,
+        u.unit_id,
+        u.scope,
+        u.state_code,
+        case when u.scope = 'workflow_run' then u.scope else 'step' end as word_scope,
+        case
+            when u.scope = 'workflow_run' then
+                case when u.state_code = 'failed' and exists (
+                    select from stepwell.run_progress as p
+                    where p.tenant_id = u.tenant_id and p.run_id = u.unit_id >> 20 and p.completed_count > 0
+                ) then 'partial' else '' end
+            when u.state_code = 'not_started' then
+                case when exists (
+                    select from stepwell.workflow_step_relations as r
+                    inner join stepwell.work_unit as b
+                        on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
+                    where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
+                        and b.state_code in ('in_progress', 'overdue', 'waiting', 'blocked', 'failed')
+                ) then 'predecessor_running' else '' end
+            when u.state_code = 'in_progress' then
+                case when exists (
+                    select from stepwell.worker_session as s
+                    where s.session_id = u.lease_session_id and s.last_tick_at <= u.last_transition_at
+                ) then 'leased' else '' end
+            when u.state_code = 'waiting' and u.waiting_facet = 'waiting_human' then
+                case when exists (
+                    select from stepwell.approval_detail as a
+                    where a.tenant_id = u.tenant_id and a.subject_unit_id = u.unit_id and a.decided_at is null
+                ) then 'approval' else '' end
+            when u.state_code = 'failed' then coalesce((
+                select f.classification from stepwell.unit_failure as f
+                where f.tenant_id = u.tenant_id and f.unit_id = u.unit_id
+                order by f.lease_no desc, f.failed_at desc limit 1
+            ), 'transient')
+            else ''
+        end as qualifier
+    from stepwell.work_unit as u
+    where u.scope in ('workflow_run', 'step', 'task', 'job')
+) as q;
+
+-- Everything executable under the names of document 001: free-standing jobs and the machine steps of runs.
+create or replace view stepwell.job_queue with (security_invoker = true) as
+select
+    u.tenant_id,
+    u.unit_id as job_id,
+    u.scope as job_kind,
+    o.operation_name as operation,
+    c.class_name as executor,
+    (
+        select d.job_code from stepwell.v_unit_dialect as d
+        where d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
+    ) as status,
+    u.state_code,
+    coalesce(j.idempotency_key, case when u.scope = 'step' then (u.unit_id >> 20) || ':' || s.step_id end)
+        as idempotency_key,
+    j.source_ref,
+    j.target_ref,
+    j.payload_ref,
+    j.payload as safe_payload,
+    (
+        select t.due_at from stepwell.timer as t
+        where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind = 'start'
+    ) as process_after,
+    u.priority,
+    case when u.scope = 'step' then u.unit_id >> 20 end as workflow_id,
+    s.step_id,
+    (
+        select array_agg(u.unit_id + r.from_no - u.def_no order by r.from_no)
+        from stepwell.workflow_step_relations as r
+        where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
+    ) as parents,
+    u.pending_count::int,
+    u.slot_key as concurrency_key,
+    w.worker_name as lease_owner,
+    case when u.lease_session_id is not null then u.lease_no end as lease_token,
+    w.expires_at as lease_expires_at,
+    u.attempt_count + case when u.state_code in ('in_progress', 'overdue') then 1 else 0 end as attempt,
+    u.max_attempts,
+    u.failure_class,
+    (
+        select f.error from stepwell.unit_failure as f
+        where f.tenant_id = u.tenant_id and f.unit_id = u.unit_id
+        order by f.lease_no desc, f.failed_at desc limit 1
+    ) as last_error,
+    (
+        select min(t.due_at) from stepwell.timer as t
+        where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind in ('start', 'retry', 'sleep')
+    ) as next_eligible_at,
+    coalesce(j.trace_id, r.trace_id) as trace_id,
+    coalesce(j.correlation_id, r.correlation_id) as correlation_id,
+    coalesce(j.created_at, r.created_at) as created_at,
+    coalesce(j.created_by, r.started_by) as created_by,
+    u.started_at,
+    u.completed_at,
+    u.last_transition_at
+from stepwell.work_unit as u
+inner join stepwell.executor_class as c on u.class_id = c.class_id
+inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+left join stepwell.job_detail as j on u.tenant_id = j.tenant_id and u.unit_id = j.job_id
+left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+left join stepwell.workflow_step_def as s
+    on u.tenant_id = s.tenant_id and u.version_id = s.version_id and u.def_no = s.step_no
+left join stepwell.worker_session as w on u.lease_session_id = w.session_id;
+
+-- Heartbeats per worker session and executor class. Executors come from executor_class, which never names the template
+-- generator.
+create or replace view stepwell.queue_heartbeat with (security_invoker = true) as
+select
+    s.session_id,
+    s.worker_name,
+    c.class_name as executor_kind,
+    s.slot_count,
+    s.started_at,
+    s.last_tick_at,
+    s.expires_at,
+    case when s.closed_at is null and s.expires_at >= stepwell.now() then s.last_tick_at end as last_ok_at,
+    case
+        when s.closed_at is not null then 'closed'
+        when s.expires_at < stepwell.now() or s.last_tick_at < stepwell.now() - h.threshold then 'silent'
+        else 'alive'
+    end as status,
+    s.closed_at,
+    s.info
+from stepwell.worker_session as s
+cross join lateral unnest(s.class_ids) as k (class_id)
+inner join stepwell.executor_class as c on k.class_id = c.class_id
+cross join lateral (
+    select make_interval(secs => coalesce(
+        (select (f.config_value #>> '{}')::float from stepwell.dot_config as f
+            where f.config_key = 'heartbeat.threshold_seconds.' || c.class_name),
+        (select (f.config_value #>> '{}')::float from stepwell.dot_config as f
+            where f.config_key = 'heartbeat.threshold_seconds.default'), 60))
+) as h (threshold);
+
+-- How many units of a tenant and class are being worked on. Read from the claims of open sessions, which are few, and not
+-- from the units, which are many; as owner, because a claim may hold units of several tenants.
+create or replace function stepwell._leased_count(p_tenant_id int, p_class_id int) returns bigint
+language sql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+    select count(distinct u.unit_id)
+    from stepwell.worker_session as s
+    inner join stepwell.worker_lease as l on s.session_id = l.session_id
+    cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where s.closed_at is null and q.tenant_id = p_tenant_id
+        and u.lease_session_id = s.session_id and u.class_id = p_class_id
+$$;
+
+-- The queue of each tenant and executor class in one row: what can start, stands in line, runs, waits or died, how old the
+-- oldest claimable job is, and who is there to take it.
+create or replace view stepwell.v_queue_health with (security_invoker = true) as
+select
+    t.tenant_id,
+    c.class_name as executor,
+    coalesce(r.ready_count, 0) as ready_count,
+    coalesce(l.line_count, 0) as line_count,
+    stepwell._leased_count(t.tenant_id, c.class_id) as leased_count,
+    coalesce(x.retry_waiting_count, 0) as retry_waiting_count,
+    coalesce(x.asleep_count, 0) + coalesce(p.waiting_count, 0) as parked_count,
+    coalesce(x.scheduled_count, 0) as scheduled_count,
+    coalesce(d.dead_count, 0) as dead_count,
+    r.oldest_ready_at,
+    stepwell.now() - r.oldest_ready_at as oldest_ready_age,
+    coalesce(w.worker_count, 0) as worker_count,
+    coalesce(w.slot_count, 0) as slot_count
+from stepwell.tenant as t
+cross join stepwell.executor_class as c
+left join lateral (
+    select count(*) as ready_count, min(u.last_transition_at) as oldest_ready_at
+    from stepwell.job_ready as q
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where q.tenant_id = t.tenant_id and q.class_id = c.class_id
+) as r on true
+left join lateral (
+    select count(*) as line_count
+    from stepwell.job_line as q
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where q.tenant_id = t.tenant_id and u.class_id = c.class_id
+) as l on true
+left join lateral (
+    select
+        count(*) filter (where q.timer_kind = 'start') as scheduled_count,
+        count(*) filter (where q.timer_kind = 'retry') as retry_waiting_count,
+        count(*) filter (where q.timer_kind = 'sleep') as asleep_count
+    from stepwell.timer as q
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where q.tenant_id = t.tenant_id and u.class_id = c.class_id and q.timer_kind in ('start', 'retry', 'sleep')
+) as x on true
+left join lateral (
+    select count(*) as waiting_count
+    from stepwell.event_wait as q
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where q.tenant_id = t.tenant_id and u.class_id = c.class_id
+) as p on true
+left join lateral (
+    select count(*) as dead_count
+    from stepwell.job_dead_letter as q
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where q.tenant_id = t.tenant_id and u.class_id = c.class_id and q.resolved_at is null
+) as d on true
+left join lateral (
+    select count(*) as worker_count, sum(s.slot_count) as slot_count
+    from stepwell.worker_session as s
+    where s.closed_at is null and s.expires_at >= stepwell.now() and c.class_id = any (s.class_ids)
+) as w on true;

@@ -1,0 +1,143 @@
+-- Runs, steps and tasks under the names people look for.
+
+-- Runs as people know them: which workflow and version, why it runs, where it stands, its roll-up and its counts.
+create or replace view stepwell.workflow_run with (security_invoker = true) as
+select
+    r.tenant_id,
+    r.run_id,
+    u.unit_id,
+    w.workflow_name as workflow,
+    v.version_no,
+    r.workflow_id,
+    r.version_id,
+    u.state_machine_id,
+    u.state_code,
+    p.rollup_state_code::text,
+    v.failure_policy,
+    u.priority,
+    p.open_count::int,
+    p.mandatory_count,
+    p.idle_count,
+    p.active_count,
+    p.wait_count,
+    p.red_count,
+    p.completed_count,
+    p.skipped_count,
+    p.failed_count,
+    r.trigger_type,
+    r.trigger_ref,
+    r.input,
+    r.trace_id,
+    r.correlation_id,
+    r.started_by,
+    r.parent_unit_id,
+    r.parent_unit_id >> 20 as parent_run_id,
+    r.depth,
+    r.created_at,
+    u.started_at,
+    r.finished_at,
+    u.last_transition_at,
+    p.last_rollup_at,
+    p.frozen_at,
+    u.deadline_at
+from stepwell.run_detail as r
+inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.run_id << 20 = u.unit_id
+inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
+inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
+inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;
+
+-- Steps of runs: business state, who carries the step out, lease, attempts, deadline, last output and last error.
+create or replace view stepwell.step_run with (security_invoker = true) as
+select
+    u.tenant_id,
+    u.unit_id as step_run_id,
+    u.unit_id >> 20 as run_id,
+    u.def_no as step_no,
+    d.step_id,
+    d.step_kind,
+    d.scope_no,
+    d.branch_no,
+    d.group_no,
+    u.parent_id,
+    u.version_id,
+    u.state_machine_id,
+    u.state_code,
+    u.waiting_facet,
+    u.waiting_facets,
+    u.mandatory,
+    u.pending_count::int,
+    u.priority,
+    o.operation_name as operation,
+    c.class_name as executor,
+    u.pic_id,
+    d.config ->> 'role' as role,
+    u.attempt_count,
+    u.max_attempts,
+    u.failure_class,
+    u.lease_session_id,
+    s.worker_name as lease_owner,
+    case when u.lease_session_id is not null then u.lease_no end as lease_token,
+    s.expires_at as lease_expires_at,
+    u.lease_no as request_id,
+    (
+        select min(t.due_at) from stepwell.timer as t
+        where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind in ('start', 'retry', 'sleep')
+    ) as next_eligible_at,
+    (
+        select f.error from stepwell.unit_failure as f
+        where f.tenant_id = u.tenant_id and f.unit_id = u.unit_id
+        order by f.lease_no desc, f.failed_at desc limit 1
+    ) as last_error,
+    (
+        select x.output from stepwell.unit_output as x
+        where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id
+        order by x.lease_no desc limit 1
+    ) as output,
+    u.started_at,
+    u.completed_at,
+    u.last_transition_at,
+    u.deadline_at,
+    u.overdue_first_at,
+    u.completed_after_deadline,
+    u.sla_breach_duration,
+    u.blocked_escalated,
+    (
+        select max(e.level) from stepwell.step_escalation as e
+        where e.tenant_id = u.tenant_id and e.unit_id = u.unit_id and e.told_at is not null
+    ) as escalation_level
+from stepwell.work_unit as u
+inner join stepwell.workflow_step_def as d
+    on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+left join stepwell.executor_class as c on u.class_id = c.class_id
+left join stepwell.worker_session as s on u.lease_session_id = s.session_id
+where u.scope = 'step';
+
+-- Tasks inside steps, each with a person in charge of its own.
+create or replace view stepwell.task_run with (security_invoker = true) as
+select
+    u.tenant_id,
+    u.unit_id as task_run_id,
+    u.parent_id as step_run_id,
+    u.unit_id >> 20 as run_id,
+    u.state_machine_id,
+    u.state_code,
+    u.waiting_facet,
+    u.waiting_facets,
+    u.mandatory,
+    u.pic_id,
+    o.operation_name as operation,
+    u.attempt_count,
+    u.max_attempts,
+    u.failure_class,
+    u.started_at,
+    u.completed_at,
+    u.last_transition_at,
+    u.deadline_at,
+    u.overdue_first_at,
+    u.completed_after_deadline,
+    u.sla_breach_duration,
+    u.blocked_escalated
+from stepwell.work_unit as u
+left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+where u.scope = 'task';

@@ -1,0 +1,311 @@
+-- Why a unit is not being worked on, in one sentence, and who can change it.
+
+-- Why a unit (run, step, task or job) is not being worked on now, or who works on it: a code, one sentence in each
+-- language, and who can change it. The sentences are texts of the registry (why.*).
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW002 when there is no such unit.
+create or replace function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id int default 1)
+returns table (code text, sentence_en text, sentence_vi text, who text)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_unit stepwell.work_unit;
+    v_child stepwell.work_unit;
+    v_found record;
+begin
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    if not found then
+        raise exception using errcode = 'SW002', message = format('unit %s does not exist', p_unit_id);
+    end if;
+    if v_unit.scope = 'workflow_run' and v_unit.state_code = 'in_progress' then
+        -- A run stands where its foremost unfinished step stands.
+        select u.* into v_child
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id + 1 and p_unit_id + 1048575
+            and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')
+        order by u.state_code = 'not_started', u.unit_id
+        limit 1;
+        if found then
+            v_unit := v_child;
+        end if;
+    end if;
+    select w.* into v_found from stepwell._why(v_unit) as w;
+    return query
+    select v_found.code, stepwell._text_fill('why.' || v_found.code, 'en', v_found.facts),
+        stepwell._text_fill('why.' || v_found.code, 'vi', v_found.facts), v_found.who;
+end
+$$;
+
+-- The reason behind fn_why_not_running: a code, the facts its sentence needs, and who can change it.
+-- Raises: nothing; a unit that is in none of the places it could be in is `unexplained`, and that is a fault of ours.
+create or replace function stepwell._why(p_unit stepwell.work_unit)
+returns table (code text, facts jsonb, who text)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_name constant text := stepwell._unit_name(p_unit);
+    v_found record;
+begin
+    if p_unit.state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete', 'approved', 'rejected', 'expired',
+        'merged', 'confirmed', 'void', 'reversed') or (p_unit.scope = 'workflow_run' and p_unit.state_code = 'failed') then
+        return query select 'ended', jsonb_build_object('name', v_name, 'state', p_unit.state_code),
+            case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
+    elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope = 'step' and p_unit.class_id is null
+        and p_unit.pic_id is null then
+        -- A step of the engine's own: a sub-workflow, whose run is at work.
+        return query select w.* from stepwell._why_waiting(p_unit, v_name) as w;
+    elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope <> 'workflow_run' then
+        select s.worker_name, s.expires_at into v_found
+        from stepwell.worker_session as s where s.session_id = p_unit.lease_session_id;
+        return query select case when found then 'leased' else 'in_hand' end,
+            jsonb_build_object('name', v_name, 'worker', v_found.worker_name, 'until', v_found.expires_at,
+                'person', coalesce(stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'engine')),
+            case when found then 'worker:' || v_found.worker_name
+                else 'person:' || coalesce(stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), '?') end;
+    elsif p_unit.state_code = 'paused' or exists (select from stepwell.run_progress as p
+        where p.tenant_id = p_unit.tenant_id and p.run_id = p_unit.unit_id >> 20 and p.frozen_at is not null) then
+        return query select 'paused', jsonb_build_object('name', v_name, 'run', p_unit.unit_id >> 20), 'reviewer';
+    elsif p_unit.state_code = 'not_started' or (p_unit.state_code = 'ready' and exists (
+        select from stepwell.workflow_step_def as d
+        where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
+            and d.step_kind = 'decision')) then
+        return query select w.* from stepwell._why_not_started(p_unit, v_name) as w;
+    elsif p_unit.state_code in ('ready', 'failed') then
+        return query select w.* from stepwell._why_not_claimed(p_unit, v_name) as w;
+    elsif p_unit.state_code = 'waiting' then
+        return query select w.* from stepwell._why_waiting(p_unit, v_name) as w;
+    elsif p_unit.state_code = 'blocked' then
+        select e.payload ->> 'block_reason' as reason into v_found
+        from stepwell.event_log as e
+        where e.tenant_id = p_unit.tenant_id and e.stream_id = p_unit.unit_id >> 20
+            and e.unit_id = p_unit.unit_id and e.to_state = 'blocked'
+        order by e.event_id desc limit 1;
+        return query select 'blocked', jsonb_build_object('name', v_name,
+            'reason', format('{vocab.block_reason.%s}', coalesce(v_found.reason, 'other'))),
+            coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'operator');
+    else
+        return query select case p_unit.scope when 'approval' then 'approval' when 'proposal' then 'approval'
+            when 'receipt' then 'receipt' else 'unexplained' end, jsonb_build_object('name', v_name, 'state', p_unit.state_code), 'reviewer';
+    end if;
+end
+$$;
+
+-- Why a unit has not become ready, or a decision has not been made: a branch not chosen yet, or the steps before it that
+-- have not ended, by name.
+create or replace function stepwell._why_not_started(p_unit stepwell.work_unit, p_name text)
+returns table (code text, facts jsonb, who text)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_decision text;
+    v_due_at timestamptz;
+    v_found record;
+begin
+    select t.due_at into v_due_at from stepwell.timer as t
+    where t.tenant_id = p_unit.tenant_id and t.unit_id = p_unit.unit_id and t.timer_kind = 'start';
+    if found then
+        return query select 'schedule', jsonb_build_object('name', p_name, 'at', v_due_at), 'clock';
+        return;
+    end if;
+    select g.step_id into v_decision
+    from stepwell.workflow_step_def as d
+    inner join stepwell.workflow_branch as b
+        on d.tenant_id = b.tenant_id and d.version_id = b.version_id and d.branch_no = b.branch_no
+    inner join stepwell.workflow_step_def as g
+        on b.tenant_id = g.tenant_id and b.version_id = g.version_id and b.decision_no = g.step_no
+    inner join stepwell.work_unit as u
+        on u.tenant_id = p_unit.tenant_id and u.unit_id = p_unit.unit_id + b.decision_no - p_unit.def_no
+    where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
+        and u.state_code not in ('completed', 'skipped');
+    if found then
+        return query select 'branch', jsonb_build_object('name', p_name, 'decision', v_decision), 'engine';
+        return;
+    end if;
+    select
+        count(*) as open_count,
+        string_agg(format('%s ({state.%s.label})', o.step_id, o.state_code), ', ' order by o.unit_id)
+            filter (where o.place <= 5) || case when count(*) > 5 then ', …' else '' end as names
+    into v_found
+    from (
+        select b.unit_id, d.step_id, u.state_code, row_number() over (order by b.unit_id) as place
+        from stepwell._steps_behind(array[p_unit.tenant_id], array[p_unit.unit_id]) as b
+        inner join stepwell.work_unit as u on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    ) as o;
+    return query select case when v_found.open_count > 0 then 'dependency' else 'unexplained' end,
+        jsonb_build_object('name', p_name, 'steps', v_found.names, 'count', v_found.open_count,
+            'state', p_unit.state_code), 'engine';
+end
+$$;
+
+-- Why a unit that could run does not: its time has not come, it stands in line behind a limit, nobody serves its class, it
+-- is about to be taken, or it is a person's.
+create or replace function stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text)
+returns table (code text, facts jsonb, who text)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_found record;
+    v_class text;
+begin
+    select t.timer_kind, t.due_at into v_found from stepwell.timer as t
+    where t.tenant_id = p_unit.tenant_id and t.unit_id = p_unit.unit_id and t.timer_kind in ('start', 'retry');
+    if found then
+        return query select case v_found.timer_kind when 'retry' then 'retry' else 'schedule' end,
+            jsonb_build_object('name', p_name, 'at', v_found.due_at, 'attempt', p_unit.attempt_count + 1,
+                'max_attempts', p_unit.max_attempts), 'clock';
+        return;
+    end if;
+    if p_unit.class_id is null then
+        select d.config ->> 'role' as role into v_found
+        from stepwell.workflow_step_def as d
+        where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
+            and d.step_kind = 'human';
+        return query select case when not found and p_unit.scope <> 'task' then 'unexplained'
+            when p_unit.pic_id is not null then 'assigned' else 'human' end,
+            jsonb_build_object('name', p_name, 'role', coalesce(v_found.role, '—'), 'state', p_unit.state_code,
+                'person', stepwell._person_name(p_unit.tenant_id, p_unit.pic_id)),
+            coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'role:' || v_found.role, 'anyone');
+        return;
+    end if;
+    select c.class_name into v_class from stepwell.executor_class as c where c.class_id = p_unit.class_id;
+    select s.max_count, s.rate_count, s.rate_seconds,
+        s.rate_used_count >= s.rate_count and s.used_count < s.max_count as by_rate, (
+        select min(k.back_at) from stepwell.rate_token as k
+        where k.tenant_id = l.tenant_id and k.slot_key = l.slot_key) as back_at, (
+        select count(*) from stepwell.job_line as b
+        where b.tenant_id = l.tenant_id and b.slot_key = l.slot_key and (b.rank, b.unit_id) <= (l.rank, l.unit_id)
+    ) as place into v_found
+    from stepwell.job_line as l
+    inner join stepwell.concurrency_slot as s on l.tenant_id = s.tenant_id and l.slot_key = s.slot_key
+    where l.tenant_id = p_unit.tenant_id and l.slot_key = p_unit.slot_key and l.rank = -p_unit.priority
+        and l.unit_id = p_unit.unit_id;
+    if found and v_found.by_rate then
+        return query select 'rate', jsonb_build_object('name', p_name, 'key', p_unit.slot_key, 'place', v_found.place,
+            'limit', v_found.rate_count, 'seconds', v_found.rate_seconds, 'at', v_found.back_at), 'clock';
+    elsif found then
+        return query select 'concurrency', jsonb_build_object('name', p_name, 'key', p_unit.slot_key,
+            'limit', v_found.max_count, 'place', v_found.place), 'engine';
+    elsif not exists (select from stepwell.job_ready as r where r.tenant_id = p_unit.tenant_id
+        and r.class_id = p_unit.class_id and r.rank = -p_unit.priority and r.unit_id = p_unit.unit_id) then
+        return query select 'unexplained', jsonb_build_object('name', p_name, 'state', p_unit.state_code), 'operator';
+    elsif not exists (select from stepwell.worker_session as s
+        where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.class_id = any (s.class_ids)) then
+        return query select 'no_worker', jsonb_build_object('name', p_name, 'class', v_class), 'operator';
+    elsif (select count(*) from stepwell.tenant_lease as l
+            inner join stepwell.work_unit as u on l.tenant_id = u.tenant_id and l.unit_id = u.unit_id and l.lease_no = u.lease_no
+            where l.tenant_id = p_unit.tenant_id and u.lease_session_id is not null)
+        >= (select t.max_concurrency from stepwell.tenant as t where t.tenant_id = p_unit.tenant_id) then
+        return query select 'tenant_cap', jsonb_build_object('name', p_name, 'limit',
+            (select t.max_concurrency from stepwell.tenant as t where t.tenant_id = p_unit.tenant_id)), 'operator';
+    else
+        return query select 'queued', jsonb_build_object('name', p_name, 'class', v_class, 'place', (
+            select count(*) from stepwell.job_ready as r where r.tenant_id = p_unit.tenant_id
+                and r.class_id = p_unit.class_id and (r.rank, r.unit_id) <= (-p_unit.priority, p_unit.unit_id))), 'worker';
+    end if;
+end
+$$;
+
+-- What a waiting unit waits for: an approval, an event, a point in time, another run, the items of a map, a person.
+create or replace function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text)
+returns table (code text, facts jsonb, who text)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_found record;
+    v_until timestamptz;
+begin
+    select a.approval_id, a.quorum into v_found
+    from stepwell.approval_detail as a
+    where a.tenant_id = p_unit.tenant_id and a.subject_unit_id = p_unit.unit_id and a.decided_at is null
+    order by a.approval_id desc limit 1;
+    if found then
+        return query select 'approval', jsonb_build_object('name', p_name, 'approval_id', v_found.approval_id), 'reviewer';
+        return;
+    end if;
+    select min(t.due_at) into v_until from stepwell.timer as t
+    where t.tenant_id = p_unit.tenant_id and t.unit_id = p_unit.unit_id and t.timer_kind in ('wait_timeout', 'sleep');
+    select w.event_type into v_found from stepwell.event_wait as w
+    where w.tenant_id = p_unit.tenant_id and w.unit_id = p_unit.unit_id;
+    if found then
+        return query select 'event', jsonb_build_object('name', p_name, 'event_type', v_found.event_type,
+            'until', v_until), 'sender of ' || v_found.event_type;
+        return;
+    end if;
+    if p_unit.waiting_facet = 'waiting_time_gate' and v_until is not null then
+        return query select 'schedule', jsonb_build_object('name', p_name, 'at', v_until), 'clock';
+        return;
+    end if;
+    select string_agg(format('%s ({state.%s.label})', u.unit_id >> 20, u.state_code), ', ' order by u.unit_id) as runs into v_found
+    from stepwell.work_unit as u
+    where u.tenant_id = p_unit.tenant_id and u.parent_id = p_unit.unit_id and u.scope = 'workflow_run'
+        and u.state_code not in ('completed', 'cancelled', 'failed');
+    if v_found.runs is not null then
+        return query select 'subworkflow', jsonb_build_object('name', p_name, 'runs', v_found.runs), 'engine';
+        return;
+    end if;
+    select count(*) as open_count into v_found
+    from stepwell.work_unit as u
+    where u.tenant_id = p_unit.tenant_id and u.parent_id = p_unit.unit_id and u.scope = 'step'
+        and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+    if v_found.open_count > 0 then
+        return query select 'items', jsonb_build_object('name', p_name, 'count', v_found.open_count), 'engine';
+        return;
+    end if;
+    select count(*) as open_count, string_agg(d.step_id, ', ' order by b.unit_id) as steps into v_found
+    from stepwell.step_run_correction_cycle as c
+    cross join lateral unnest(c.waits_for) as x (unit_id)
+    inner join stepwell.work_unit as b on c.tenant_id = b.tenant_id and x.unit_id = b.unit_id
+    inner join stepwell.workflow_step_def as d
+        on b.tenant_id = d.tenant_id and b.version_id = d.version_id and b.def_no = d.step_no
+    where c.tenant_id = p_unit.tenant_id and c.unit_id = p_unit.unit_id and c.closed_at is null
+        and p_unit.waiting_facet = 'waiting_dependency' and b.state_code not in ('completed', 'skipped');
+    if v_found.open_count > 0 then
+        return query select 'dependency', jsonb_build_object('name', p_name, 'count', v_found.open_count,
+            'steps', v_found.steps), 'engine';
+        return;
+    end if;
+    return query select case when p_unit.waiting_facet = 'waiting_human' or p_unit.pic_id is not null then 'human'
+        else 'unexplained' end, jsonb_build_object('name', p_name, 'role', '—', 'state', p_unit.state_code),
+        coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'anyone');
+end
+$$;
+
+-- A text of the registry with its {places} filled in. A fact may hold places of its own, {state.ready.label} or
+-- {vocab.block_reason.other}: they become the text or the word of that name.
+-- Raises: nothing; a missing text gives its key.
+create or replace function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_text text;
+    v_fact record;
+begin
+    select t.text_value into v_text from stepwell.i18n_text as t where t.text_key = p_text_key and t.lang = p_lang;
+    for v_fact in select f.key, f.value from jsonb_each_text(p_facts) as f loop
+        v_text := replace(v_text, '{' || v_fact.key || '}', coalesce(v_fact.value, '—'));
+    end loop;
+    for v_fact in
+        select m.found[1] as key, coalesce(t.text_value, c.config_value ->> p_lang) as value
+        from regexp_matches(v_text, '\{((?:state|facet|vocab)\.[a-z_.]+)\}', 'g') as m (found)
+        left join stepwell.i18n_text as t on t.text_key = m.found[1] and t.lang = p_lang
+        left join stepwell.dot_config as c on c.config_key = m.found[1]
+    loop
+        v_text := replace(v_text, '{' || v_fact.key || '}', coalesce(v_fact.value, v_fact.key));
+    end loop;
+    return coalesce(v_text, p_text_key);
+end
+$$;

@@ -1,0 +1,261 @@
+-- A graph is checked and becomes an immutable version of a workflow.
+
+-- Stores a graph as an immutable version of a workflow. The same graph gives the same version again.
+-- Locks: the workflow's registry row.
+-- Idempotency: by graph hash.
+-- Raises: SW001 for a graph that does not hold together, naming the node and the field; SW006 over a limit; SW007 for
+--   another tenant.
+create or replace function stepwell.fn_workflow_publish(
+    p_tenant_id int, p_graph jsonb, p_hash text, p_actor text
+) returns table (version_id int, version_no int, is_new boolean)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_name constant text := p_graph ->> 'name';
+    v_workflow_id int;
+    v_version_id int;
+    v_version_no int;
+    v_problem text;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    v_problem := coalesce(stepwell._graph_problem(p_graph), stepwell._graph_recursion(p_tenant_id, p_graph));
+    if v_problem is not null then
+        raise exception using errcode = 'SW001', message = format('workflow %s: %s', v_name, v_problem);
+    end if;
+    insert into stepwell.workflow_registry (tenant_id, workflow_name) values (p_tenant_id, v_name)
+    on conflict (tenant_id, workflow_name) do nothing;
+    select w.workflow_id into v_workflow_id
+    from stepwell.workflow_registry as w
+    where w.tenant_id = p_tenant_id and w.workflow_name = v_name
+    for update;
+    select v.version_id, v.version_no into v_version_id, v_version_no
+    from stepwell.workflow_version as v
+    where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id and v.graph_hash = p_hash;
+    if found then
+        return query select v_version_id, v_version_no, false;
+        return;
+    end if;
+    select coalesce(max(v.version_no), 0) + 1 into v_version_no
+    from stepwell.workflow_version as v
+    where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id;
+    insert into stepwell.workflow_version (
+        tenant_id, workflow_id, version_no, graph_hash, graph, failure_policy, step_count, published_at, published_by)
+    values (p_tenant_id, v_workflow_id, v_version_no, p_hash, p_graph,
+        coalesce(p_graph ->> 'failure_policy', 'continue-running'), jsonb_array_length(p_graph -> 'nodes'),
+        stepwell.now(), p_actor)
+    returning workflow_version.version_id into v_version_id;
+    perform stepwell._graph_store(p_tenant_id, v_version_id, p_graph);
+    perform stepwell._event_append(p_tenant_id, 0, 'workflow.published', p_actor,
+        jsonb_build_object('workflow', v_name, 'version', v_version_no, 'hash', p_hash));
+    return query select v_version_id, v_version_no, true;
+end
+$$;
+
+-- The first thing that is wrong with a graph, in one line that names node and field; null when it holds. The client checks
+-- more and earlier; this is what no client can go round.
+create or replace function stepwell._graph_problem(p_graph jsonb) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := 50000;
+    v_problem text;
+    v_node jsonb;
+begin
+    if coalesce(p_graph ->> 'name', '') = '' then
+        return 'name: is required';
+    end if;
+    if jsonb_typeof(p_graph -> 'nodes') is distinct from 'array' or jsonb_array_length(p_graph -> 'nodes') = 0 then
+        return 'nodes: at least one step is required';
+    end if;
+    if jsonb_array_length(p_graph -> 'nodes') > v_limit then
+        return format('nodes: %s steps, at most %s', jsonb_array_length(p_graph -> 'nodes'), v_limit);
+    end if;
+    if exists (select from jsonb_array_elements(p_graph -> 'nodes') with ordinality as n (node, place)
+        where (n.node ->> 'no')::int <> n.place) then
+        return 'nodes: must be numbered 1, 2, 3 … in order';
+    end if;
+    if exists (select from jsonb_to_recordset(p_graph -> 'edges') as x ("from" int, "to" int)
+        where x."from" >= x."to" or x."from" < 1 or x."to" > jsonb_array_length(p_graph -> 'nodes')) then
+        return stepwell._graph_cycle(p_graph);
+    end if;
+    for v_node in
+        select n.node from jsonb_array_elements(p_graph -> 'nodes') as n (node)
+        where n.node ?| array['inputs', 'over', 'postcondition', 'tasks'] or jsonb_typeof(n.node -> 'test') = 'string'
+    loop
+        v_problem := stepwell._path_problem(v_node);
+        if v_problem is not null then
+            return v_problem;
+        end if;
+    end loop;
+    return (
+        select format('step %s, executor: %s is not a registered executor class', n.node ->> 'id', n.node ->> 'executor')
+        from jsonb_array_elements(p_graph -> 'nodes') as n (node)
+        where n.node ? 'executor' and not exists (
+            select from stepwell.executor_class as c where c.class_name = n.node ->> 'executor')
+        limit 1);
+end
+$$;
+
+-- Names a cycle of a graph whose edges do not all point forward, or says that the numbering is wrong.
+create or replace function stepwell._graph_cycle(p_graph jsonb) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with recursive edge as (
+        select x."from" as from_no, x."to" as to_no
+        from jsonb_to_recordset(p_graph -> 'edges') as x ("from" int, "to" int)
+    ), walk as (
+        select e.from_no as start_no, e.to_no as at_no, array[e.from_no, e.to_no] as path
+        from edge as e
+        where e.from_no >= e.to_no
+        union all
+        select w.start_no, e.to_no, w.path || e.to_no
+        from walk as w
+        inner join edge as e on w.at_no = e.from_no
+        where w.at_no <> w.start_no and cardinality(w.path) <= 64
+            and (e.to_no = w.start_no or not e.to_no = any (w.path))
+    )
+    select coalesce((
+        select 'edges: cycle ' || string_agg(coalesce(n.node ->> 'id', p.step_no::text), ' → ' order by p.place)
+        from (select w.path from walk as w where w.at_no = w.start_no order by cardinality(w.path) limit 1) as c
+        cross join lateral unnest(c.path) with ordinality as p (step_no, place)
+        left join jsonb_array_elements(p_graph -> 'nodes') as n (node) on (n.node ->> 'no')::int = p.step_no
+        having count(*) > 0
+    ), 'edges: must lead from a lower to a higher step number that exists')
+$$;
+
+-- The first expression of a node that Postgres cannot parse as SQL/JSON path, named; null when all parse.
+create or replace function stepwell._path_problem(p_node jsonb) returns text
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_field text;
+    v_path text;
+    v_checked jsonpath;
+begin
+    for v_field, v_path in
+        select 'inputs.' || i.key, i.value from jsonb_each_text(p_node -> 'inputs') as i
+        union all
+        select 'over', p_node ->> 'over' where p_node ? 'over'
+        union all
+        select 'test', p_node ->> 'test' where jsonb_typeof(p_node -> 'test') = 'string'
+        union all
+        select 'postcondition', p_node ->> 'postcondition' where p_node ? 'postcondition'
+        union all
+        select format('tasks.%s.when', coalesce(t.task ->> 'id', (t.place - 1)::text)), t.task ->> 'when'
+        from jsonb_array_elements(case jsonb_typeof(p_node -> 'tasks') when 'array' then p_node -> 'tasks' else '[]' end)
+            with ordinality as t (task, place)
+        where t.task ? 'when'
+    loop
+        begin
+            v_checked := v_path::jsonpath;
+        exception when others then
+            return format('step %s, %s: %s is not an SQL/JSON path (%s)', p_node ->> 'id', v_field, v_path, sqlerrm);
+        end;
+    end loop;
+    return null;
+end
+$$;
+
+-- The step through which a workflow would call itself without end, by way of the newest versions of the workflows it names,
+-- in one line; null when there is none. What is published later is checked then.
+create or replace function stepwell._graph_recursion(p_tenant_id int, p_graph jsonb) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_name constant text := p_graph ->> 'name';
+    v_seen text[] := '{}';
+    v_at record;
+    v_circle record;
+begin
+    select array_agg(c.callee) as names, array_agg(c.step_id) as step_ids, array_agg(v_name || ' → ' || c.callee) as paths
+    into v_at
+    from (
+        select distinct on (n.node ->> 'workflow') n.node ->> 'workflow' as callee, n.node ->> 'id' as step_id
+        from jsonb_array_elements(p_graph -> 'nodes') as n (node)
+        where n.node ->> 'kind' = 'subworkflow'
+    ) as c;
+    -- Level by level, each workflow once: the way that is told is a shortest one.
+    while v_at.names is not null loop
+        select q.step_id, q.path into v_circle
+        from unnest(v_at.names, v_at.step_ids, v_at.paths) as q (name, step_id, path)
+        where q.name = v_name;
+        if found then
+            return format('step %s, workflow: the workflow would call itself without end: %s', v_circle.step_id, v_circle.path);
+        end if;
+        v_seen := v_seen || v_at.names;
+        select array_agg(c.callee) as names, array_agg(c.step_id) as step_ids, array_agg(c.path) as paths
+        into v_at
+        from (
+            select distinct on (d.config ->> 'workflow') d.config ->> 'workflow' as callee, q.step_id,
+                q.path || ' → ' || (d.config ->> 'workflow') as path
+            from unnest(v_at.names, v_at.step_ids, v_at.paths) as q (name, step_id, path)
+            inner join stepwell.workflow_registry as w on w.tenant_id = p_tenant_id and w.workflow_name = q.name
+            cross join lateral (
+                select x.version_id from stepwell.workflow_version as x
+                where x.tenant_id = w.tenant_id and x.workflow_id = w.workflow_id
+                order by x.version_no desc limit 1
+            ) as v
+            inner join stepwell.workflow_step_def as d
+                on d.tenant_id = p_tenant_id and d.version_id = v.version_id and d.step_kind = 'subworkflow'
+            where not d.config ->> 'workflow' = any (v_seen)
+        ) as c;
+    end loop;
+    return null;
+end
+$$;
+
+-- Writes the rows of one published graph: steps, relations, branches, groups.
+-- Locks: none beyond the new rows.
+-- Idempotency: called once per new version.
+-- Raises: nothing of its own; an operation not yet known is registered with the defaults.
+create or replace function stepwell._graph_store(p_tenant_id int, p_version_id int, p_graph jsonb) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    insert into stepwell.operation (tenant_id, operation_name, class_id)
+    select distinct on (n.node ->> 'operation') p_tenant_id, n.node ->> 'operation', c.class_id
+    from jsonb_array_elements(p_graph -> 'nodes') as n (node)
+    inner join stepwell.executor_class as c on c.class_name = coalesce(n.node ->> 'executor', 'default')
+    where n.node ->> 'kind' = 'operation'
+    on conflict (tenant_id, operation_name) do nothing;
+    insert into stepwell.workflow_step_def (
+        tenant_id, version_id, step_no, step_id, step_kind, scope_no, branch_no, group_no, optional, priority,
+        pending_count, operation_id, max_attempts, timeout_seconds, has_contract, inputs, config, is_last)
+    select
+        p_tenant_id, p_version_id, (n.node ->> 'no')::int, n.node ->> 'id', n.node ->> 'kind',
+        coalesce((n.node ->> 'scope')::int, 0), (n.node ->> 'branch')::int, (n.node ->> 'group')::int,
+        not coalesce((n.node ->> 'mandatory')::boolean, true), coalesce((n.node ->> 'priority')::smallint, 0),
+        coalesce(e.pending_count, 0), o.operation_id,
+        coalesce((n.node -> 'retry' ->> 'max_attempts')::smallint, o.max_attempts, 1),
+        coalesce((n.node ->> 'timeout_seconds')::real, o.timeout_seconds),
+        n.node ? 'form' or n.node ? 'postcondition', n.node -> 'inputs',
+        n.node - array['no', 'id', 'kind', 'scope', 'branch', 'group', 'mandatory', 'priority', 'operation', 'inputs'],
+        coalesce((n.node ->> 'scope')::int, 0) = 0 and f.from_no is null
+    from jsonb_array_elements(p_graph -> 'nodes') as n (node)
+    left join stepwell.operation as o on o.tenant_id = p_tenant_id and o.operation_name = n.node ->> 'operation'
+    left join (
+        select x."to" as to_no, count(*)::int as pending_count
+        from jsonb_to_recordset(p_graph -> 'edges') as x ("to" int)
+        group by x."to"
+    ) as e on e.to_no = (n.node ->> 'no')::int
+    left join (
+        select distinct x."from" as from_no from jsonb_to_recordset(p_graph -> 'edges') as x ("from" int)
+    ) as f on f.from_no = (n.node ->> 'no')::int;
+    insert into stepwell.workflow_step_relations (tenant_id, version_id, from_no, to_no, branch_no)
+    select p_tenant_id, p_version_id, x."from", x."to", x.branch
+    from jsonb_to_recordset(p_graph -> 'edges') as x ("from" int, "to" int, branch int);
+    insert into stepwell.workflow_branch (tenant_id, version_id, branch_no, decision_no, parent_branch_no, negated)
+    select p_tenant_id, p_version_id, x.no, x.decision, x.parent, x.negated
+    from jsonb_to_recordset(p_graph -> 'branches') as x (no int, decision int, parent int, negated boolean);
+    insert into stepwell.workflow_group (tenant_id, version_id, group_no, max_concurrency)
+    select p_tenant_id, p_version_id, x.no, x.max_concurrency
+    from jsonb_to_recordset(p_graph -> 'groups') as x (no int, max_concurrency int);
+end
+$$;

@@ -1,0 +1,18 @@
+-- Edits of the registry take effect here.
+
+-- Make edits of the registry take effect: the transition core reads the materialised rules only. Call it in the transaction
+-- of the edit, so that rules and rows change together. Returns how many edges there are.
+-- Locks: exclusive on transition_rule, then rollup_rule; the core goes on reading the old rules until commit.
+-- Idempotency: calling it again changes nothing.
+-- Raises: nothing of its own.
+create or replace function stepwell.fn_registry_refresh()
+returns bigint
+language plpgsql
+set search_path = stepwell, pg_temp
+as $$
+begin
+    refresh materialized view concurrently transition_rule;
+    refresh materialized view concurrently rollup_rule;
+    return (select count(*) from transition_rule where not hands_on);
+end;
+$$;

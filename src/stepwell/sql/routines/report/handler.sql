@@ -1,0 +1,56 @@
+-- What a handler may write while it runs and holds its lease.
+
+-- Keeps the result of a named piece of work inside a handler, so that a later attempt skips it.
+-- Locks: the unit row (shared), so that it cannot lose its lease in between.
+-- Idempotency: the first value of a name stays and is returned.
+-- Raises: SW005 when the lease is no longer held; SW006 over a limit.
+create or replace function stepwell.fn_checkpoint_save(
+    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_name text, p_value jsonb
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_value jsonb;
+begin
+    perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
+    if coalesce(length(p_name), 0) not between 1 and 200
+        or pg_column_size(p_value) > stepwell._limit('limits.checkpoint_bytes') then
+        raise exception using errcode = 'SW006', message = format(
+            'checkpoint %s: a name of 1 to 200 characters and at most %s bytes', p_name, stepwell._limit('limits.checkpoint_bytes'));
+    end if;
+    insert into stepwell.unit_checkpoint (tenant_id, unit_id, checkpoint_name, checkpoint_value, lease_no, saved_at)
+    values (p_tenant_id, p_unit_id, p_name, coalesce(p_value, 'null'), p_lease_no, stepwell.now())
+    on conflict (tenant_id, unit_id, checkpoint_name) do nothing
+    returning checkpoint_value into v_value;
+    if found then
+        perform stepwell._event_append(p_tenant_id, p_unit_id, 'checkpoint.saved', 'session:' || p_session_id,
+            jsonb_build_object('name', p_name), 'executor_worker');
+        return v_value;
+    end if;
+    select c.checkpoint_value into v_value
+    from stepwell.unit_checkpoint as c
+    where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id and c.checkpoint_name = p_name;
+    return v_value;
+end
+$$;
+
+-- A handler's own event, appended to the log while it holds the lease.
+-- Locks: the unit row (shared), so that it cannot lose its lease in between.
+-- Idempotency: none; a handler that may run twice emits inside ctx.step.
+-- Raises: SW005 when the lease is no longer held; SW006 when the payload is too large.
+create or replace function stepwell.fn_event_emit(
+    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_type text, p_payload jsonb
+) returns void
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
+    if pg_column_size(p_payload) > stepwell._limit('limits.payload_bytes') then
+        raise exception using errcode = 'SW006', message = format('event %s: the payload is too large', p_type);
+    end if;
+    perform stepwell._event_append(p_tenant_id, p_unit_id, 'event.emitted', 'session:' || p_session_id,
+        jsonb_build_object('type', p_type, 'payload', p_payload), 'executor_worker');
+end
+$$;

@@ -1,0 +1,116 @@
+-- Reports of units that did not complete: failed, to be tried again, dead, waiting, asleep, released.
+
+-- Outcomes other than completed, each kind in one set-based call. Returns the units whose report was taken: those whose
+-- lease (session, lease_no) still holds.
+-- Locks: the caller holds session and runs.
+-- Idempotency: a report whose lease is gone is passed over.
+-- Raises: SW001 for an unknown outcome.
+create or replace function stepwell._report_others(
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[], p_bodies text[]
+) returns bigint[]
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_part record;
+    v_taken_ids bigint[] := '{}';
+begin
+    for v_part in
+        select
+            case when q.outcome in ('failed', 'retry', 'dead') then 'failed'
+                when q.outcome in ('waiting', 'sleep') then 'parked' else q.outcome end as kind,
+            array_agg(q.tenant_id order by q.unit_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
+            array_agg(q.tenant_id) filter (where u.slot_key is not null) as slot_tenant_ids,
+            array_agg(q.unit_id) filter (where u.slot_key is not null) as slot_ids,
+            array_agg(coalesce(q.body::jsonb, '{}') || jsonb_build_object('outcome', q.outcome) order by q.unit_id) as bodies
+        from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies)
+            as q (tenant_id, unit_id, lease_no, outcome, body)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        where u.lease_session_id = p_session_id and u.lease_no = q.lease_no and u.state_code in ('in_progress', 'overdue')
+        group by 1
+        order by 1
+    loop
+        v_taken_ids := v_taken_ids || v_part.unit_ids;
+        if v_part.slot_ids is not null then
+            perform stepwell._slots_free(v_part.slot_tenant_ids, v_part.slot_ids);
+        end if;
+        case v_part.kind
+            when 'failed' then
+                perform stepwell._units_fail(v_part.tenant_ids, v_part.unit_ids, v_part.bodies, 'executor_worker', p_session_id);
+            when 'parked' then
+                perform stepwell._units_park(v_part.tenant_ids, v_part.unit_ids, v_part.bodies, p_session_id);
+            when 'released' then
+                perform stepwell._must_apply(v_part.tenant_ids, v_part.unit_ids, 'ready', 'executor_worker', 'rpc',
+                    'step_release', p_session_id => p_session_id);
+                perform stepwell._slots_take(v_part.tenant_ids, v_part.unit_ids);
+            else
+                raise exception using errcode = 'SW001', message = format(
+                    'outcome: %s is unknown; completed, failed, retry, dead, waiting, sleep or released', v_part.kind);
+        end case;
+    end loop;
+    return v_taken_ids;
+end
+$$;
+
+-- Units that wait or sleep: they hold no lease and no slot until an event, a time-out or the clock wakes them. Outbound
+-- events leave with the same commit; an event that came early is taken at once.
+-- Locks: the caller holds the runs.
+-- Idempotency: the caller has fenced each unit.
+-- Raises: SW001 when a wait names no event; SW004 when the registry refuses.
+create or replace function stepwell._units_park(
+    p_tenant_ids int[], p_unit_ids bigint[], p_bodies jsonb[], p_session_id bigint
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_unit record;
+begin
+    if exists (select from unnest(p_bodies) as b (body)
+        where b.body ->> 'outcome' = 'waiting' and coalesce(b.body ->> 'event', '') = '') then
+        raise exception using errcode = 'SW001', message = 'waiting: the name of an event is required';
+    end if;
+    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'waiting', 'executor_worker', 'rpc', 'step_wait',
+        p_payloads => array(
+            select jsonb_strip_nulls(jsonb_build_object(
+                'waiting_facet', case b.body ->> 'outcome' when 'sleep' then 'waiting_time_gate'
+                    else coalesce(b.body ->> 'facet', 'waiting_external') end,
+                'event_type', b.body ->> 'event', 'approval_id', b.body -> 'approval_id'))
+            from unnest(p_bodies) with ordinality as b (body, ord) order by b.ord),
+        p_session_id => p_session_id);
+    insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+    select q.tenant_id, q.unit_id, case q.body ->> 'outcome' when 'sleep' then 'sleep' else 'wait_timeout' end,
+        v_now + make_interval(secs => (q.body ->> 'seconds')::float)
+    from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
+    where q.body ->> 'seconds' is not null
+    on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
+    -- A sleep is remembered in the commit that begins it: the handler that wakes goes on behind it.
+    insert into stepwell.unit_checkpoint (tenant_id, unit_id, checkpoint_name, checkpoint_value, lease_no, saved_at)
+    select u.tenant_id, u.unit_id, q.body ->> 'checkpoint', 'true', u.lease_no, v_now
+    from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where q.body ? 'checkpoint'
+    on conflict do nothing;
+    insert into stepwell.event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, actor, payload)
+    select q.tenant_id, v_now, q.unit_id >> 20, q.unit_id, 'event.emitted', 'executor_worker', 'session:' || p_session_id, o.event
+    from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
+    cross join lateral jsonb_array_elements(q.body -> 'outbound') as o (event)
+    where jsonb_typeof(q.body -> 'outbound') = 'array';
+    insert into stepwell.event_wait (tenant_id, unit_id, stream_id, event_type, since_at)
+    select q.tenant_id, q.unit_id, q.unit_id >> 20, q.body ->> 'event', v_now
+    from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
+    where q.body ->> 'outcome' = 'waiting';
+    for v_unit in
+        select distinct w.tenant_id, w.stream_id, w.event_type
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.event_wait as w on q.tenant_id = w.tenant_id and q.unit_id = w.unit_id
+        inner join stepwell.event_inbox as i
+            on w.tenant_id = i.tenant_id and w.stream_id = i.stream_id and w.event_type = i.event_type
+        where i.taken_by is null
+        order by 1, 2, 3
+    loop
+        perform stepwell._waits_match(v_unit.tenant_id, v_unit.stream_id, v_unit.event_type);
+    end loop;
+end
+$$;

@@ -1,0 +1,149 @@
+-- A worker reports a batch of outcomes and gets its next leases in the same call. One round trip, one commit.
+
+-- Takes back the outcomes of a batch and, when the worker has free slots, leases the next units in the same call: fence,
+-- transition, advance the graph, count, append events, claim; one round trip, one commit. Outcomes: completed, failed,
+-- retry, dead, waiting, sleep, released. Bodies are JSON texts: the output of a completed unit, the particulars of the
+-- others. Workers send units in ascending order.
+-- Locks: the runs in order, then units.
+-- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) holds; a late or repeated one changes
+--   nothing and comes back as a row of kind `refused`. A watched run that ended comes back as a row of kind `ended`.
+-- Raises: SW001 for an unknown outcome or arrays of unequal length.
+create or replace function stepwell.fn_job_report(
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
+    p_bodies text[], p_claim_limit int default 0
+) returns setof stepwell.job_lease
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_class_ids int[];
+    v_is_idle boolean;
+    v_report record;
+    v_is_frozen boolean;
+    v_got_count int := 0;
+begin
+    -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
+    select s.class_ids, s.is_idle into v_class_ids, v_is_idle
+    from stepwell.worker_session as s
+    where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
+    if v_class_ids is null then
+        -- The session has ended: nothing of it is taken.
+        return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, null) as r;
+        return;
+    end if;
+    v_is_frozen := stepwell._runs_lock(p_tenant_ids, p_unit_ids);
+    if p_outcomes <@ array['completed'] then
+        v_report := stepwell._report_completed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now,
+            v_class_ids, case when v_is_frozen then 0 else p_claim_limit end);
+    else
+        select r.* into v_report
+        from stepwell._report_mixed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies, v_now,
+            v_class_ids) as r;
+    end if;
+    if coalesce(cardinality(v_report.taken_ids), 0) < cardinality(p_unit_ids) then
+        return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, v_report.taken_ids) as r;
+    end if;
+    if v_report.due_ids is not null then
+        perform stepwell._runs_settle(v_report.due_tenant_ids, v_report.due_ids);
+        return query select e.* from stepwell._ends_read(v_report.due_tenant_ids, v_report.due_ids) as e;
+    end if;
+    if p_claim_limit > 0 then
+        return query
+        select c.* from stepwell._claim(p_session_id, v_class_ids, v_is_idle, p_claim_limit, v_now, p_tenant_ids[1],
+            v_report.handed_ids, v_report.is_dry) as c;
+        get diagnostics v_got_count = row_count;
+    end if;
+    if v_report.leaves_more then
+        perform stepwell._workers_wake(null);
+    elsif v_got_count >= p_claim_limit then
+        -- This worker may have left something over that an idle one could take.
+        perform stepwell._workers_wake(v_class_ids);
+    end if;
+end
+$$;
+
+-- A batch in which not everything completed: splits it and hands each part to its routine. Returns what _report_completed
+-- returns; every run is to be settled.
+-- Locks: the caller holds the runs.
+-- Idempotency: a report whose lease is gone is passed over.
+-- Raises: SW001 for an unknown outcome.
+create or replace function stepwell._report_mixed(
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[], p_bodies text[],
+    p_now timestamptz, p_class_ids int[]
+) returns table (
+    taken_ids bigint[], handed_ids bigint[], due_tenant_ids int[], due_ids bigint[], is_dry boolean, leaves_more boolean
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_done record;
+    v_other record;
+    v_taken_ids bigint[];
+begin
+    select
+        array_agg(q.tenant_id order by q.unit_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
+        array_agg(q.lease_no order by q.unit_id) as lease_nos, array_agg(q.body order by q.unit_id) as bodies
+    into v_done
+    from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies)
+        as q (tenant_id, unit_id, lease_no, outcome, body)
+    where q.outcome = 'completed';
+    select
+        array_agg(q.tenant_id order by q.unit_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
+        array_agg(q.lease_no order by q.unit_id) as lease_nos, array_agg(q.outcome order by q.unit_id) as outcomes,
+        array_agg(q.body order by q.unit_id) as bodies
+    into v_other
+    from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies)
+        as q (tenant_id, unit_id, lease_no, outcome, body)
+    where q.outcome <> 'completed';
+    if v_done.unit_ids is not null then
+        select c.taken_ids into v_taken_ids
+        from stepwell._report_completed(p_session_id, v_done.tenant_ids, v_done.unit_ids, v_done.lease_nos, v_done.bodies,
+            p_now, p_class_ids, 0) as c;
+    end if;
+    return query select v_taken_ids || stepwell._report_others(p_session_id, v_other.tenant_ids, v_other.unit_ids,
+        v_other.lease_nos, v_other.outcomes, v_other.bodies), null::bigint[], p_tenant_ids, p_unit_ids, false, true;
+end
+$$;
+
+-- The rows that tell a worker which of its reports came too late.
+-- Idempotency: reads nothing, writes nothing.
+create or replace function stepwell._reports_refuse(
+    p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_taken_ids bigint[]
+) returns setof stepwell.job_lease
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select 'refused', q.tenant_id, q.unit_id, q.lease_no, null::bigint, null, null::int, null::int, null::real,
+        null, null::jsonb, null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
+    from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
+    where not q.unit_id = any (coalesce(p_taken_ids, '{}'))
+$$;
+
+-- The rows that tell a worker which watched runs its report ended, and how: whoever waits in the worker's own process need
+-- not ask again. The state stands in the place of the operation, the result in that of the input.
+create or replace function stepwell._ends_read(p_tenant_ids int[], p_unit_ids bigint[]) returns setof stepwell.job_lease
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return query
+    select 'ended', r.tenant_id, r.run_id, null::int, null::bigint, r.finished_state, null::int, null::int, null::real,
+        null, case when r.finished_state = 'completed' then stepwell._run_result(r.tenant_id, r.run_id) end,
+        null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
+    from (
+        select distinct q.tenant_id, q.unit_id >> 20 as run_id
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    ) as s
+    inner join stepwell.run_detail as r on s.tenant_id = r.tenant_id and s.run_id = r.run_id
+    where r.is_watched and r.finished_at is not null;
+end
+$$;

@@ -1,0 +1,88 @@
+-- The colour of a run computed again from its steps, to compare with the counters and for people who ask why.
+
+-- The roll-up of a run from its steps and the policy rows, by full recompute: colour, the steps it rests on, how many are
+-- red, yellow, green, skipped or optional, and the step that decides. A sub-workflow lends its step the colour it has
+-- itself. A paused run keeps the colour it had.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW002 when there is no such run.
+create or replace function stepwell.fn_workflow_rollup_compute(p_workflow_run_id bigint, p_tenant_id int default 1) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_rules record;
+    v_run record;
+    v_found jsonb;
+begin
+    select p.frozen_at, p.rollup_state_code into v_run
+    from stepwell.run_progress as p where p.tenant_id = p_tenant_id and p.run_id = p_workflow_run_id;
+    if not found then
+        raise exception using errcode = 'SW002', message = format('run %s does not exist', p_workflow_run_id);
+    end if;
+    select
+        coalesce(array(select jsonb_array_elements_text(x.rules -> 'excluded_states')), '{}') as excluded_states,
+        coalesce((x.rules ->> 'optional_excluded')::boolean, false) as optional_excluded,
+        coalesce(x.rules ->> 'empty_colour', 'gray') as empty_colour
+    into v_rules
+    from (
+        select jsonb_object_agg(e.key, e.value) as rules
+        from stepwell.rollup_policy_def as p
+        inner join stepwell.state_machine_def as m on p.state_machine_id = m.state_machine_id and m.active
+        cross join lateral jsonb_each(p.policy_config_jsonb) as e
+        where p.active and e.key not in ('rule', 'classes', 'semantic_class', 'colour')
+    ) as x;
+    with step as (
+        select u.unit_id, u.state_code, u.mandatory, b.class
+        from stepwell.work_unit as u
+        inner join stepwell.state_def as s on u.state_machine_id = s.state_machine_id and u.state_code = s.state_code
+        cross join lateral (select case when u.blocked_escalated then 'red'
+            when u.class_id is null and u.pic_id is null and u.state_code in ('in_progress', 'waiting')
+                then coalesce(stepwell._rollup_bridge(u.tenant_id, u.unit_id), s.semantic_class)
+            else s.semantic_class end as class) as b
+        where u.tenant_id = p_tenant_id and u.scope = 'step'
+            and u.unit_id between (p_workflow_run_id << 20) + 1 and ((p_workflow_run_id + 1) << 20) - 1
+    ), counted as (
+        select s.unit_id, s.state_code, s.class, r.colour, r.rank
+        from step as s
+        inner join stepwell.rollup_rule as r on s.class = r.semantic_class
+        where (s.mandatory or not v_rules.optional_excluded) and not s.state_code = any (v_rules.excluded_states)
+            and s.class <> 'idle'
+    ), decisive as (
+        select c.* from counted as c order by c.rank, c.unit_id limit 1
+    )
+    select jsonb_build_object(
+        'rollup_state_code', case when v_run.frozen_at is not null then v_run.rollup_state_code
+            else coalesce(d.colour, v_rules.empty_colour) end,
+        'basis_step_run_ids', coalesce((select jsonb_agg(c.unit_id order by c.unit_id) from counted as c), '[]'),
+        'red_count', (select count(*) from counted as c where c.colour = 'red'),
+        'yellow_count', (select count(*) from counted as c where c.colour = 'yellow'),
+        'green_count', (select count(*) from counted as c where c.colour = 'green'),
+        'skipped_count', (select count(*) from step as s where s.state_code = any (v_rules.excluded_states)),
+        'optional_excluded_count', (select count(*) from step as s where v_rules.optional_excluded and not s.mandatory),
+        'decisive_step_run_id', d.unit_id, 'decisive_state_code', d.state_code,
+        'critical_path', coalesce((select jsonb_agg(p.unit_id order by p.place)
+            from stepwell.fn_run_critical_path(p_tenant_id, p_workflow_run_id) as p), '[]'),
+        'frozen_at', v_run.frozen_at, 'computed_at', stepwell.now())
+    into v_found
+    from (select 1) as one
+    left join decisive as d on true;
+    return v_found;
+end
+$$;
+
+-- The class a sub-workflow lends to the step it runs in, by full recompute of its run: red stays red, yellow waits,
+-- anything else is active. Null for a step without a run of its own that is under way.
+create or replace function stepwell._rollup_bridge(p_tenant_id int, p_unit_id bigint) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case stepwell.fn_workflow_rollup_compute(c.unit_id >> 20, c.tenant_id) ->> 'rollup_state_code'
+        when 'red' then 'red' when 'yellow' then 'wait' else 'active' end
+    from stepwell.work_unit as c
+    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
+    where c.tenant_id = p_tenant_id and c.parent_id = p_unit_id and c.scope = 'workflow_run'
+        and c.state_code in ('in_progress', 'paused') and u.state_code in ('in_progress', 'waiting')
+    order by c.unit_id desc
+    limit 1
+$$;

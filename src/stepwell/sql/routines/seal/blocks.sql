@@ -1,0 +1,319 @@
+-- The event log of a tenant is sealed in blocks: leaves, Merkle root, chain.
+
+-- Seals the next block of a tenant's log: at most audit.block_events events that can no longer be preceded by another,
+-- their Merkle root, the streams they belong to, chained to the block before. No row when nothing is new.
+-- Locks: audit_chain of the tenant, so that of many who seal one does; nothing that a report or a claim waits for.
+-- Idempotency: an event is sealed once; a call that dies leaves nothing.
+-- Raises: SW002 when the tenant does not exist; SW007 for another tenant.
+create or replace function stepwell.fn_audit_seal(p_tenant_id int)
+returns table (block_no bigint, event_count int, block_hash bytea, is_full boolean)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_limit constant int := greatest(stepwell._limit('audit.block_events'), 1);
+    v_chain stepwell.audit_chain;
+    v_block stepwell.audit_block;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if not exists (select from stepwell.tenant as t where t.tenant_id = p_tenant_id) then
+        raise exception using errcode = 'SW002', message = format('tenant %s does not exist', p_tenant_id);
+    end if;
+    v_chain := stepwell._audit_chain_lock(p_tenant_id);
+    v_block := stepwell._audit_block_fill(v_chain, v_limit);
+    if v_block.block_no is null then
+        return;
+    end if;
+    v_block.history_root := stepwell._history_root(v_chain.history_peaks);
+    v_block.previous_hash := v_chain.head_hash;
+    v_block.sealed_at := stepwell.now();
+    v_block.block_hash := stepwell._block_hash(v_chain.chain_id, v_block);
+    insert into stepwell.audit_block select (v_block).*;
+    update stepwell.audit_chain as c set
+        block_count = v_block.block_no, head_hash = v_block.block_hash, sealed_at = v_block.sealed_at,
+        history_peaks = stepwell._history_append(c.history_peaks, c.block_count, v_block.block_hash),
+        last_tx = v_block.last_tx, last_event_id = v_block.last_event_id
+    where c.tenant_id = p_tenant_id;
+    return query select v_block.block_no, v_block.event_count, v_block.block_hash, v_block.event_count >= v_limit;
+end
+$$;
+
+-- The tenants whose log has something to seal, the one sealed longest ago first, and how often to look; none when sealing
+-- is switched off.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.fn_audit_due(p_limit int default 1000)
+returns table (interval_seconds int, tenant_ids int[])
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_interval constant int := stepwell._limit('audit.seal_interval_seconds');
+begin
+    return query
+    select v_interval, array(
+        select t.tenant_id
+        from stepwell.tenant as t
+        left join stepwell.audit_chain as c on t.tenant_id = c.tenant_id
+        where v_interval > 0
+            and exists (select from stepwell.event_log as e
+                where e.tenant_id = t.tenant_id and e.tx < pg_snapshot_xmin(pg_current_snapshot())
+                    and (e.tx, e.event_id) > (coalesce(c.last_tx, '0'), coalesce(c.last_event_id, 0)))
+        order by c.sealed_at nulls first, t.tenant_id
+        limit p_limit);
+end
+$$;
+
+-- How far the seal of each tenant's log is: blocks, the oldest event without one, and an anchor that could not be told.
+create or replace view stepwell.v_audit_seal with (security_invoker = true) as
+select
+    t.tenant_id,
+    t.tenant_code,
+    c.chain_id,
+    coalesce(c.block_count, 0) as block_count,
+    c.sealed_at,
+    (
+        select e.at
+        from stepwell.event_log as e
+        where e.tenant_id = t.tenant_id
+            and (e.tx, e.event_id) > (coalesce(c.last_tx, '0'), coalesce(c.last_event_id, 0))
+        order by e.tx, e.event_id
+        limit 1
+    ) as unsealed_since,
+    (
+        select string_agg(a.anchor || ': ' || a.last_error, '; ' order by a.anchor)
+        from stepwell.audit_anchor as a
+        where a.tenant_id = t.tenant_id and a.last_error is not null
+    ) as anchor_error
+from stepwell.tenant as t
+left join stepwell.audit_chain as c on t.tenant_id = c.tenant_id;
+
+-- The chain of a tenant, held until the transaction ends; begun when there is none.
+-- Locks: audit_chain of the tenant.
+-- Idempotency: a chain is begun once.
+create or replace function stepwell._audit_chain_lock(p_tenant_id int) returns stepwell.audit_chain
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_chain stepwell.audit_chain;
+    v_now constant timestamptz := stepwell.now();
+    v_chain_id constant uuid := gen_random_uuid();
+    v_salt constant bytea := sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+    v_genesis bytea;
+begin
+    select c.* into v_chain from stepwell.audit_chain as c where c.tenant_id = p_tenant_id for update;
+    if found then
+        return v_chain;
+    end if;
+    -- The salt is bound into the chain: another one could not be put in its place later.
+    v_genesis := sha256('\x05'::bytea || convert_to(json_build_array(
+        'stepwell.chain.1', v_chain_id::text, p_tenant_id, encode(sha256(v_salt), 'hex'),
+        to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, 'UTF8'));
+    insert into stepwell.audit_chain (tenant_id, chain_id, salt, genesis_hash, created_at, head_hash)
+    values (p_tenant_id, v_chain_id, v_salt, v_genesis, v_now, v_genesis)
+    on conflict (tenant_id) do nothing;
+    select c.* into v_chain from stepwell.audit_chain as c where c.tenant_id = p_tenant_id for update;
+    return v_chain;
+end
+$$;
+
+-- Takes the next events of a chain into its next block: keeps their leaves and their streams, and hands on the header but
+-- for what chains it.
+-- Locks: the caller holds the chain. The log is only read; nobody who writes to it waits.
+-- Idempotency: none; the caller seals once.
+-- Raises: nothing; a block without a number means that there is nothing to seal.
+create or replace function stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit int)
+returns stepwell.audit_block
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_block stepwell.audit_block;
+begin
+    with leaf as materialized (
+        select l.* from stepwell._audit_events_next(p_chain, p_limit) as l
+    ), kept as (
+        insert into stepwell.audit_leaves
+            (tenant_id, block_no, leaf_hashes, txs, event_ids, ats, unit_ids, event_types)
+        select p_chain.tenant_id, p_chain.block_count + 1, string_agg(l.leaf_hash, ''::bytea order by l.leaf_no),
+            array_agg(l.tx_no order by l.leaf_no), array_agg(l.event_id order by l.leaf_no),
+            array_agg(l.at order by l.leaf_no), array_agg(l.unit_id order by l.leaf_no),
+            array_agg(l.event_type order by l.leaf_no)
+        from leaf as l
+        having count(*) > 0
+    ), stream as materialized (
+        select s.stream_id, s.event_count, coalesce(p.block_no, 0) as previous_block_no,
+            sha256('\x00'::bytea || convert_to(json_build_array('stepwell.stream.1', s.stream_id,
+                coalesce(p.block_no, 0), s.event_count, encode(s.digest, 'hex'))::text, 'UTF8')) as entry_hash
+        from (
+            select l.stream_id, count(*) as event_count,
+                sha256('\x06'::bytea || string_agg(l.leaf_hash, ''::bytea order by l.leaf_no)) as digest
+            from leaf as l
+            group by l.stream_id
+        ) as s
+        left join lateral (
+            select b.block_no
+            from stepwell.audit_block_stream as b
+            where b.tenant_id = p_chain.tenant_id and b.stream_id = s.stream_id
+            order by b.block_no desc
+            limit 1
+        ) as p on true
+    ), streams as (
+        insert into stepwell.audit_block_stream
+            (tenant_id, stream_id, block_no, previous_block_no, event_count, entry_hash)
+        select p_chain.tenant_id, s.stream_id, p_chain.block_count + 1, s.previous_block_no, s.event_count, s.entry_hash
+        from stream as s
+    ), roots as (
+        select count(*) as event_count, min(l.at) as first_at, max(l.at) as last_at, max(l.leaf_no) as last_no,
+            stepwell._merkle_root(string_agg(l.leaf_hash, ''::bytea order by l.leaf_no)) as event_root
+        from leaf as l
+    )
+    select p_chain.tenant_id, p_chain.block_count + 1, f.tx, f.event_id, t.tx, t.event_id, r.first_at, r.last_at,
+        r.event_count, r.event_root, s.stream_count, s.stream_root
+    into v_block.tenant_id, v_block.block_no, v_block.first_tx, v_block.first_event_id, v_block.last_tx,
+        v_block.last_event_id, v_block.first_at, v_block.last_at, v_block.event_count, v_block.event_root,
+        v_block.stream_count, v_block.stream_root
+    from roots as r
+    inner join leaf as f on f.leaf_no = 1
+    inner join leaf as t on r.last_no = t.leaf_no
+    cross join (
+        select count(*) as stream_count,
+            stepwell._merkle_root(string_agg(s.entry_hash, ''::bytea order by s.stream_id)) as stream_root
+        from stream as s
+    ) as s;
+    return v_block;
+end
+$$;
+
+-- The next events of a chain with their leaves, in order: those below the oldest transaction in flight, for no older one
+-- can come any more. The canonical form of an event is written here and nowhere else in the database. Its payload is in it
+-- as a size and a salted hash, so that a bundle can prove an event without showing what it carried. No function per event:
+-- ten thousand calls would cost more than the hashing.
+-- Locks: none; nobody who writes to the log waits.
+create or replace function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit int)
+returns table (
+    leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamptz, stream_id bigint, unit_id bigint,
+    event_type text, leaf_hash bytea
+)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with event as materialized (
+        select e.tx, e.tx::text::bigint as tx_no, e.event_id, e.at, e.stream_id, e.unit_id, e.request_id, e.event_type,
+            e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id, e.correlation_id,
+            e.payload::text as payload
+        from stepwell.event_log as e
+        where e.tenant_id = p_chain.tenant_id
+            and (e.tx, e.event_id) > (p_chain.last_tx, p_chain.last_event_id)
+            and e.tx < pg_snapshot_xmin(pg_current_snapshot())
+        order by e.tx, e.event_id
+        limit p_limit
+    )
+    select row_number() over (order by e.tx, e.event_id) as leaf_no, e.tx, e.tx_no, e.event_id, e.at, e.stream_id,
+        e.unit_id, e.event_type,
+        sha256('\x00'::bytea || convert_to(json_build_array('stepwell.event.1', p_chain.tenant_id, e.tx_no, e.event_id,
+            to_char(e.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), e.stream_id, e.unit_id, e.request_id,
+            e.event_type, e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id,
+            e.correlation_id, octet_length(e.payload), encode(sha256('\x02'::bytea
+                || sha256('\x03'::bytea || p_chain.salt || convert_to('event:' || e.tx_no || ':' || e.event_id, 'UTF8'))
+                || convert_to(e.payload, 'UTF8')), 'hex'))::text, 'UTF8')) as leaf_hash
+    from event as e
+    order by e.tx, e.event_id
+$$;
+
+-- The root of a Merkle tree as RFC 6962 draws it: nodes are paired from the left, one that is left over goes up as it is.
+-- Takes and gives hashes of 32 bytes, the leaves one after the other in one value.
+-- Idempotency: pure; NULL for no leaves.
+create or replace function stepwell._merkle_root(p_leaves bytea) returns bytea
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_level bytea := p_leaves;
+begin
+    while length(v_level) > 32 loop
+        -- A pair is 64 bytes in a row: no array whose elements would have to be walked to.
+        select string_agg(case length(x.pair) when 64 then sha256('\x01'::bytea || x.pair) else x.pair end,
+            ''::bytea order by x.place)
+        into v_level
+        from (
+            select i.place, substring(v_level from i.place * 64 + 1 for 64) as pair
+            from generate_series(0, (length(v_level) - 1) / 64) as i (place)
+        ) as x;
+    end loop;
+    return nullif(v_level, ''::bytea);
+end
+$$;
+
+-- The hash of a block header, over all its fields, the hash of the block before among them.
+create or replace function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select sha256('\x04'::bytea || convert_to(json_build_array(
+        'stepwell.block.1', p_chain_id::text, (p_block).block_no,
+        (p_block).first_tx::text::bigint, (p_block).first_event_id,
+        (p_block).last_tx::text::bigint, (p_block).last_event_id,
+        to_char((p_block).first_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        to_char((p_block).last_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        (p_block).event_count, encode((p_block).event_root, 'hex'),
+        (p_block).stream_count, encode((p_block).stream_root, 'hex'), encode((p_block).history_root, 'hex'),
+        encode((p_block).previous_hash, 'hex'),
+        to_char((p_block).sealed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    )::text, 'UTF8'))
+$$;
+
+-- Adds one block hash to the history of a chain, kept as the roots of its complete subtrees, largest first: as many as the
+-- number of blocks has ones in binary.
+create or replace function stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea) returns bytea[]
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_peaks bytea[] := p_peaks;
+    v_hash bytea := p_hash;
+    v_left bigint := p_count;
+begin
+    while v_left & 1 = 1 loop
+        v_hash := sha256('\x01'::bytea || v_peaks[cardinality(v_peaks)] || v_hash);
+        v_peaks := trim_array(v_peaks, 1);
+        v_left := v_left >> 1;
+    end loop;
+    return v_peaks || v_hash;
+end
+$$;
+
+-- The root over all earlier block hashes, from the complete subtrees: with it the newest header proves every earlier one in
+-- a few hashes. Before the first block it is the hash of nothing.
+create or replace function stepwell._history_root(p_peaks bytea[]) returns bytea
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_root bytea := p_peaks[cardinality(p_peaks)];
+begin
+    for v_at in reverse cardinality(p_peaks) - 1 .. 1 loop
+        v_root := sha256('\x01'::bytea || p_peaks[v_at] || v_root);
+    end loop;
+    return coalesce(v_root, sha256(''::bytea));
+end
+$$;
+
+-- Keeps block headers final, for their owner too: none is changed or removed, not by mistake either.
+-- Idempotency: refuses always.
+-- Raises: SW007.
+create or replace function stepwell._audit_block_refuse() returns trigger
+language plpgsql
+set search_path = stepwell, pg_temp
+as $$
+begin
+    raise exception using errcode = 'SW007',
+        message = format('%s is the seal of the log: %s is refused', tg_table_name, lower(tg_op));
+end
+$$;
+create or replace trigger audit_block_is_final
+before update or delete or truncate on stepwell.audit_block
+for each statement execute function stepwell._audit_block_refuse();

@@ -1,0 +1,94 @@
+-- Slack accounts of people, and the callbacks they send.
+
+-- Says whose Slack account it is. A person has one, an account belongs to one person.
+-- Locks: the account's row and the person's.
+-- Idempotency: the same again changes nothing.
+-- Raises: SW001 for an id that is none; SW002 when there is no such person; SW003 when the account or the person is taken;
+--   SW007 for another tenant.
+create or replace function stepwell.fn_slack_user_map(
+    p_tenant_id int, p_slack_user_id text, p_person_name text, p_actor text
+) returns boolean
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_person_id bigint;
+    v_taken record;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if p_slack_user_id is null or p_slack_user_id !~ '^[UW][A-Z0-9]{1,30}$' then
+        raise exception using errcode = 'SW001', column = 'slack_user_id',
+            message = 'slack_user_id: the id of a member is required, not the name', hint = 'such as U0123456789';
+    end if;
+    v_person_id := stepwell._person_find(p_tenant_id, p_person_name);
+    insert into stepwell.slack_user (tenant_id, slack_user_id, person_id, mapped_at, mapped_by)
+    values (p_tenant_id, p_slack_user_id, v_person_id, stepwell.now(), p_actor)
+    on conflict do nothing;
+    if found then
+        return true;
+    end if;
+    select s.slack_user_id, s.person_id into v_taken
+    from stepwell.slack_user as s
+    where s.tenant_id = p_tenant_id and (s.slack_user_id = p_slack_user_id or s.person_id = v_person_id)
+    order by (s.slack_user_id = p_slack_user_id) desc limit 1;
+    if v_taken.slack_user_id = p_slack_user_id and v_taken.person_id = v_person_id then
+        return false;
+    end if;
+    raise exception using errcode = 'SW003', hint = 'take that away first', message = format('%s is already %s',
+        v_taken.slack_user_id, stepwell._person_name(p_tenant_id, v_taken.person_id));
+end
+$$;
+
+-- A Slack account is nobody's from now on.
+-- Locks: the account's row.
+-- Idempotency: an account that is nobody's stays so, and the answer says so.
+-- Raises: SW007 for another tenant.
+create or replace function stepwell.fn_slack_user_unmap(p_tenant_id int, p_slack_user_id text) returns boolean
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    delete from stepwell.slack_user as s where s.tenant_id = p_tenant_id and s.slack_user_id = p_slack_user_id;
+    return found;
+end
+$$;
+
+-- Takes a signed callback once, while it is fresh. Who calls has checked the signature already.
+-- Locks: the row of the signature.
+-- Idempotency: none, on purpose: the second time is refused.
+-- Raises: SW001 without a signature; SW003 when it was seen before; SW007 when it is too old or too new, or for another
+--   tenant.
+create or replace function stepwell.fn_slack_callback_accept(p_tenant_id int, p_signature text, p_sent_epoch bigint)
+returns void
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_window constant interval := make_interval(secs => stepwell._limit('slack.callback_seconds'));
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if coalesce(length(p_signature), 0) not between 1 and 200 or p_sent_epoch not between 0 and 253402300799
+        or p_sent_epoch is null then
+        raise exception using errcode = 'SW001', column = 'signature', message = 'signature: a signature and its time are required';
+    end if;
+    if to_timestamp(p_sent_epoch) not between v_now - v_window and v_now + v_window then
+        raise exception using errcode = 'SW007', message = 'the callback is not of these minutes',
+            hint = 'check the clocks of the database and of this machine';
+    end if;
+    -- Older ones are refused by their time.
+    delete from stepwell.slack_callback as c where c.tenant_id = p_tenant_id and c.seen_at < v_now - 3 * v_window;
+    insert into stepwell.slack_callback (tenant_id, signature, seen_at) values (p_tenant_id, p_signature, v_now)
+    on conflict do nothing;
+    if not found then
+        raise exception using errcode = 'SW003', message = 'the callback was seen before';
+    end if;
+end
+$$;
+
+-- Slack accounts and the people they belong to.
+create or replace view stepwell.v_slack_user with (security_invoker = true) as
+select s.tenant_id, s.slack_user_id, p.person_name, p.is_active, s.mapped_at, s.mapped_by
+from stepwell.slack_user as s
+inner join stepwell.person as p on s.tenant_id = p.tenant_id and s.person_id = p.person_id;

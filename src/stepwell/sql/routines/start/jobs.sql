@@ -1,0 +1,180 @@
+-- Free-standing jobs enter the queue.
+
+-- N free-standing jobs of one operation in one call. A key seen before returns the job it made then.
+-- Locks: concurrency_slot rows when a concurrency key is given.
+-- Idempotency: by (tenant, idempotency key).
+-- Raises: SW001 for bad input; SW006 over a limit; SW007 for another tenant.
+create or replace function stepwell.fn_job_enqueue(
+    p_tenant_id int,
+    p_operation_name text,
+    p_payloads jsonb[],
+    p_keys text[] default null,
+    p_priority int default 0,
+    p_process_after timestamptz default null,
+    p_concurrency_key text default null,
+    p_max_concurrency int default null,
+    p_max_attempts int default null,
+    p_actor text default 'client',
+    p_trace_id text default null,
+    p_correlation_id text default null,
+    p_source_ref text default null,
+    p_target_ref text default null,
+    p_payload_ref text default null,
+    p_rate_count int default null,
+    p_rate_seconds double precision default null
+) returns table (job_id bigint, is_new boolean)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_machine constant text := stepwell._machine_of('job');
+    v_later constant boolean := coalesce(p_process_after > v_now, false);
+    v_operation stepwell.operation;
+    v_new_ids bigint[];
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id,
+        p_rate_count, p_rate_seconds);
+    v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
+    if p_concurrency_key is not null then
+        -- A key with a rate and no limit of its own runs as many at once as the rate lets in.
+        insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count, rate_count, rate_seconds)
+        values (p_tenant_id, 'key:' || p_concurrency_key,
+            coalesce(p_max_concurrency, case when p_rate_count is null then 1 else 2147483647 end), p_rate_count, p_rate_seconds)
+        on conflict (tenant_id, slot_key) do update set max_count = coalesce(p_max_concurrency, s.max_count),
+            rate_count = coalesce(p_rate_count, s.rate_count), rate_seconds = coalesce(p_rate_seconds, s.rate_seconds);
+    end if;
+    with born as (
+        insert into stepwell.job_detail (
+            tenant_id, job_id, payload, idempotency_key, source_ref, target_ref, payload_ref, trace_id, correlation_id,
+            created_at, created_by)
+        select p_tenant_id, nextval('stepwell.stream_seq') << 20, q.payload, q.job_key, p_source_ref, p_target_ref,
+            p_payload_ref, p_trace_id, p_correlation_id, v_now, p_actor
+        from unnest(p_payloads, p_keys) as q (payload, job_key)
+        on conflict do nothing
+        returning job_id
+    ), unit as (
+        insert into stepwell.work_unit (
+            tenant_id, unit_id, operation_id, class_id, priority, max_attempts, last_transition_at, scope,
+            state_machine_id, state_code, slot_key)
+        select p_tenant_id, b.job_id, v_operation.operation_id, v_operation.class_id, p_priority,
+            coalesce(p_max_attempts, v_operation.max_attempts), v_now, 'job', v_machine, 'ready', 'key:' || p_concurrency_key
+        from born as b
+    ), logged as (
+        insert into stepwell.event_log (
+            tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, trace_id, correlation_id)
+        select p_tenant_id, v_now, b.job_id >> 20, b.job_id, 'job.enqueued', 'ready', 'system', p_actor,
+            p_trace_id, p_correlation_id
+        from born as b
+    ), queued as (
+        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
+        select p_tenant_id, v_operation.class_id, -p_priority, b.job_id, false
+        from born as b
+        where not v_later and p_concurrency_key is null
+    ), delayed as (
+        insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+        select p_tenant_id, b.job_id, 'start', p_process_after
+        from born as b
+        where v_later
+    )
+    select array_agg(b.job_id) into v_new_ids from born as b;
+    if v_new_ids is not null and not v_later then
+        if p_concurrency_key is not null then
+            perform stepwell._slots_take(array_fill(p_tenant_id, array[cardinality(v_new_ids)]), v_new_ids);
+        end if;
+        perform stepwell._workers_wake(array[v_operation.class_id]);
+    end if;
+    if p_keys is null then
+        return query select n.job_id, true from unnest(v_new_ids) as n (job_id);
+    else
+        return query
+        select j.job_id, coalesce(j.job_id = any (v_new_ids), false)
+        from unnest(p_keys) with ordinality as q (job_key, ord)
+        inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.idempotency_key = q.job_key
+        order by q.ord;
+    end if;
+end
+$$;
+
+-- Refuses an enqueue whose arguments are not sound, before anything is written.
+-- Raises: SW001 naming the field; SW006 over a limit.
+create or replace function stepwell._enqueue_input_check(
+    p_payloads jsonb[], p_keys text[], p_priority int, p_concurrency_key text, p_max_concurrency int, p_trace_id text,
+    p_rate_count int, p_rate_seconds double precision
+) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_batch_limit constant int := stepwell._limit('limits.enqueue_batch');
+    v_bytes_limit constant int := stepwell._limit('limits.payload_bytes');
+begin
+    if coalesce(cardinality(p_payloads), 0) = 0 then
+        raise exception using errcode = 'SW001', message = 'payloads: at least one job is required';
+    end if;
+    if cardinality(p_payloads) > v_batch_limit then
+        raise exception using errcode = 'SW006',
+            message = format('payloads: %s jobs in one call, at most %s', cardinality(p_payloads), v_batch_limit);
+    end if;
+    if p_keys is not null and (cardinality(p_keys) <> cardinality(p_payloads) or array_position(p_keys, null) is not null) then
+        raise exception using errcode = 'SW001', message = 'keys: one for each job, or none at all';
+    end if;
+    if p_priority not between -1000 and 1000 then
+        raise exception using errcode = 'SW001', message = 'priority: must be between -1000 and 1000';
+    end if;
+    if p_max_concurrency < 1 or (p_max_concurrency is not null and p_concurrency_key is null) then
+        raise exception using errcode = 'SW001', message = 'max_concurrency: must be 1 or more, with a concurrency_key';
+    end if;
+    if (p_rate_count is null) <> (p_rate_seconds is null) or p_rate_count < 1 or p_rate_seconds <= 0
+        or (p_rate_count is not null and p_concurrency_key is null) then
+        raise exception using errcode = 'SW001', column = 'rate_limit',
+            message = 'rate_limit: must be 1 or more within a time above zero, with a concurrency_key';
+    end if;
+    if p_trace_id !~ '^[0-9a-f]{32}$' then
+        raise exception using errcode = 'SW001', message = 'trace_id: must be 32 lowercase hex digits (W3C trace context)';
+    end if;
+    if exists (select from unnest(p_payloads) as i (payload) where jsonb_typeof(i.payload) <> 'object') then
+        raise exception using errcode = 'SW001', message = 'payloads: each payload must be an object of named values';
+    end if;
+    if exists (select from unnest(p_payloads) as i (payload) where pg_column_size(i.payload) > v_bytes_limit) then
+        raise exception using errcode = 'SW006', message = format('payloads: one is larger than %s bytes', v_bytes_limit);
+    end if;
+end
+$$;
+
+-- The operation of a name; one never seen before is registered with the defaults of the default class.
+-- Locks: none beyond a new row.
+-- Idempotency: by name.
+-- Raises: SW001 when the name is empty or too long.
+create or replace function stepwell._operation_of(p_tenant_id int, p_operation_name text) returns stepwell.operation
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_operation stepwell.operation;
+begin
+    select o.* into v_operation
+    from stepwell.operation as o
+    where o.tenant_id = p_tenant_id and o.operation_name = p_operation_name;
+    if found then
+        return v_operation;
+    end if;
+    if coalesce(length(p_operation_name), 0) not between 1 and 200 then
+        raise exception using errcode = 'SW001', message = 'operation: a name of 1 to 200 characters is required';
+    end if;
+    insert into stepwell.operation (tenant_id, operation_name, class_id)
+    select p_tenant_id, p_operation_name, c.class_id from stepwell.executor_class as c where c.class_name = 'default'
+    on conflict (tenant_id, operation_name) do update set operation_name = excluded.operation_name
+    returning operation.* into v_operation;
+    return v_operation;
+end
+$$;

@@ -1,0 +1,210 @@
+-- Runs start: n of one workflow in one call, each once per trigger.
+
+-- Starts n runs of a workflow in one call: run, every known step and the first jobs, in one transaction. A (tenant,
+-- trigger_type, trigger_ref) seen before returns the run it started then. The end of a run that is watched is told, as
+-- fn_run_watch says; one that was there before is not watched by this. Idle workers are woken.
+-- Locks: none on existing rows; the trigger's unique index decides between two concurrent starts.
+-- Idempotency: by trigger.
+-- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit; SW007 for another
+--   tenant.
+create or replace function stepwell.fn_run_start(
+    p_tenant_id int,
+    p_workflow_name text,
+    p_inputs jsonb[],
+    p_trigger_refs text[] default null,
+    p_trigger_type text default null,
+    p_actor text default 'client',
+    p_version_no int default null,
+    p_priority int default 0,
+    p_trace_id text default null,
+    p_correlation_id text default null,
+    p_is_watched boolean default false
+) returns table (run_id bigint, is_new boolean)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+declare
+    v_started record;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
+        p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched);
+    if v_started.leaves_more then
+        perform stepwell._workers_wake(null);
+    end if;
+    return query
+    select s.run_id, s.is_new
+    from stepwell._runs_started(p_tenant_id, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs, v_started.new_ids) as s;
+end
+$$;
+
+-- Starts one run for a caller that has a worker at its side, and leases to that worker's session what it has room for, in
+-- the same commit: the way of the first step through a notification, the queue and a claim of its own is saved. What is
+-- claimed is what any claim would get. The first row, of kind `started`, has the run in the place of the unit and whether
+-- it is new in that of the lease number.
+-- Locks: as fn_run_start, then as fn_job_claim.
+-- Idempotency: by trigger; the claim as fn_job_claim.
+-- Raises: as fn_run_start; SW005 when the session has ended, and then nothing is started.
+create or replace function stepwell.fn_run_start_here(
+    p_session_id bigint,
+    p_claim_limit int,
+    p_tenant_id int,
+    p_workflow_name text,
+    p_inputs jsonb[],
+    p_trigger_refs text[] default null,
+    p_trigger_type text default null,
+    p_actor text default 'client',
+    p_version_no int default null,
+    p_priority int default 0,
+    p_trace_id text default null,
+    p_correlation_id text default null,
+    p_is_watched boolean default false
+) returns setof stepwell.job_lease
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set random_page_cost = 0.01
+set join_collapse_limit = 1
+set jit = off
+as $$
+declare
+    v_session record;
+    v_started record;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    v_session := stepwell._session_of(p_session_id);
+    v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
+        p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, p_session_id, v_session.class_ids, p_claim_limit);
+    return query
+    select 'started', p_tenant_id, s.run_id, s.is_new::int, null::bigint, null, null::int, null::int, null::real,
+        null, null::jsonb, null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
+    from stepwell._runs_started(p_tenant_id, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs, v_started.new_ids) as s;
+    return query
+    select c.* from stepwell._claim(p_session_id, v_session.class_ids, v_session.is_idle, p_claim_limit, v_session.now,
+        p_tenant_id, v_started.handed_ids, v_started.new_ids is not null and not v_started.leaves_more) as c;
+    if v_started.leaves_more then
+        perform stepwell._workers_wake(null);
+    end if;
+end
+$$;
+
+-- Starts n runs of a workflow: run, every known step and the first jobs. A (tenant, trigger_type, trigger_ref) seen before
+-- starts nothing. Where the caller names a session, first steps go to it as _run_create says.
+-- Locks: none on existing rows; the trigger's unique index decides between two concurrent starts.
+-- Idempotency: by trigger.
+-- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit.
+create or replace function stepwell._runs_start(
+    p_tenant_id int, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text,
+    p_version_no int, p_priority int, p_trace_id text, p_correlation_id text, p_is_watched boolean,
+    p_session_id bigint default null, p_class_ids int[] default null, p_hand_on_limit int default 0,
+    out new_ids bigint[], out handed_ids bigint[], out leaves_more boolean
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_version stepwell.workflow_version;
+    v_created record;
+begin
+    perform stepwell._start_input_check(p_inputs, p_trigger_refs, p_priority, p_trace_id);
+    v_version := stepwell._version_find(p_tenant_id, p_workflow_name, p_version_no);
+    with fresh as (
+        insert into stepwell.run_detail (
+            tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
+            started_by, next_unit_no, created_at, is_watched)
+        select
+            p_tenant_id, nextval('stepwell.stream_seq'), v_version.version_id, v_version.workflow_id,
+            coalesce(p_trigger_type, p_workflow_name), q.trigger_ref, coalesce(q.input, '{}'), p_trace_id, p_correlation_id,
+            p_actor, v_version.step_count + 1, v_now, p_is_watched
+        from unnest(p_inputs, p_trigger_refs) with ordinality as q (input, trigger_ref, ord)
+        order by q.trigger_ref, q.ord
+        on conflict do nothing
+        returning run_id
+    )
+    select array_agg(f.run_id order by f.run_id) into new_ids from fresh as f;
+    leaves_more := false;
+    if new_ids is not null then
+        perform stepwell._start_rate_check(p_tenant_id, v_version.workflow_id, v_now);
+        v_created := stepwell._run_create(p_tenant_id, v_version, new_ids, p_priority, p_actor, p_session_id => p_session_id,
+            p_class_ids => p_class_ids, p_hand_on_limit => p_hand_on_limit);
+        handed_ids := v_created.handed_ids;
+        leaves_more := v_created.leaves_more;
+    end if;
+end
+$$;
+
+-- The runs a start answers with, in the order they were asked for: the new ones, and for a trigger seen before the run it
+-- started then.
+create or replace function stepwell._runs_started(
+    p_tenant_id int, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[]
+) returns table (run_id bigint, is_new boolean)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    if p_trigger_refs is null then
+        return query select n.run_id, true from unnest(p_new_ids) as n (run_id) order by n.run_id;
+        return;
+    end if;
+    return query
+    select r.run_id, coalesce(r.run_id = any (p_new_ids), false)
+    from unnest(p_trigger_refs) with ordinality as q (trigger_ref, ord)
+    inner join stepwell.run_detail as r
+        on r.tenant_id = p_tenant_id and r.trigger_type = p_trigger_type and r.trigger_ref = q.trigger_ref
+    order by q.ord;
+end
+$$;
+
+-- Refuses a start whose arguments are not sound, before anything is written.
+-- Raises: SW001 naming the field; SW006 over a limit.
+create or replace function stepwell._start_input_check(
+    p_inputs jsonb[], p_trigger_refs text[], p_priority int, p_trace_id text
+) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_batch_limit constant int := stepwell._limit('limits.start_batch');
+    v_bytes_limit constant int := stepwell._limit('limits.payload_bytes');
+begin
+    if coalesce(cardinality(p_inputs), 0) = 0 then
+        raise exception using errcode = 'SW001', message = 'inputs: at least one input is required';
+    end if;
+    if cardinality(p_inputs) > v_batch_limit then
+        raise exception using errcode = 'SW006',
+            message = format('inputs: %s runs in one call, at most %s', cardinality(p_inputs), v_batch_limit);
+    end if;
+    if p_trigger_refs is not null and cardinality(p_trigger_refs) <> cardinality(p_inputs) then
+        raise exception using errcode = 'SW001', message = 'trigger_refs: one for each input, or none at all';
+    end if;
+    if p_priority not between -1000 and 1000 then
+        raise exception using errcode = 'SW001', message = 'priority: must be between -1000 and 1000';
+    end if;
+    if p_trace_id !~ '^[0-9a-f]{32}$' then
+        raise exception using errcode = 'SW001', message = 'trace_id: must be 32 lowercase hex digits (W3C trace context)';
+    end if;
+    if exists (select from unnest(p_inputs) as i (input)
+        where jsonb_typeof(i.input) <> 'object' and i.input is not null) then
+        raise exception using errcode = 'SW001', message = 'inputs: each input must be an object of named values';
+    end if;
+    if exists (select from unnest(p_inputs) as i (input) where pg_column_size(i.input) > v_bytes_limit) then
+        raise exception using errcode = 'SW006', message = format('inputs: an input is larger than %s bytes', v_bytes_limit);
+    end if;
+    if exists (select from unnest(p_trigger_refs) as t (trigger_ref) where length(t.trigger_ref) not between 1 and 500) then
+        raise exception using errcode = 'SW001', message = 'trigger_refs: each must have 1 to 500 characters';
+    end if;
+end
+$$;

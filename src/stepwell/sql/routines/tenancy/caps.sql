@@ -1,0 +1,248 @@
+-- Caps of tenants and workflows: how they are set, and every place where one is enforced.
+-- - max_concurrency of a tenant: a claim asks _tenant_room and notes its leases with _tenant_leases_note.
+-- - max_concurrency of a workflow: its steps get the concurrency key that _workflow_slot returns; see tenancy/slots.sql.
+-- - max_runs_per_min: every start asks _start_rate_check.
+-- - max_writes_per_run: every action on another system asks _writes_take.
+
+-- Makes a tenant, or changes its weight and caps. Settings given are set, with null a cap is taken away; those not given
+-- stay. Returns the tenant's number.
+-- Locks: the tenant's row.
+-- Idempotency: the same settings change nothing.
+-- Raises: SW001 naming a setting that is unknown or out of range.
+create or replace function stepwell.fn_tenant_set(p_tenant_code text, p_settings jsonb default '{}') returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_before stepwell.tenant;
+    v_tenant_id int;
+begin
+    if p_tenant_code is null or p_tenant_code !~ '^[a-z0-9][a-z0-9_-]{0,62}$' then
+        raise exception using errcode = 'SW001', column = 'tenant',
+            message = 'tenant: must be lowercase letters, digits, - and _, at most 63 of them';
+    end if;
+    perform stepwell._caps_check(p_settings, array['weight', 'max_concurrency', 'max_runs_per_min', 'max_writes_per_run']);
+    insert into stepwell.tenant (tenant_code) values (p_tenant_code) on conflict (tenant_code) do nothing;
+    select t.* into v_before from stepwell.tenant as t where t.tenant_code = p_tenant_code for update;
+    update stepwell.tenant as t set
+        weight = coalesce((p_settings ->> 'weight')::int, t.weight),
+        max_concurrency = case when p_settings ? 'max_concurrency'
+            then (p_settings ->> 'max_concurrency')::int else t.max_concurrency end,
+        max_runs_per_min = case when p_settings ? 'max_runs_per_min'
+            then (p_settings ->> 'max_runs_per_min')::int else t.max_runs_per_min end,
+        max_writes_per_run = case when p_settings ? 'max_writes_per_run'
+            then (p_settings ->> 'max_writes_per_run')::int else t.max_writes_per_run end
+    where t.tenant_code = p_tenant_code
+    returning t.tenant_id into v_tenant_id;
+    if v_before.max_concurrency is null and p_settings ->> 'max_concurrency' is not null then
+        -- What is in hand already counts from now on.
+        insert into stepwell.tenant_lease (tenant_id, unit_id, lease_no)
+        select distinct u.tenant_id, u.unit_id, u.lease_no
+        from stepwell.worker_session as s
+        inner join stepwell.worker_lease as l on s.session_id = l.session_id
+        cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        where s.closed_at is null and q.tenant_id = v_tenant_id and u.lease_session_id = s.session_id
+        on conflict do nothing;
+    end if;
+    -- A higher cap may let in what no report will ask for.
+    perform stepwell._workers_wake(null);
+    return v_tenant_id;
+end
+$$;
+
+-- Caps of one workflow, which override those of its tenant for its own runs. Settings given are set, with null a cap is
+-- taken away; those not given stay. A cap on concurrency holds for runs that start from now on.
+-- Locks: the workflow's row, then the row of its concurrency key.
+-- Idempotency: the same settings change nothing.
+-- Raises: SW001 naming a setting that is unknown or out of range; SW002 when the workflow does not exist; SW007 for another
+--   tenant.
+create or replace function stepwell.fn_workflow_caps_set(p_tenant_id int, p_workflow_name text, p_settings jsonb) returns void
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_workflow stepwell.workflow_registry;
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._caps_check(p_settings, array['max_concurrency', 'max_runs_per_min', 'max_writes_per_run']);
+    update stepwell.workflow_registry as w set
+        max_concurrency = case when p_settings ? 'max_concurrency'
+            then (p_settings ->> 'max_concurrency')::int else w.max_concurrency end,
+        max_runs_per_min = case when p_settings ? 'max_runs_per_min'
+            then (p_settings ->> 'max_runs_per_min')::int else w.max_runs_per_min end,
+        max_writes_per_run = case when p_settings ? 'max_writes_per_run'
+            then (p_settings ->> 'max_writes_per_run')::int else w.max_writes_per_run end
+    where w.tenant_id = p_tenant_id and w.workflow_name = p_workflow_name
+    returning w.* into v_workflow;
+    if not found then
+        raise exception using errcode = 'SW002', message = format('workflow %s is not published', p_workflow_name);
+    end if;
+    update stepwell.concurrency_slot as s set max_count = coalesce(v_workflow.max_concurrency, 2147483647)
+    where s.tenant_id = p_tenant_id and s.slot_key = 'workflow:' || v_workflow.workflow_id;
+    if found then
+        perform stepwell._slots_fill(array[p_tenant_id], array['workflow:' || v_workflow.workflow_id], null);
+        perform stepwell._workers_wake(null);
+    end if;
+end
+$$;
+
+-- Refuses settings of caps that are unknown or out of range.
+-- Raises: SW001 naming the setting and what is accepted.
+create or replace function stepwell._caps_check(p_settings jsonb, p_known text[]) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_fault record;
+begin
+    select s.key, s.value, case when s.key like '%concurrency' or s.key = 'weight' then 1 else 0 end as least_value,
+        case s.key when 'weight' then 1000 else 1000000 end as most_value
+    into v_fault
+    from jsonb_each(p_settings) as s
+    where not s.key = any (p_known) or case jsonb_typeof(s.value)
+        when 'null' then s.key = 'weight'
+        when 'number' then not (s.value::text ~ '^[0-9]{1,7}$' and s.value::text::int
+            between case when s.key like '%concurrency' or s.key = 'weight' then 1 else 0 end
+            and case s.key when 'weight' then 1000 else 1000000 end)
+        else true end
+    limit 1;
+    if found then
+        raise exception using errcode = 'SW001', column = v_fault.key, message = case
+            when v_fault.key = any (p_known) then format('%s: %s is not accepted; a whole number from %s to %s is',
+                v_fault.key, v_fault.value, v_fault.least_value, v_fault.most_value)
+            else format('%s: is no setting; known are %s', v_fault.key, array_to_string(p_known, ', ')) end;
+    end if;
+end
+$$;
+
+-- How many more units a tenant with a cap may have in hand. Leases that have ended are cleared on the way.
+-- Locks: the tenant's row: claims for it are counted one after the other. Whoever holds it waits for nothing more.
+-- Idempotency: counting twice gives the same.
+create or replace function stepwell._tenant_room(p_tenant_id int, p_max_concurrency int) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_held_count int;
+begin
+    perform from stepwell.tenant as t where t.tenant_id = p_tenant_id for update;
+    delete from stepwell.tenant_lease as l
+    where l.tenant_id = p_tenant_id and not exists (
+        select from stepwell.work_unit as u
+        where u.tenant_id = l.tenant_id and u.unit_id = l.unit_id and u.lease_no = l.lease_no
+            and u.lease_session_id is not null);
+    select count(*) into v_held_count from stepwell.tenant_lease as l where l.tenant_id = p_tenant_id;
+    return greatest(p_max_concurrency - v_held_count, 0);
+end
+$$;
+
+-- Remembers what tenants with a cap now have in hand.
+-- Locks: the caller holds those tenants.
+-- Idempotency: the newest lease of a unit counts.
+create or replace function stepwell._tenant_leases_note(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if exists (select from stepwell.tenant as t where t.tenant_id = any (p_tenant_ids) and t.max_concurrency is not null) then
+        insert into stepwell.tenant_lease as l (tenant_id, unit_id, lease_no)
+        select u.tenant_id, u.unit_id, u.lease_no
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.tenant as t on q.tenant_id = t.tenant_id and t.max_concurrency is not null
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        on conflict (tenant_id, unit_id) do update set lease_no = excluded.lease_no;
+    end if;
+end
+$$;
+
+-- Holds the caps on how many runs may start within a minute, the tenant's and the workflow's own; called after the new runs
+-- are written, so that a trigger seen before costs nothing.
+-- Locks: an advisory lock of the tenant's starts, when there is a cap: they are counted one after the other, and claims do
+--   not wait for them.
+-- Raises: SW006 saying when the next start is possible.
+create or replace function stepwell._start_rate_check(p_tenant_id int, p_workflow_id int, p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_cap record;
+    v_free_at timestamptz;
+begin
+    select t.tenant_code, w.workflow_name, t.max_runs_per_min as of_tenant, w.max_runs_per_min as of_workflow into v_cap
+    from stepwell.tenant as t
+    inner join stepwell.workflow_registry as w on t.tenant_id = w.tenant_id and w.workflow_id = p_workflow_id
+    where t.tenant_id = p_tenant_id;
+    if v_cap.of_tenant is null and v_cap.of_workflow is null then
+        return;
+    end if;
+    perform pg_advisory_xact_lock(hashtext('stepwell.start'), p_tenant_id);
+    -- The override of a workflow counts its own runs; otherwise all runs of the tenant count.
+    if v_cap.of_workflow is not null then
+        select r.created_at + interval '1 minute' into v_free_at
+        from stepwell.run_detail as r
+        where r.tenant_id = p_tenant_id and r.workflow_id = p_workflow_id and r.parent_unit_id is null
+        order by r.run_id desc offset v_cap.of_workflow limit 1;
+    else
+        select r.created_at + interval '1 minute' into v_free_at
+        from stepwell.run_detail as r
+        where r.tenant_id = p_tenant_id and r.parent_unit_id is null
+        order by r.run_id desc offset v_cap.of_tenant limit 1;
+    end if;
+    if v_free_at > p_now then
+        raise exception using errcode = 'SW006', column = 'max_runs_per_min', message = format(
+            '%s may start %s runs a minute; these would be more: try again at %s',
+            case when v_cap.of_workflow is null then 'tenant ' || v_cap.tenant_code else 'workflow ' || v_cap.workflow_name end,
+            coalesce(v_cap.of_workflow, v_cap.of_tenant), to_char(v_free_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
+    end if;
+end
+$$;
+
+-- One more write of a run, if its cap allows: the workflow's, else the tenant's, else that of the installation.
+-- Locks: the run's row in run_write_count, last.
+-- Idempotency: none; one call, one write.
+-- Raises: nothing; false when the cap is reached.
+create or replace function stepwell._writes_take(p_tenant_id int, p_unit_id bigint) returns boolean
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := coalesce(
+        (select w.max_writes_per_run from stepwell.run_detail as r
+            inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+            where r.tenant_id = p_tenant_id and r.run_id = p_unit_id >> 20),
+        (select t.max_writes_per_run from stepwell.tenant as t where t.tenant_id = p_tenant_id),
+        stepwell._limit('limits.writes_per_run'));
+begin
+    insert into stepwell.run_write_count as c (tenant_id, unit_id, write_count)
+    select p_tenant_id, (p_unit_id >> 20) << 20, 1
+    where v_limit > 0
+    on conflict (tenant_id, unit_id) do update set write_count = c.write_count + 1
+    where c.write_count < v_limit;
+    return found;
+end
+$$;
+
+-- The concurrency key under which a workflow's steps stand in line when the workflow has a cap; nothing otherwise. Steps of
+-- a Parallel or a Map with a limit of its own stand in that line instead.
+-- Locks: the key's row, when its limit has changed.
+-- Idempotency: the same cap gives the same key.
+create or replace function stepwell._workflow_slot(p_tenant_id int, p_workflow_id int) returns text
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_max_concurrency int;
+begin
+    select w.max_concurrency into v_max_concurrency
+    from stepwell.workflow_registry as w
+    where w.tenant_id = p_tenant_id and w.workflow_id = p_workflow_id;
+    if v_max_concurrency is null then
+        return null;
+    end if;
+    insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count)
+    values (p_tenant_id, 'workflow:' || p_workflow_id, v_max_concurrency)
+    on conflict (tenant_id, slot_key) do update set max_count = excluded.max_count where s.max_count <> excluded.max_count;
+    return 'workflow:' || p_workflow_id;
+end
+$$;

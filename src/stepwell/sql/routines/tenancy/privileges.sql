@@ -1,0 +1,83 @@
+-- Who may touch what: grants of the group roles and row level security, applied after every migration.
+
+-- Says who may touch what: functions are closed to the public and opened to the group roles, tables can be read by the API
+-- and by readers, written by nobody but the functions, and every table of a tenant shows a role only the rows of the tenant
+-- its transaction is bound to (setting stepwell.tenant_id). Run after every migration.
+-- Locks: exclusive on a table that is not yet secured; catalog rows otherwise.
+-- Idempotency: yes; roles that do not exist are passed over.
+-- Raises: nothing of its own.
+create or replace function stepwell.fn_privileges_apply() returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_object record;
+    v_role text;
+begin
+    for v_object in
+        select c.relname
+        from pg_class as c
+        inner join pg_attribute as a on c.oid = a.attrelid and a.attname = 'tenant_id' and not a.attisdropped
+        where c.relnamespace = 'stepwell'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+            and not exists (select from pg_policy as p where p.polrelid = c.oid and p.polname = 'tenant_is_bound')
+        order by c.relname
+    loop
+        execute format('alter table stepwell.%I enable row level security', v_object.relname);
+        execute format('create policy tenant_is_bound on stepwell.%I using (tenant_id = (select
+            nullif(current_setting(''stepwell.tenant_id'', true), '''')::int))', v_object.relname);
+    end loop;
+    revoke all on all functions in schema stepwell from public;
+    foreach v_role in array array['stepwell_api', 'stepwell_worker', 'stepwell_reader'] loop
+        if exists (select from pg_roles as r where r.rolname = v_role) then
+            execute format('grant usage on schema stepwell to %I', v_role);
+            execute format('revoke all on all tables in schema stepwell from %I', v_role);
+            execute format('revoke all on all functions in schema stepwell from %I', v_role);
+            for v_object in select g.statement from stepwell._privileges_of(v_role) as g order by g.statement loop
+                execute v_object.statement;
+            end loop;
+        end if;
+    end loop;
+    -- A worker must find its tenant by name before it can act for it.
+    if exists (select from pg_roles as r where r.rolname = 'stepwell_worker') then
+        drop policy if exists worker_finds_tenants on stepwell.tenant;
+        create policy worker_finds_tenants on stepwell.tenant for select to stepwell_worker using (true);
+    end if;
+end
+$$;
+
+-- What one group role gets, as grant statements. Reading functions run as their caller, so that row level security holds in
+-- them; changing functions run as their owner and are given by name.
+create or replace function stepwell._privileges_of(p_role text)
+returns table (statement text)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with execution (name_pattern, role_name) as (
+        values
+        ('^fn_worker_', 'stepwell_worker'), ('^fn_action_', 'stepwell_worker'), ('^fn_job_(claim|report|enqueue)$', 'stepwell_worker'),
+        ('^fn_(checkpoint_save|event_emit|operation_register|workflow_publish|run_start|run_start_here|signal)$', 'stepwell_worker'),
+        ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$',
+            'stepwell_worker'), ('^fn_(audit_due|audit_seal|anchor_\w+)$', 'stepwell_worker'),
+        ('^fn_slack_card', 'stepwell_worker')
+    ), reserved (name_pattern) as (
+        -- Neither the API's nor the workers': sessions and leases, the keeper's duties, the owner's own.
+        values
+        ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|report)$'), ('^fn_(run_start_here|checkpoint_save|event_emit)$'),
+        ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$'),
+        ('^fn_(audit_due|anchor_\w+)$'), ('^fn_slack_card'), ('^fn_(privileges_apply|registry_refresh|tenant_set|policy_activate)$')
+    )
+    select format('grant execute on function stepwell.%I(%s) to %I', f.proname,
+        pg_get_function_identity_arguments(f.oid), p_role)
+    from pg_proc as f
+    where f.pronamespace = 'stepwell'::regnamespace and f.prorettype <> 'trigger'::regtype and (
+        f.proname in ('now', '_leased_count')
+        or (f.provolatile <> 'v' and not f.prosecdef)
+        or exists (select from execution as e where e.role_name = p_role and f.proname ~ e.name_pattern)
+        or (p_role = 'stepwell_api' and f.proname ~ '^fn_'
+            and not exists (select from reserved as r where f.proname ~ r.name_pattern)))
+    union all
+    select format('grant select on stepwell.%I to %I', c.relname, p_role)
+    from pg_class as c
+    where c.relnamespace = 'stepwell'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition
+        and case p_role when 'stepwell_worker' then c.relname = 'tenant' else c.relname <> 'worker_lease' end
+$$;

@@ -1,0 +1,106 @@
+-- What stands against a requested transition. The core asks for every request; others ask why one was refused.
+
+-- What stands against one requested change of one unit: no problem means that it holds. The only place where a request is
+-- judged. An expression without settings of its own, so that it becomes part of the statement that asks.
+-- Idempotency: reads only, but for the refusals _payload_judge keeps.
+create or replace function stepwell._transition_problems(
+    p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb,
+    p_payload jsonb, p_released_count int, p_lease_no int, p_actor_class text, p_by_engine boolean, p_trigger_kind text,
+    p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamptz, p_preview boolean
+) returns text[]
+language sql volatile
+as $$
+    select array_remove(array[
+        case when p_unit.unit_id is null then 'unit_not_found' end,
+        case when p_from_state <> p_unit.state_code then 'state_is_' || p_unit.state_code end,
+        case when p_lease_no is not null
+            and (p_lease_no <> p_unit.lease_no or p_unit.lease_session_id is distinct from p_session_id)
+            then 'lease_lost' end,
+        case when p_unit.unit_id is not null and p_rule.transition_id is null
+            then format('no_transition:%s->%s by %s', p_unit.state_code, p_to_state, p_actor_class) end,
+        case when p_rule.proposed then 'transition_is_only_proposed:' || p_rule.transition_id end,
+        case when not p_by_engine and (p_rule.trigger_kind <> p_trigger_kind or p_rule.trigger_ref <> p_trigger_ref)
+            then format('trigger_must_be:%s %s', p_rule.trigger_kind, p_rule.trigger_ref) end,
+        case when not p_rule.event_is_registered then 'event_type_not_registered:' || p_rule.event_type end,
+        case when p_rule.audit_required and p_session_id is null and p_evidence ->> 'audit_ref' is null
+            then 'audit_ref_required' end,
+        case p_rule.guard_kind when 'predicate_fn' then
+            case when case p_rule.guard_ref
+                when 'preconditions_met' then p_unit.pending_count = coalesce(p_released_count, 0)
+                when 'executor_lease_granted' then p_session_id is not null and p_unit.operation_id is not null
+                when 'retry_budget_left' then p_session_id is not null and p_unit.attempt_count < p_unit.max_attempts
+                when 'failure_classified' then p_payload ->> 'classification' in ('transient', 'permanent')
+                else (p_rule.guard_ref = 'output_contract_met' and not p_unit.has_contract)
+                    or stepwell._guard_named(p_rule.guard_ref, p_unit, p_evidence, p_actor, p_now)
+            end then null else 'transition_refused_by_guard:' || p_rule.guard_ref end
+        when 'config' then
+            case when stepwell._guard_expression(p_rule.guard_ref, p_unit, p_evidence)
+                then null else 'transition_refused_by_guard:' || p_rule.guard_ref end
+        end,
+        case when p_rule.event_has_contract and (p_payload is not null or p_rule.event_requires_payload)
+            then stepwell._payload_judge(p_unit.tenant_id, p_unit.unit_id, p_rule.event_type, p_payload, p_now, p_preview) end
+    ], null)
+$$;
+
+-- What is wrong with the payload of a transition's event, as _event_payload_problem says it; a payload that is refused is
+-- kept for inspection, unless the transition is only tried.
+-- Idempotency: one row for each refusal.
+create or replace function stepwell._payload_judge(
+    p_tenant_id int, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamptz, p_preview boolean
+) returns text
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_problem constant text := stepwell._event_payload_problem(p_event_type, p_payload);
+begin
+    if v_problem is not null and not p_preview then
+        insert into stepwell.event_validation_audit (tenant_id, event_type, unit_id, payload, problems, rejected_at)
+        values (p_tenant_id, p_event_type, p_unit_id, p_payload, array[v_problem], p_now);
+    end if;
+    return v_problem;
+end
+$$;
+
+-- What the core would say to these requests, for those that were not applied (p_applied_ids) or are only tried: rule, event
+-- type and problems of each, in the order given.
+create or replace function stepwell._transition_judge(
+    p_tenant_ids int[],
+    p_unit_ids bigint[],
+    p_to_states text[],
+    p_actor_class text,
+    p_trigger_kind text,
+    p_trigger_ref text,
+    p_actor text default null,
+    p_from_states text[] default null,
+    p_evidence jsonb[] default null,
+    p_payloads jsonb[] default null,
+    p_released_counts int[] default null,
+    p_session_id bigint default null,
+    p_engine_from int default null,
+    p_applied_ids bigint[] default null
+) returns table (unit_id bigint, transition_id text, event_type text, problems text[])
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := stepwell.now();
+begin
+    return query
+    select q.unit_id, t.transition_id, t.event_type,
+        stepwell._transition_problems(u, t, q.from_state, q.to_state, q.evidence, q.payload, q.released_count, null,
+            w.actor_class, w.by_engine, p_trigger_kind, p_trigger_ref, p_session_id, p_actor, v_now, true)
+    from unnest(p_tenant_ids, p_unit_ids, p_to_states, p_from_states, p_evidence, p_payloads, p_released_counts)
+        with ordinality as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, ord)
+    cross join lateral (select
+        coalesce(q.ord >= p_engine_from, false) as by_engine,
+        case when q.ord >= p_engine_from then 'mow_orchestrator' else p_actor_class end as actor_class) as w
+    left join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    left join stepwell.transition_rule as t
+        on u.state_machine_id = t.state_machine_id and u.state_code = t.from_state
+        and q.to_state = t.to_state and t.actor_class = w.actor_class and not t.hands_on
+    where not q.unit_id = any (coalesce(p_applied_ids, '{}'))
+    order by q.ord;
+end
+$$;

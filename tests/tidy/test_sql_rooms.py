@@ -1,0 +1,146 @@
+"""The rooms of sql/routines: which may call which, and where a helper stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tidy.sources import ROOT, files
+from tests.tidy.sql_calls import FOLDER, cycles, graph
+
+# Room → the rooms it calls, from the ground up. A room may be called by every room below its line.
+MAY_CALL: dict[str, set[str]] = {
+    "base": set(),
+    "expression": set(),
+    "registry": set(),
+    "lock": {"base"},
+    "tenancy": {"base"},
+    "guard": {"base", "expression"},
+    "content": {"base", "tenancy"},
+    "deadline": {"base", "tenancy"},
+    "log": {"base", "tenancy"},
+    "rollup": {"base", "tenancy"},
+    "publish": {"base", "log", "tenancy"},
+    "seal": {"base", "log", "tenancy"},
+    "transition": {"base", "guard", "log", "rollup"},
+    "claim": {"base", "expression", "rollup", "tenancy", "transition"},
+    "advance": {
+        "base",
+        "claim",
+        "content",
+        "deadline",
+        "expression",
+        "lock",
+        "log",
+        "publish",
+        "rollup",
+        "tenancy",
+        "transition",
+    },
+    "report": {"advance", "base", "claim", "lock", "log", "tenancy", "transition"},
+    "start": {"advance", "base", "claim", "publish", "tenancy", "transition"},
+    "people": {"advance", "base", "deadline", "guard", "lock", "log", "rollup", "tenancy", "transition"},
+    "govern": {"advance", "base", "guard", "lock", "log", "registry", "start", "tenancy", "transition"},
+    "control": {"advance", "base", "govern", "lock", "log", "rollup", "tenancy", "transition"},
+    "keep": {
+        "advance",
+        "base",
+        "deadline",
+        "govern",
+        "lock",
+        "log",
+        "people",
+        "publish",
+        "rollup",
+        "start",
+        "tenancy",
+        "transition",
+    },
+    "slack": {"base", "govern", "people", "tenancy"},
+    "project": {"advance", "base", "rollup", "tenancy"},
+}
+
+# Routines that call each other outside advance/, and why.
+RECURSIONS = {
+    frozenset(
+        {"fn_workflow_rollup_compute", "_rollup_bridge"}
+    ): "the colour of a step is that of the run in it",
+}
+
+# A helper that has one caller and stands in another file, and why.
+_KIND = "a kind of step is a file: advance/steps.sql finds out which kind, the file of the kind does the rest"
+_CAP = "tenancy/ holds every place where a cap or a limit is enforced"
+_RECEIPT = "the life of a receipt is one file"
+STANDS_ELSEWHERE: dict[str, str] = {
+    "_decisions_make": _KIND,
+    "_decisions_hold": _KIND,
+    "_decisions_resume": _KIND,
+    "_maps_open": _KIND,
+    "_maps_settle": _KIND,
+    "_waits_open": _KIND,
+    "_subruns_start": _KIND,
+    "_humans_open": _KIND,
+    "_tenant_room": _CAP,
+    "_tenant_leases_note": _CAP,
+    "_start_rate_check": _CAP,
+    "_writes_take": _CAP,
+    "_slots_pass": _CAP,
+    "_rates_return": _CAP,
+    "_receipt_found": _RECEIPT,
+    "_receipt_intend": _RECEIPT,
+    "_receipt_take_over": _RECEIPT,
+    "_content_pin": "content is one file",
+    "_guard_expression": "guards are one file",
+    "_policy_decided": "the change of a policy is one file",
+}
+
+
+def test_every_folder_is_a_declared_room():
+    folders = {path.relative_to(FOLDER).parts[0] for path in files(".sql", under=str(FOLDER))}
+    assert folders == set(MAY_CALL)
+
+
+@pytest.mark.parametrize("room", MAY_CALL)
+def test_a_room_calls_only_the_rooms_it_may(room):
+    found = {called: calls for (caller, called), calls in graph().room_calls().items() if caller == room}
+    forbidden = {called: calls for called, calls in found.items() if called not in MAY_CALL[room]}
+    assert not forbidden
+    assert MAY_CALL[room] <= set(found), "a permission that nothing uses"
+
+
+def test_rooms_do_not_depend_on_each_other_in_a_circle():
+    assert cycles(MAY_CALL) == []
+    rooms = list(MAY_CALL)
+    upwards = [
+        (room, called)
+        for room in rooms
+        for called in MAY_CALL[room]
+        if rooms.index(called) > rooms.index(room)
+    ]
+    assert not upwards, "the table is read from the ground up"
+
+
+def test_routines_call_each_other_only_in_advance():
+    found = {group for group in graph().recursions() if {graph().room(name) for name in group} != {"advance"}}
+    assert found == set(RECURSIONS)
+
+
+def test_a_helper_with_one_caller_stands_in_the_file_of_its_caller():
+    homes = graph().homes
+    apart = {}
+    for name in homes:
+        callers = graph().callers(name)
+        if name.startswith("_") and len(callers) == 1:
+            (caller,) = callers
+            if homes[name] != homes[caller]:
+                apart[name] = caller
+    strays = {
+        f"{name} in {homes[name]}": caller for name, caller in apart.items() if name not in STANDS_ELSEWHERE
+    }
+    assert not strays, "move it to the file of its caller"
+    assert set(STANDS_ELSEWHERE) <= set(apart), "an exception that is no longer needed"
+
+
+def test_the_architecture_names_every_room():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    missing = [room for room in MAY_CALL if f"`{room}/`" not in text]
+    assert not missing
