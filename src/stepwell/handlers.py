@@ -6,21 +6,18 @@ Everything slow (signature, validators) happens once, when the operation is regi
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, to_json
 
+from stepwell import json_text
 from stepwell.define.template import Retry
 from stepwell.errors import InvalidInput, UsageError
 
 CONTEXT_NAMES = ("ctx", "context")
 EMPTY = inspect.Parameter.empty
-# An escaped NUL, not an escaped backslash before "u0000".
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +74,12 @@ class Handler:
             return None
         try:
             if self.result is not None:
-                return storable_json(self.result.dump_json(self.result.validate_python(value)))
-            return storable_json(to_json(value, inf_nan_mode="null"))
-        except (ValidationError, PydanticSerializationError, ValueError) as error:
-            raise InvalidInput(
-                f"operation {self.name}: the result cannot be kept: {_first_line(error)}", field="result"
-            ) from error
+                value = self.result.validate_python(value)
+            return json_text.encode(value, "result", self.result)
+        except ValidationError as error:
+            raise InvalidInput(f"operation {self.name}: {_misfit(error)}", field="result") from error
+        except InvalidInput as error:
+            raise InvalidInput(f"operation {self.name}: {error.message}", field=error.field) from error
 
     def declaration(self) -> dict[str, Any]:
         """What the database must know of it."""
@@ -157,13 +154,8 @@ def _members(hint: Any) -> tuple[Any, ...]:
     return getattr(hint, "__args__", ())
 
 
-def storable_json(encoded: bytes) -> str:
-    """JSON text that Postgres accepts as jsonb: it keeps every character but U+0000."""
-    text = encoded.decode()
-    if "\\u0000" in text and _NUL.search(text):
-        raise ValueError("a text in it holds the character U+0000, which Postgres does not keep")
-    return text
-
-
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+def _misfit(error: ValidationError) -> str:
+    """The first place where a result is not of its declared type."""
+    first = error.errors(include_url=False)[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    return f"result{place}: {first['msg']}"

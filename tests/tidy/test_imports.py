@@ -68,6 +68,23 @@ def test_only_store_touches_postgres():
     assert not outside, "call stepwell.store instead"
 
 
+def test_json_for_the_database_is_written_in_one_place():
+    writers = {"to_json", "dump_json", "Json", "Jsonb"}
+    outside = [
+        f"{path}:{node.lineno}"
+        for path in files(".py", under="src/stepwell")
+        if path.parts[2] in ("store", "worker", "keeper", "client.py", "app.py", "people.py", "handlers.py")
+        for node in ast.walk(ast.parse(read(path)))
+        if (isinstance(node, ast.Attribute) and (node.attr in writers or _is_json_dumps(node)))
+        or (isinstance(node, ast.Name) and node.id in writers)
+    ]
+    assert not outside, "call stepwell.json_text.encode: it refuses NaN and U+0000 with their place"
+
+
+def _is_json_dumps(node: ast.Attribute) -> bool:
+    return node.attr == "dumps" and isinstance(node.value, ast.Name) and node.value.id == "json"
+
+
 def imported_packages(node: ast.AST) -> set[str]:
     match node:
         case ast.Import(names=names):

@@ -249,6 +249,6 @@ def test_a_checkpoint_that_cannot_be_kept_says_so(app, play, db):
 
     play(scenario)
     assert (
-        "checkpoint thing cannot be kept"
+        "checkpoint thing: Unable to serialize unknown type"
         in db.execute("select error ->> 'message' from unit_failure").fetchone()[0]
     )

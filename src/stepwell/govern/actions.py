@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NoReturn, Protocol, TypeVar
 
-from pydantic_core import PydanticSerializationError, to_json
-
+from stepwell import json_text
 from stepwell.connectors.base import (
     Action,
     Connector,
@@ -40,7 +39,6 @@ from stepwell.errors import (
     StepwellError,
     UsageError,
 )
-from stepwell.handlers import storable_json
 from stepwell.store.calls import receipts as calls
 from stepwell.store.calls.leases import Lease
 from stepwell.store.calls.receipts import Proposed
@@ -158,10 +156,7 @@ class Acting:
             "writes": spec.writes, "reversible": way_back, "key": key, "reverses": reverses,
             "call": f"{call}#{self._counts[call]}", "token": uuid.uuid4().hex,
         }  # fmt: skip
-        try:
-            text = storable_json(to_json(document))
-        except (PydanticSerializationError, ValueError) as error:
-            raise InvalidInput(f"the action cannot be written as JSON: {error}", field="fields") from error
+        text = json_text.encode(document, "action")
         # What is judged is what is sent, whatever the handler does to its mapping meanwhile.
         kept = json.loads(text)["fields"]
         if not isinstance(kept, dict):
@@ -279,10 +274,11 @@ class Acting:
     async def _settle(self, receipt_id: int, outcome: str, effect: Mapping[str, Any]) -> dict[str, Any]:
         lease = self._lease
         try:
-            text = storable_json(to_json(effect, inf_nan_mode="null"))
-        except (PydanticSerializationError, ValueError):
+            text = json_text.encode(effect, "effect", nan_as_null=True)
+        except InvalidInput as error:
             # It has happened all the same; what cannot be written is left out.
-            text = json.dumps({"external_id": effect.get("external_id"), "reason": "its result is not JSON"})
+            reason = f"its result cannot be kept: {error.message}"
+            text = json_text.encode({"external_id": effect.get("external_id"), "reason": reason}, "effect")
         call = calls.settle(
             self._desk.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id, outcome, text
         )

@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar, overload
 
 import structlog
-from pydantic_core import PydanticSerializationError, to_json
 
+from stepwell import json_text
 from stepwell.define.duration import Duration, parse_duration
-from stepwell.errors import InvalidInput, LeaseLost
+from stepwell.errors import LeaseLost
 from stepwell.govern import actions
 from stepwell.govern.actions import Acting
-from stepwell.handlers import storable_json
 from stepwell.store.calls.leases import Lease
 
 T = TypeVar("T")
@@ -125,7 +124,8 @@ class Context:
         value = fn(*args)
         if inspect.isawaitable(value):
             value = await value
-        kept = await self._desk.save_checkpoint(self._lease, name, _json(value, f"checkpoint {name}"))
+        text = json_text.encode(value, f"checkpoint {name}")
+        kept = await self._desk.save_checkpoint(self._lease, name, text)
         self._checkpoints[name] = kept
         return kept
 
@@ -135,7 +135,8 @@ class Context:
             return self._checkpoints[name]  # type: ignore[no-any-return]
         self._require_lease()
         value = fn(*args)
-        saving = self._desk.save_checkpoint(self._lease, name, _json(value, f"checkpoint {name}"))
+        text = json_text.encode(value, f"checkpoint {name}")
+        saving = self._desk.save_checkpoint(self._lease, name, text)
         self._checkpoints[name] = asyncio.run_coroutine_threadsafe(saving, self._loop).result()
         return self._checkpoints[name]  # type: ignore[no-any-return]
 
@@ -150,7 +151,8 @@ class Context:
     async def emit(self, event_type: str, payload: Mapping[str, Any] | None = None) -> None:
         """Append an event of your own to the run's history, at once."""
         self._require_lease()
-        await self._desk.emit(self._lease, event_type, _json(payload or {}, f"event {event_type}"))
+        text = json_text.encode(payload or {}, f"event {event_type}")
+        await self._desk.emit(self._lease, event_type, text)
 
     async def act(
         self,
@@ -195,13 +197,6 @@ class Context:
     def _require_lease(self) -> None:
         if self._stop_reason is not None:
             raise LeaseLost(f"unit {self.unit_id} is no longer held here ({self._stop_reason})")
-
-
-def _json(value: Any, what: str) -> str:
-    try:
-        return storable_json(to_json(value, inf_nan_mode="null"))
-    except (PydanticSerializationError, ValueError) as error:
-        raise InvalidInput(f"{what} cannot be kept: {error}", field="value") from error
 
 
 class _Done:

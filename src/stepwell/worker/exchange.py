@@ -9,7 +9,6 @@ this process while a loop rests is started by that loop, which leases its first 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
@@ -17,6 +16,7 @@ from typing import Any
 
 import structlog
 
+from stepwell import json_text
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError
 from stepwell.store.calls import leases
 from stepwell.store.calls.leases import Lease, Report
@@ -279,7 +279,7 @@ class Exchange:
     def _failed(self, report: Report) -> Report:
         reason = self._fault.sentence() if self._fault else "the report was not taken"
         error = {"type": "ReportRefused", "message": reason}
-        return report._replace(outcome="failed", body=json.dumps({"error": error}))
+        return report._replace(outcome="failed", body=json_text.encode({"error": error}, "report"))
 
     async def _call(
         self, wire: Wire, batch: list[Report], asked: int, start: tuple[Any, ...] | None = None

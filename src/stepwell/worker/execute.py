@@ -6,11 +6,11 @@ Bind the arguments, call (coroutine, thread or process), judge what came back, e
 from __future__ import annotations
 
 import asyncio
-import json
 import traceback
 from collections.abc import Mapping
 from typing import Any
 
+from stepwell import json_text
 from stepwell.connectors.base import EffectRefused, EffectUnavailable, EffectUnknown
 from stepwell.define.duration import parse_duration
 from stepwell.errors import InvalidInput, LeaseLost, StepwellError
@@ -60,10 +60,11 @@ class Executor:
             value = await self._call(handler, arguments, context, lease.timeout_seconds)
             return _encode(handler, value)
         except Parked as parked:
-            return OutcomeKind.SLEEP, json.dumps({"seconds": parked.seconds, "checkpoint": parked.checkpoint})
+            asleep = {"seconds": parked.seconds, "checkpoint": parked.checkpoint}
+            return OutcomeKind.SLEEP, json_text.encode(asleep, "sleep")
         except Awaiting as awaiting:
             body = {"event": awaiting.event, "facet": "waiting_human", "approval_id": awaiting.approval_id}
-            return OutcomeKind.WAITING, json.dumps(body)
+            return OutcomeKind.WAITING, json_text.encode(body, "outcome")
         except InvalidInput as error:
             return OutcomeKind.DEAD, _error_body(error, "invalid_input")
         except LeaseLost:
@@ -112,14 +113,14 @@ def _encode(handler: Handler, value: Any) -> Judged:
             }
             if timeout is not None:
                 body["seconds"] = parse_duration(timeout, "timeout")
-            return OutcomeKind.WAITING, json.dumps(body)
+            return OutcomeKind.WAITING, json_text.encode(body, "outcome")
         case TryAgain(after=after, reason=reason):
             body = {"error": {"type": "TryAgain", "message": reason}}
             if after is not None:
                 body["delay_seconds"] = parse_duration(after, "after", zero=True)
-            return OutcomeKind.RETRY, json.dumps(body)
+            return OutcomeKind.RETRY, json_text.encode(body, "outcome")
         case Dead(reason=reason):
-            return OutcomeKind.DEAD, json.dumps({"error": {"type": "Dead", "message": reason}})
+            return OutcomeKind.DEAD, json_text.encode({"error": {"type": "Dead", "message": reason}}, "dead")
         case Completed(value=inner):
             return OutcomeKind.COMPLETED, handler.encode(inner)
         case _:
@@ -127,7 +128,7 @@ def _encode(handler: Handler, value: Any) -> Judged:
 
 
 def _failed(kind: str, message: str) -> Judged:
-    return OutcomeKind.FAILED, json.dumps({"error": {"type": kind, "message": message}})
+    return OutcomeKind.FAILED, json_text.encode({"error": {"type": kind, "message": message}}, "failure")
 
 
 def _error_body(error: BaseException, failure_class: str | None = None) -> str:
@@ -144,7 +145,7 @@ def _error_body(error: BaseException, failure_class: str | None = None) -> str:
         body["failure_class"] = failure_class
     if isinstance(error, EffectUnavailable) and error.retry_after_seconds is not None:
         body["delay_seconds"] = error.retry_after_seconds
-    return json.dumps(body)
+    return json_text.encode(body, "outcome")
 
 
 def _class_of(error: BaseException) -> str | None:

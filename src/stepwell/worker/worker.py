@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -12,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 import structlog
 
+from stepwell import json_text
 from stepwell.app import App
 from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
@@ -338,4 +338,4 @@ def _report(lease: Lease, outcome: str, body: str | None = None) -> Report:
 
 
 def _fault(kind: str, message: str) -> str:
-    return json.dumps({"error": {"type": kind, "message": message}})
+    return json_text.encode({"error": {"type": kind, "message": message}}, "report")

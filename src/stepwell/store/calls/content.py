@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import to_json
-
+from stepwell import json_text
 from stepwell.store.connection.call import Call
 
 
@@ -59,7 +58,8 @@ def write(
     return Call(
         "select * from stepwell.fn_content_write(%s, %s, %s, %s, %s::jsonb, %s, %s)",
         (
-            tenant, code, body, actor, to_json(labels).decode(), None if items is None else list(items), note,
+            tenant, code, body, actor, json_text.encode(labels, "labels"),
+            None if items is None else list(items), note,
         ),
         lambda rows: Written(*rows[0]),
     )  # fmt: skip

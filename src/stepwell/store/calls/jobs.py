@@ -41,8 +41,9 @@ def enqueue_jobs(
         "%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s,"
         " p_rate_count => %s, p_rate_seconds => %s)",
         (
-            tenant, operation, of_objects(payloads), list(keys) if keys is not None else None, priority,
-            process_after, concurrency_key, max_concurrency, max_attempts, actor, trace_id, correlation_id,
+            tenant, operation, of_objects(payloads, "payload"), list(keys) if keys is not None else None,
+            priority, process_after, concurrency_key, max_concurrency, max_attempts, actor, trace_id,
+            correlation_id,
             *((None, None) if rate_limit is None else parse_rate(rate_limit, "rate_limit")),
         ),
         lambda rows: [Enqueued(*row) for row in rows],

@@ -6,7 +6,6 @@ Everything the database raises comes out as one of our own errors.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg.rows import TupleRow
 
+from stepwell import json_text
 from stepwell.errors import from_database
 from stepwell.store.connection import arrays
 from stepwell.store.connection.wire import Connection, Wire
@@ -87,7 +87,7 @@ async def register(
     rows = await _rows(
         connection,
         "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb)",
-        (name, list(classes), slot_count, lease_seconds, json.dumps(info)),
+        (name, list(classes), slot_count, lease_seconds, json_text.encode(info, "info")),
     )
     return int(rows[0][0])
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from pydantic_core import to_json
-
+from stepwell import json_text
 from stepwell.store.connection.call import Call, Rows
 
 INBOX_LIMIT = 500
@@ -116,7 +115,7 @@ def complete_step(
 ) -> Call[Any]:
     return Call(
         "select stepwell.fn_step_complete(%s, %s, %s, %s::jsonb, %s)",
-        (tenant, unit_id, actor, to_json(output).decode(), key),
+        (tenant, unit_id, actor, json_text.encode(output, "output"), key),
         _value,
     )
 
@@ -197,7 +196,7 @@ def set_calendar(
 ) -> Call[None]:
     return Call(
         "select stepwell.fn_calendar_set(%s, %s, %s, %s::jsonb, %s::jsonb)",
-        (tenant, name, time_zone, to_json(list(hours)).decode(), to_json(holidays).decode()),
+        (tenant, name, time_zone, json_text.encode(hours, "hours"), json_text.encode(holidays, "holidays")),
         lambda rows: None,
     )
 

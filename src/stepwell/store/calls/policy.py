@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import to_json
-
+from stepwell import json_text
 from stepwell.store.connection.call import Call, Rows
 
 Rules = Sequence[Mapping[str, Any]]
@@ -79,26 +78,34 @@ _VERSION = ", ".join(f"p.{field.name}" for field in fields(PolicyVersion))
 def check(rules: Rules) -> Call[list[PolicyProblem]]:
     return Call(
         "select c.rule_no, c.field, c.problem from stepwell.fn_policy_check(%s::jsonb) as c",
-        (_json(rules),),
+        (json_text.encode(rules, "rules"),),
         lambda rows: [PolicyProblem(*row) for row in rows],
     )
 
 
 def try_rules(rules: Rules, action: Mapping[str, Any]) -> Call[dict[str, Any]]:
-    return Call("select stepwell.fn_policy_try(%s::jsonb, %s::jsonb)", (_json(rules), _json(action)), _value)
+    return Call(
+        "select stepwell.fn_policy_try(%s::jsonb, %s::jsonb)",
+        (json_text.encode(rules, "rules"), json_text.encode(action, "action")),
+        _value,
+    )
 
 
 def trace(rules: Rules, action: Mapping[str, Any]) -> Call[list[RuleAnswer]]:
     return Call(
         "select t.priority, t.rule, t.effect, t.answer"
         " from stepwell.fn_policy_trace(%s::jsonb, %s::jsonb) as t",
-        (_json(rules), _json(action)),
+        (json_text.encode(rules, "rules"), json_text.encode(action, "action")),
         lambda rows: [RuleAnswer(*row) for row in rows],
     )
 
 
 def evaluate(tenant: int, action: Mapping[str, Any]) -> Call[dict[str, Any]]:
-    return Call("select stepwell.fn_policy_evaluate(%s, %s::jsonb)", (tenant, _json(action)), _value)
+    return Call(
+        "select stepwell.fn_policy_evaluate(%s, %s::jsonb)",
+        (tenant, json_text.encode(action, "action")),
+        _value,
+    )
 
 
 def propose(
@@ -106,7 +113,7 @@ def propose(
 ) -> Call[dict[str, Any]]:
     return Call(
         "select stepwell.fn_policy_propose(%s, %s::jsonb, %s, %s, %s)",
-        (tenant, _json(rules), source, actor, reason),
+        (tenant, json_text.encode(rules, "rules"), source, actor, reason),
         _value,
     )
 
@@ -145,10 +152,6 @@ def verdicts(tenant: int, run_id: int | None, limit: int) -> Call[list[Verdict]]
         (tenant, run_id, run_id, run_id, limit),
         lambda rows: [Verdict(*row) for row in rows],
     )
-
-
-def _json(value: Any) -> str:
-    return to_json(value).decode()
 
 
 def _value(rows: Rows) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stepwell import json_text
 from stepwell.store.connection.call import Call, nothing
 
 
@@ -27,5 +27,7 @@ def publish_workflow(tenant: int, graph: bytes, graph_hash: str, actor: str) -> 
 
 def register_operations(tenant: int, operations: Sequence[Mapping[str, Any]]) -> Call[None]:
     return Call(
-        "select stepwell.fn_operation_register(%s, %s::jsonb)", (tenant, json.dumps(operations)), nothing
+        "select stepwell.fn_operation_register(%s, %s::jsonb)",
+        (tenant, json_text.encode(operations, "operations")),
+        nothing,
     )

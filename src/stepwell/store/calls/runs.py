@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import to_json
-
+from stepwell import json_text
 from stepwell.store.connection.arrays import of_objects
 from stepwell.store.connection.call import Call, value, value_or_none
 
@@ -46,9 +44,9 @@ def start_runs(
     return Call(
         "select * from stepwell.fn_run_start(%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s)",
         (
-            tenant, workflow, of_objects(inputs), list(trigger_refs) if trigger_refs is not None else None,
-            trigger_type, actor, version_no, priority, trace_id, correlation_id,
-            is_watched,
+            tenant, workflow, of_objects(inputs, "input"),
+            list(trigger_refs) if trigger_refs is not None else None,
+            trigger_type, actor, version_no, priority, trace_id, correlation_id, is_watched,
         ),
         lambda rows: [Started(*row) for row in rows],
     )  # fmt: skip
@@ -59,7 +57,7 @@ def signal(
 ) -> Call[Signalled]:
     return Call(
         "select * from stepwell.fn_signal(%s, %s, %s, %s::jsonb, %s, %s)",
-        (tenant, stream_id, event_type, to_json(payload).decode(), event_key, actor),
+        (tenant, stream_id, event_type, json_text.encode(payload, "payload"), event_key, actor),
         lambda rows: Signalled(*rows[0]),
     )
 
@@ -70,7 +68,7 @@ def cancel_run(
     evidence = {} if approval_id is None else {"approval_id": approval_id}
     return Call(
         "select stepwell.fn_run_cancel(%s, %s, %s, %s, %s::jsonb)",
-        (tenant, run_id, actor, reason, json.dumps(evidence)),
+        (tenant, run_id, actor, reason, json_text.encode(evidence, "evidence")),
         value,
     )
 

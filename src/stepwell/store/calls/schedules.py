@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import to_json
-
+from stepwell import json_text
 from stepwell.store.connection.call import Call
 
 
@@ -61,8 +60,8 @@ def set_schedule(
     return Call(
         "select stepwell.fn_schedule_set(%s, %s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s)",
         (
-            tenant, name, workflow, cron, time_zone, to_json(input).decode(), misfire, backfill_limit,
-            next_at, actor,
+            tenant, name, workflow, cron, time_zone, json_text.encode(input, "input"), misfire,
+            backfill_limit, next_at, actor,
         ),
         lambda rows: bool(rows[0][0]),
     )  # fmt: skip

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic_core import to_json
-
+from stepwell import json_text
 from stepwell.store.connection.call import Call, value_or_none
 
 
@@ -35,7 +34,7 @@ def set_tenant(code: str, settings: Mapping[str, int | None]) -> Call[int]:
     """Make or change it; settings not given stay, None takes a cap away."""
     return Call(
         "select stepwell.fn_tenant_set(%s, %s::jsonb)",
-        (code, to_json(settings).decode()),
+        (code, json_text.encode(settings, "settings")),
         lambda rows: int(rows[0][0]),
     )
 
@@ -43,7 +42,7 @@ def set_tenant(code: str, settings: Mapping[str, int | None]) -> Call[int]:
 def set_workflow_caps(tenant: int, workflow: str, settings: Mapping[str, int | None]) -> Call[None]:
     return Call(
         "select stepwell.fn_workflow_caps_set(%s, %s, %s::jsonb)",
-        (tenant, workflow, to_json(settings).decode()),
+        (tenant, workflow, json_text.encode(settings, "settings")),
         lambda rows: None,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic_core import to_json
+from stepwell import json_text
 
 
 def of_numbers(numbers: Iterable[int]) -> str:
@@ -19,8 +19,12 @@ def of_texts(texts: Iterable[str | None]) -> str:
     return "{" + ",".join(map(_quoted, texts)) + "}"
 
 
-def of_objects(values: Sequence[Mapping[str, Any]]) -> str:
-    return of_texts(to_json(value).decode() if value else "{}" for value in values)
+def of_objects(values: Sequence[Mapping[str, Any]], what: str) -> str:
+    """`what` names one of them in errors."""
+    return of_texts(
+        json_text.encode(value, what if len(values) == 1 else f"{what}s[{no}]") if value else "{}"
+        for no, value in enumerate(values)
+    )
 
 
 def _quoted(text: str | None) -> str:

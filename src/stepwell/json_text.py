@@ -1,0 +1,123 @@
+"""Write values as JSON text that Postgres keeps: receives any value, returns its text or names the bad place.
+
+The only module that writes JSON for the database. JSON knows no NaN and no infinity, and Postgres keeps no
+U+0000: a value that holds one is refused, never changed silently.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+
+from stepwell.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+# An escaped NUL, not an escaped backslash before "u0000".
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+# How deep the place of a problem is looked for; deeper, the message names where the search ended.
+PLACE_DEPTH_LIMIT = 20
+_NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+
+
+def encode(
+    value: Any, what: str, adapter: TypeAdapter[Any] | None = None, *, nan_as_null: bool = False
+) -> str:
+    """JSON text of a value; `what` names it in errors (`input`, `result`), `adapter` knows its declared type.
+
+    `nan_as_null` is for what has happened already and must be recorded.
+    """
+    try:
+        if adapter is None:
+            encoded = to_json(value, inf_nan_mode="null" if nan_as_null else "constants")
+        else:
+            encoded = adapter.dump_json(value)
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        place = what + _place(value, _cannot_be_written)
+        raise InvalidInput(f"{place}: {_reason(error)}", field=place) from error
+    # A float inside a model comes out as null, elsewhere as a constant that is no JSON.
+    if not nan_as_null and (b"null" in encoded or b"NaN" in encoded or b"Infinity" in encoded):
+        _refuse_non_finite(value, what, adapter, encoded)
+    if b"\\u0000" in encoded and _NUL.search(encoded):
+        place = what + _place(to_jsonable_python(value), _holds_nul)
+        raise InvalidInput(
+            f"{place}: a text holds the character U+0000, which Postgres does not keep", field=place
+        )
+    return encoded.decode()
+
+
+def _refuse_non_finite(value: Any, what: str, adapter: TypeAdapter[Any] | None, encoded: bytes) -> None:
+    if _is_finite(value):
+        return
+    plain = to_jsonable_python(value) if adapter is None else adapter.dump_python(value, mode="json")
+    if _is_finite(plain):
+        return
+    found = _non_finite(plain, json.loads(encoded), what)
+    if found is not None:
+        place, number = found
+        raise InvalidInput(f"{place}: {_NAMES[str(number)]} is not JSON; give null or a text", field=place)
+
+
+def _is_finite(value: Any) -> bool:
+    """Quick and certain for plain values; false for what must be made plain first."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _non_finite(plain: Any, written: Any, place: str) -> tuple[str, float] | None:
+    """The first number that JSON cannot hold; a model may say that it writes such numbers as texts."""
+    if isinstance(plain, float):
+        is_bad = not math.isfinite(plain) and not isinstance(written, str)
+        return (place, plain) if is_bad else None
+    pairs: list[tuple[str, Any, Any]] = []
+    if isinstance(plain, dict):
+        pairs = [(place + _key(key), plain[key], written[key]) for key in plain]
+    elif isinstance(plain, list):
+        pairs = [(f"{place}[{no}]", *pair) for no, pair in enumerate(zip(plain, written, strict=True))]
+    return next((found for inner in pairs if (found := _non_finite(inner[1], inner[2], inner[0]))), None)
+
+
+def _place(value: Any, is_bad: Callable[[Any], bool], depth: int = 0) -> str:
+    """The way down to the first part that is bad by itself; empty when the whole is. A cycle has no end."""
+    parts: list[tuple[str, Any]] = []
+    if depth < PLACE_DEPTH_LIMIT and isinstance(value, dict):
+        parts = [(_key(key), part) for key, part in value.items()]
+    elif depth < PLACE_DEPTH_LIMIT and isinstance(value, list | tuple):
+        parts = [(f"[{no}]", part) for no, part in enumerate(value)]
+    for name, part in parts:
+        if is_bad(part):
+            return name + _place(part, is_bad, depth + 1)
+    return ""
+
+
+def _key(key: Any) -> str:
+    return f".{key}" if isinstance(key, str) and _PLAIN_KEY.match(key) else f"[{key!r}]"
+
+
+def _cannot_be_written(value: Any) -> bool:
+    try:
+        to_json(value)
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return True
+    return False
+
+
+def _holds_nul(value: Any) -> bool:
+    return _NUL.search(to_json(value)) is not None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    text = " ".join(str(error).split())
+    return text.removeprefix("Error serializing to JSON: ")[:200]
