@@ -7,7 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from tests.tidy.sources import files, read
+from tests.tidy.sources import files, nodes, read
 
 KNOWN = Path("tests/requirements.toml")
 OPEN = Path("tests/requirements_open.txt")
@@ -32,7 +32,7 @@ def marked_ids() -> dict[str, list[str]]:
     for path in files(".py", under="tests"):
         if path.is_relative_to("tests/tidy"):
             continue
-        for node in ast.walk(ast.parse(read(path))):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("mark.requirement"):
                 for argument in node.args:
                     if isinstance(argument, ast.Constant):

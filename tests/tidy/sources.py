@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -28,5 +29,18 @@ def files(*suffixes: str, under: str = ".") -> list[Path]:
     return [path for path in project_files() if path.suffix in suffixes and path.is_relative_to(folder)]
 
 
+@cache
 def read(path: Path) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
+
+
+@cache
+def syntax(path: Path) -> ast.Module:
+    """A Python file as its syntax tree; read once for all rules, so nobody changes it."""
+    return ast.parse(read(path))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of a Python file."""
+    return tuple(ast.walk(syntax(path)))

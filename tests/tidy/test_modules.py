@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.tidy.sources import files, read
+from tests.tidy.sources import files, nodes, syntax
 
 FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
 DOCSTRING_LINES = 5
@@ -19,7 +19,7 @@ MODULES = [*files(".py", under="src"), *files(".py", under="scripts"), *files(".
 
 @pytest.mark.parametrize("path", MODULES, ids=str)
 def test_a_module_opens_with_one_to_five_lines_on_what_it_does(path):
-    docstring = ast.get_docstring(ast.parse(read(path)))
+    docstring = ast.get_docstring(syntax(path))
     assert docstring, f"{path} has no docstring: name its verb, what it receives, what it hands on"
     if str(path) not in LONGER_DOCSTRING:
         count = len([line for line in docstring.splitlines() if line.strip()])
@@ -39,7 +39,7 @@ def test_python_holds_no_sql():
     for path in files(".py", under="src/stepwell"):
         if path.is_relative_to("src/stepwell/store"):
             continue
-        for node in ast.walk(ast.parse(read(path))):
+        for node in nodes(path):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = node.value.strip().lower()
                 if text.startswith(opening) or (text.startswith("select ") and " from " in text):

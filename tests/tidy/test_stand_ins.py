@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-from tests.tidy.sources import files, read
+from tests.tidy.sources import files, nodes
 
 # A file that replaces a function of ours → why no real one can take its place.
 REPLACED: dict[str, str] = {
@@ -18,11 +19,11 @@ REPLACED: dict[str, str] = {
 }
 
 
-def replacements(tree: ast.AST) -> list[int]:
+def replacements(tree: Sequence[ast.AST]) -> list[int]:
     """Lines that replace something other than a number; a limit or a pause may change."""
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in tree
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "setattr"
@@ -36,11 +37,11 @@ def _is_number(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and type(value.value) in (int, float)
 
 
-def mocks(tree: ast.AST) -> list[int]:
+def mocks(tree: Sequence[ast.AST]) -> list[int]:
     """Lines that import a library of mocks."""
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in tree
         if (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == "mock")
         or (
             isinstance(node, ast.Import | ast.ImportFrom)
@@ -50,20 +51,14 @@ def mocks(tree: ast.AST) -> list[int]:
 
 
 def test_what_is_replaced_has_its_reason():
-    found = {
-        str(path): lines
-        for path in files(".py", under="tests")
-        if (lines := replacements(ast.parse(read(path))))
-    }
+    found = {str(path): lines for path in files(".py", under="tests") if (lines := replacements(nodes(path)))}
     unlisted = {path: lines for path, lines in found.items() if path not in REPLACED}
     assert not unlisted, "use the real part, or give the reason in tests/tidy/test_stand_ins.py"
     assert set(REPLACED) <= set(found), "a reason in tests/tidy/test_stand_ins.py is no longer needed"
 
 
 def test_no_test_imports_mocks():
-    found = [
-        f"{path}:{line}" for path in files(".py", under="tests") for line in mocks(ast.parse(read(path)))
-    ]
+    found = [f"{path}:{line}" for path in files(".py", under="tests") for line in mocks(nodes(path))]
     assert not found, "use the real part"
 
 
@@ -74,5 +69,6 @@ def test_the_rules_see_each_form():
         "monkeypatch.setattr(module, 'call', other)\nmonkeypatch.setattr(*planted)\n"
         "monkeypatch.setattr(module.Client, 'ask', None)\n"
     )
-    assert mocks(ast.parse(source)) == [1, 2, 3]
-    assert replacements(ast.parse(source)) == [6, 7, 8]
+    tree = list(ast.walk(ast.parse(source)))
+    assert mocks(tree) == [1, 2, 3]
+    assert replacements(tree) == [6, 7, 8]

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.tidy.sources import files, read
+from tests.tidy.sources import files, nodes
 
 # The one place that polls: it asks until the event is there, and pauses between two questions.
 POLLING = Path("tests/support/wait.py")
 SLEEPERS = {("time", "sleep"), ("asyncio", "sleep"), ("anyio", "sleep"), ("trio", "sleep")}
 
 
-def sleeps(tree: ast.AST) -> list[int]:
+def sleeps(tree: Sequence[ast.AST]) -> list[int]:
     """Lines that pause for a fixed time; sleep(0) only yields and is no wait."""
     imported = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in tree
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if (node.module, alias.name) in SLEEPERS
     }
     lines = []
-    for node in ast.walk(tree):
+    for node in tree:
         if not isinstance(node, ast.Call):
             continue
         match node.func:
@@ -42,11 +43,11 @@ def test_no_test_sleeps():
         f"{path}:{line}"
         for path in files(".py", under="tests")
         if path != POLLING
-        for line in sleeps(ast.parse(read(path)))
+        for line in sleeps(nodes(path))
     ]
     assert not found, f"await the event instead, with {POLLING}"
 
 
 def test_the_rule_sees_each_way_to_sleep():
     source = "import time, asyncio\nfrom time import sleep as nap\ntime.sleep(1)\nasyncio.sleep(0)\nnap(2)\n"
-    assert sleeps(ast.parse(source)) == [3, 5]
+    assert sleeps(list(ast.walk(ast.parse(source)))) == [3, 5]
