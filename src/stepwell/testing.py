@@ -18,7 +18,7 @@ from stepwell.app import App
 from stepwell.client import RUN_ENDS, Client, RunHandle
 from stepwell.define.duration import Duration, parse_duration
 from stepwell.errors import StepwellError
-from stepwell.store.calls import rehearsal, views
+from stepwell.store.calls import keep, rehearsal, views
 from stepwell.store.calls.rehearsal import Flight
 from stepwell.worker import Worker
 
@@ -98,6 +98,10 @@ class Bench:
         await self._stack.enter_async_context(self.app)
         self.client: Client = await self.app.client()
         rehearsal.require_empty(await self.client.perform(rehearsal.run_count()))
+        # What is due happens when the bench says so: the keepers of workers stand by.
+        lead = keep.leading(dsn)
+        await asyncio.to_thread(lead.__enter__)
+        self._stack.push_async_callback(asyncio.to_thread, lead.__exit__, None, None, None)
         self._worker = await self._stack.enter_async_context(
             Worker(self.app, slots=self._slots, name="bench", lease_seconds=3_600)
         )

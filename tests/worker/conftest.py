@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 import stepwell as sw
+from stepwell.store.calls.keep import leading
 from stepwell.testing import check_invariants
 from tests.support.clock import Clock
 from tests.worker.acting import Ledger
@@ -65,8 +66,10 @@ class Turn:
 
 
 @pytest.fixture
-def turn(db: psycopg.Connection[Any], clock: Clock) -> Turn:
-    return Turn(db, clock)
+def turn(dsn: str, db: psycopg.Connection[Any], clock: Clock) -> Iterator[Turn]:
+    """Has the lead: the keepers of workers stand by, and what is due happens when the test says so."""
+    with leading(dsn):
+        yield Turn(db, clock)
 
 
 @pytest.fixture

@@ -93,16 +93,7 @@ def _specs(
     serve = (*target, "serve", "--socket-handle", str(handle))
     specs = [ChildSpec("server", serve, environment, handles=(handle,))]
     if app_name:
-        # No keeper in the worker: it is a child of its own here.
-        work = (
-            *target,
-            "worker",
-            "--app",
-            app_name,
-            "--no-keeper",
-            "--grace-seconds",
-            str(WORK_GRACE_SECONDS),
-        )
+        work = (*target, "worker", "--app", app_name, "--grace-seconds", str(WORK_GRACE_SECONDS))
         grace_seconds = WORK_GRACE_SECONDS + WORK_REPORT_SECONDS
         specs.append(ChildSpec("worker", work, environment, grace_seconds=grace_seconds))
     if with_keeper:

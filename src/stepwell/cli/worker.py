@@ -7,15 +7,12 @@ import logging
 import os
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import structlog
 import typer
 
-from stepwell import config
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
 from stepwell.up.children import ChildSpec
@@ -31,9 +28,6 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROCESS_LIMIT = 256
 # Over the grace of the worker itself: a child that obeys is never killed.
 CHILD_GRACE_SECONDS = 10.0
-KEEPER_JOIN_SECONDS = 5.0
-
-_log = structlog.get_logger("stepwell.worker")
 
 
 @app.command()
@@ -58,9 +52,6 @@ def worker(
     grace_seconds: Annotated[
         float, typer.Option(help="Longest time to finish what runs, when told to stop.", min=0, max=86400)
     ] = 20.0,
-    no_keeper: Annotated[
-        bool, typer.Option("--no-keeper", help="Keep no time here: timers and lost leases are others' work.")
-    ] = False,
 ) -> None:
     """Run operations until Ctrl-C; the first signal finishes what runs, the second gives it back at once."""
     from stepwell.worker import Worker
@@ -71,12 +62,12 @@ def worker(
     served = tuple(part.strip() for part in classes.split(",") if part.strip()) if classes else None
     if processes > 1:
         arguments = _arguments(context, app_name, slots, classes, lease_seconds, grace_seconds)
-        asyncio.run(_supervise(found, arguments, processes, grace_seconds, with_keeper=not no_keeper))
+        asyncio.run(_supervise(found, arguments, processes, grace_seconds))
         return
     made = Worker(
         found, slots=slots, classes=served, lease_seconds=lease_seconds, grace_seconds=grace_seconds
     )
-    asyncio.run(_work(found, made, with_keeper=not no_keeper))
+    asyncio.run(_work(found, made))
     if made.abandoned_count:
         # A thread cannot be ended, and the interpreter would wait for it.
         sys.stdout.flush()
@@ -84,7 +75,7 @@ def worker(
         os._exit(0)
 
 
-async def _work(found: App, made: Worker, *, with_keeper: bool) -> None:
+async def _work(found: App, made: Worker) -> None:
     loop = asyncio.get_running_loop()
     signal_count = 0
 
@@ -104,9 +95,7 @@ async def _work(found: App, made: Worker, *, with_keeper: bool) -> None:
         working = asyncio.create_task(made.run(started))
         telling = asyncio.create_task(_tell(found, made, started))
         try:
-            conninfo = await found.prepare()
-            with _keeping(conninfo if with_keeper else None):
-                await working
+            await working
         finally:
             telling.cancel()
             working.cancel()
@@ -119,39 +108,7 @@ async def _tell(found: App, made: Worker, started: asyncio.Event) -> None:
     typer.echo(f"Worker {made.name} is ready; operations: {names}. Ctrl-C stops.")
 
 
-@contextmanager
-def _keeping(conninfo: str | None) -> Iterator[None]:
-    """A keeper in a thread of its own: of many, one acts."""
-    if conninfo is None:
-        yield
-        return
-    from stepwell.keeper import Keeper
-
-    keeper = Keeper(conninfo, anchor=config.load().audit_anchor)
-
-    def keep() -> None:
-        try:
-            keeper.run()
-        except StepwellError as error:
-            _log.error("the keeper of this worker ended; the work goes on", error=error.sentence())
-
-    thread = threading.Thread(target=keep, name="stepwell-keeper", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        keeper.stop()
-        thread.join(KEEPER_JOIN_SECONDS)
-
-
-async def _supervise(
-    found: App,
-    arguments: list[str],
-    count: int,
-    grace_seconds: float,
-    *,
-    with_keeper: bool,
-) -> None:
+async def _supervise(found: App, arguments: list[str], count: int, grace_seconds: float) -> None:
     specs = [
         ChildSpec(f"worker {number}", tuple(arguments), grace_seconds=grace_seconds + CHILD_GRACE_SECONDS)
         for number in range(1, count + 1)
@@ -162,11 +119,11 @@ async def _supervise(
 
     # Connected once here: a wrong address or an old schema is said once, not by every child.
     async with found:
-        with _keeping(await found.prepare() if with_keeper else None):
-            try:
-                await Supervisor(specs, say=typer.echo, ready=ready, stops_together=True).run()
-            except ChildFailed as error:
-                raise StepwellError(str(error), hint="its reason is above") from error
+        await found.prepare()
+        try:
+            await Supervisor(specs, say=typer.echo, ready=ready, stops_together=True).run()
+        except ChildFailed as error:
+            raise StepwellError(str(error), hint="its reason is above") from error
     typer.echo("Stopped.")
 
 
@@ -178,7 +135,7 @@ def _arguments(
     lease_seconds: int,
     grace_seconds: float,
 ) -> list[str]:
-    """The command of each child: ours, with one process and without a keeper."""
+    """The command of each child: ours, with one process."""
     root = context.find_root().params
     options = {
         "--database-url": root.get("database_url"),
@@ -191,7 +148,7 @@ def _arguments(
         "--lease-seconds": lease_seconds,
         "--grace-seconds": grace_seconds,
     }
-    return [*_options(options), "worker", *_options(own), "--no-keeper"]
+    return [*_options(options), "worker", *_options(own)]
 
 
 def _options(given: Mapping[str, object]) -> list[str]:

@@ -1,5 +1,6 @@
 """Keep what is due, lost or silent moving: receives a database, hands on runs started and units woken."""
 
+from stepwell.keeper.background import BackgroundKeeper
 from stepwell.keeper.keeper import Keeper, Tick
 
-__all__ = ["Keeper", "Tick"]
+__all__ = ["BackgroundKeeper", "Keeper", "Tick"]

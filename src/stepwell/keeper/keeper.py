@@ -1,7 +1,8 @@
 """One loop over everything that is due: receives a conninfo, runs until it is told to stop.
 
-Any number of keepers may run; one acts, the others wait for the lead, which a keeper loses when its
-connection ends. Each duty is one transaction in the database; a keeper that dies leaves nothing half done.
+Any number of keepers may run, one in each worker: one leads, the others stand by and ask for the lead, which
+a keeper loses when its connection ends. Each duty is one transaction in the database; a keeper that dies
+leaves nothing half done.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Keeper:
         self._conninfo = conninfo
         self._poll_seconds = poll_seconds
         self._stop = threading.Event()
+        self._connection: KeeperConnection | None = None
         self._housekeeping_at: datetime | None = None
         self._sealing = Sealing(conninfo, anchor)
 
@@ -61,19 +63,32 @@ class Keeper:
         """End `run` soon; safe from any thread and from a signal handler."""
         self._stop.set()
 
-    def run(self, stop: threading.Event | None = None) -> None:
-        """Work until stopped; a lost database is waited for."""
-        stop = stop or self._stop
+    def cancel(self) -> None:
+        """End the statement that runs now. Its transaction leaves nothing; a later look does it again."""
+        connection = self._connection
+        if connection is not None:
+            connection.cancel()
+        self._sealing.cancel()
+
+    def run(self) -> None:
+        """Work until stopped. Nothing else ends it: a lost database is waited for, a fault is logged."""
         delay_seconds = self._poll_seconds
-        while not stop.is_set():
+        while not self._stop.is_set():
             try:
                 with keeper_connection(self._conninfo) as connection:
                     delay_seconds = self._poll_seconds
-                    self._keep(connection, stop)
+                    self._connection = connection
+                    self._keep(connection)
             except DatabaseUnavailable as error:
                 _log.warning("the keeper lost its database: %s", error)
-                stop.wait(delay_seconds)
-                delay_seconds = min(delay_seconds * 2, RECONNECT_MAX_SECONDS)
+            except StepwellError as error:
+                _log.error("the keeper cannot work: %s", error.sentence())
+            except Exception:
+                _log.exception("the keeper failed and begins again")
+            finally:
+                self._connection = None
+            self._stop.wait(delay_seconds)
+            delay_seconds = min(delay_seconds * 2, RECONNECT_MAX_SECONDS)
         self._sealing.close()
 
     def run_once(self) -> Tick:
@@ -82,14 +97,14 @@ class Keeper:
             tick = self._tick(connection) if connection.try_lead() else Tick(acted=False)
             return replace(tick, sealed_count=self._sealing.wait())
 
-    def _keep(self, connection: KeeperConnection, stop: threading.Event) -> None:
-        while not stop.is_set():
+    def _keep(self, connection: KeeperConnection) -> None:
+        while not self._stop.is_set():
             pause_seconds = self._poll_seconds
             if connection.try_lead():
                 tick = self._tick(connection)
                 if tick.due_in_seconds is not None:
                     pause_seconds = min(pause_seconds, max(tick.due_in_seconds, PAUSE_MIN_SECONDS))
-            stop.wait(pause_seconds)
+            self._stop.wait(pause_seconds)
 
     def _tick(self, connection: KeeperConnection) -> Tick:
         tick = Tick(acted=True)
@@ -146,7 +161,7 @@ class Keeper:
             _log.info("removed what is older than its retention: %s", removed)
 
     def _duty(self, connection: KeeperConnection, what: str, act: Callable[[], T], otherwise: T) -> T:
-        """A duty that fails is told and tried again at the next tick; a lost connection ends the tick."""
+        """A duty that fails is logged and tried again at the next tick; a lost connection ends the tick."""
         try:
             return act()
         except DatabaseUnavailable:
@@ -154,5 +169,6 @@ class Keeper:
         except StepwellError as error:
             if connection.is_broken:
                 raise DatabaseUnavailable(error.message) from error
-            _log.warning("the keeper could not %s: %s", what, error)
+            if not self._stop.is_set():
+                _log.warning("the keeper could not %s: %s", what, error)
             return otherwise

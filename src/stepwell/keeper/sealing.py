@@ -7,6 +7,7 @@ and timers and leases wait for neither.
 from __future__ import annotations
 
 import logging
+from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
 
@@ -20,6 +21,7 @@ TENANT_LIMIT = 1000
 ROUND_LIMIT = 100
 # Until the database has said how often, and while sealing is switched off.
 LOOK_PERIOD = timedelta(minutes=1)
+CLOSE_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +36,7 @@ class Sealing:
         self._period = LOOK_PERIOD
         self._closed = False
         self._looking: Future[int] | None = None
+        self._connection: KeeperConnection | None = None
         self._thread: ThreadPoolExecutor | None = None
 
     def look(self, now: datetime) -> None:
@@ -50,20 +53,34 @@ class Sealing:
         looking, self._looking = self._looking, None
         return 0 if looking is None else looking.result()
 
+    def cancel(self) -> None:
+        """Close, and end the statement that runs now; the next keeper's look does it again."""
+        self._closed = True
+        connection = self._connection
+        if connection is not None:
+            connection.cancel()
+
     def close(self) -> None:
+        """A look ends with the block it is at. An anchor that is slow to answer is not waited for."""
         self._closed = True
         if self._thread is not None:
-            self._thread.shutdown()
+            if self._looking is not None:
+                futures.wait([self._looking], CLOSE_SECONDS)
+            self._thread.shutdown(wait=False)
 
     def _look(self) -> int:
         count = 0
         try:
             with keeper_connection(self._conninfo) as connection:
+                self._connection = connection
                 count = self._seal_all(connection)
                 if self._anchor is not None:
                     tell(connection, self._anchor, lambda: self._closed)
         except StepwellError as error:
-            _log.warning("the seal or its anchor could not be finished, the next look goes on: %s", error)
+            if not self._closed:
+                _log.warning("the seal or its anchor could not be finished, the next look goes on: %s", error)
+        finally:
+            self._connection = None
         return count
 
     def _seal_all(self, connection: KeeperConnection) -> int:

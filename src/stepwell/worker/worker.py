@@ -15,6 +15,7 @@ from stepwell import json_text
 from stepwell.app import App
 from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
+from stepwell.keeper import BackgroundKeeper
 from stepwell.store.calls import leases
 from stepwell.store.calls.leases import Lease, Report
 from stepwell.store.calls.runs import Started
@@ -40,7 +41,10 @@ T = TypeVar("T")
 
 
 class Worker:
-    """Runs the operations of an app: `async with Worker(app):` in the background, `run()` until stopped."""
+    """Runs the operations of an app: `async with Worker(app):` in the background, `run()` until stopped.
+
+    It also keeps the database, in a thread of its own: of all keepers one leads, the others stand by.
+    """
 
     def __init__(
         self,
@@ -110,6 +114,10 @@ class Worker:
         self._executor = Executor(self.app.handlers, self._apart)
         self._control = await connect(self._conninfo)
         await self._open_session()
+        # A direct address where there is one: the lead belongs to a connection.
+        self._keeper = BackgroundKeeper(
+            self.app.listen_conninfo() or self._conninfo, anchor=self.app.settings.audit_anchor
+        )
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
         helpers.append(asyncio.create_task(self._keep_alive()))
         helpers.append(asyncio.create_task(self._watch()))
@@ -321,6 +329,7 @@ class Worker:
         self._exchange.close()
         await self._cancel_handlers()
         self._apart.close()
+        await asyncio.to_thread(self._keeper.close)
         try:
             given_back = await self._ask(leases.close, self._exchange.session_id)
             self._log.info("worker stopped", given_back=given_back)

@@ -7,7 +7,7 @@ So the connection must be a direct one, not one of a transaction pooler.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -15,11 +15,12 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.rows import TupleRow
 
-from stepwell.errors import from_database
+from stepwell.errors import Conflict, from_database
 from stepwell.store.connection.call import Call, Rows
 from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
+CANCEL_LIMIT_SECONDS = 2.0
 # "stepkeep" as a number; the database is part of the lock.
 LEAD_LOCK_KEY = 0x737465706B656570
 
@@ -92,6 +93,11 @@ class KeeperConnection:
     def perform(self, call: Call[T]) -> T:
         return call.decode(self._execute(call.text, call.parameters))
 
+    def cancel(self) -> None:
+        """End the statement that runs now, if there is one; from any thread."""
+        with suppress(psycopg.Error):
+            self._connection.cancel_safe(timeout=CANCEL_LIMIT_SECONDS)
+
     @property
     def is_broken(self) -> bool:
         return self._connection.closed or self._connection.broken
@@ -119,3 +125,12 @@ def keeper_connection(conninfo: str) -> Iterator[KeeperConnection]:
         raise from_database(error) from error
     with connection:
         yield KeeperConnection(connection)
+
+
+@contextmanager
+def leading(conninfo: str) -> Iterator[KeeperConnection]:
+    """The lead for as long as the block runs: no keeper acts meanwhile. For whoever moves the clock."""
+    with keeper_connection(conninfo) as connection:
+        if not connection.try_lead():
+            raise Conflict("a keeper leads this database already", hint="stop its workers and keepers first")
+        yield connection

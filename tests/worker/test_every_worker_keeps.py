@@ -1,0 +1,142 @@
+"""A worker is never without a keeper: what is due, lost or late goes on wherever a worker runs."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AsyncExitStack
+
+import psycopg
+import pytest
+
+import stepwell as sw
+from stepwell.keeper import Keeper
+from stepwell.store.calls.keep import LEAD_LOCK_KEY
+from tests.support.wait import until, until_async
+
+KEEPERS = (
+    "select count(*) from pg_stat_activity"
+    " where datname = current_database() and application_name = 'stepwell keeper'"
+)
+LEADER = (
+    "select pid from pg_locks where locktype = 'advisory' and objid = %s and granted"
+    " and database = (select oid from pg_database where datname = current_database())"
+)
+
+
+def keeper_count(db) -> int:
+    return db.execute(KEEPERS).fetchone()[0]
+
+
+def leader(db) -> int | None:
+    """The backend that leads, if there is one."""
+    found = db.execute(LEADER, (LEAD_LOCK_KEY & 0xFFFFFFFF,)).fetchall()
+    assert len(found) <= 1
+    return found[0][0] if found else None
+
+
+@pytest.fixture
+def fragile(app):
+    """A workflow whose step completes at its second attempt."""
+
+    @app.operation(retry=sw.Retry(max_attempts=5, initial="10ms"))
+    async def charge(ctx: sw.Context):
+        if ctx.attempt == 1:
+            raise ConnectionError("not yet")
+        return ctx.attempt
+
+    app.publish(sw.Workflow("one", sw.Operation("charge")))
+    return "one"
+
+
+def test_the_first_retry_comes_without_anybody_else(app, play, fragile):
+    """The pattern of the README, with a first attempt that fails."""
+
+    async def scenario():
+        async with sw.Worker(app):
+            return await (await app.start(fragile)).result(limit_seconds=30)
+
+    assert play(scenario) == 2
+
+
+def test_what_a_lost_worker_held_comes_back(app, play, db):
+    @app.operation
+    async def act(ctx: sw.Context):
+        return ctx.attempt
+
+    app.publish(sw.Workflow("one", sw.Operation("act")))
+
+    async def scenario():
+        run = await app.start("one")
+        lost = db.execute("select fn_worker_register('lost', array['default'], 1, 1)").fetchone()[0]
+        db.execute("select fn_job_claim(%s, 1)", (lost,))
+        async with sw.Worker(app):
+            return await run.result()
+
+    assert play(scenario) == 2
+
+
+def test_of_several_workers_one_leads_and_the_next_takes_over(app, play, db, fragile):
+    async def scenario():
+        async with AsyncExitStack() as first, AsyncExitStack() as second:
+            await first.enter_async_context(sw.Worker(app, name="first"))
+            led_by = await until_async(lambda: leader(db))
+            await second.enter_async_context(sw.Worker(app, name="second"))
+            await until_async(lambda: keeper_count(db) >= 2)
+            assert leader(db) == led_by
+            await first.aclose()
+            assert await until_async(lambda: leader(db)) != led_by
+            return await (await app.start(fragile)).result(limit_seconds=30)
+
+    assert play(scenario) == 2
+
+
+def test_a_closed_worker_has_closed_its_keeper(app, play, db, fragile):
+    async def scenario():
+        async with sw.Worker(app):
+            await until_async(lambda: leader(db))
+        assert not [thread for thread in threading.enumerate() if thread.name == "stepwell-keeper"]
+        # The server may take a moment to notice that a client is gone.
+        await until_async(lambda: leader(db) is None and keeper_count(db) == 0)
+
+    play(scenario)
+
+
+def test_a_worker_that_closes_ends_what_its_keeper_is_at(app, play, dsn, db, fragile):
+    """The keeper waits for a lock that nobody gives back; closing must not wait with it."""
+
+    async def scenario():
+        with psycopg.connect(dsn) as other:
+            other.execute("lock table stepwell.timer in access exclusive mode")
+            async with sw.Worker(app):
+                await until_async(lambda: db.execute(blocked).fetchone()[0])
+            assert not [thread for thread in threading.enumerate() if thread.name == "stepwell-keeper"]
+
+    blocked = (
+        "select count(*) > 0 from pg_stat_activity where application_name = 'stepwell keeper'"
+        " and datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
+    )
+    play(scenario)
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("a bug"), sw.StepwellError("a refusal")], ids=repr)
+def test_no_fault_ends_a_keeper(dsn, db, monkeypatch, caplog, fault):
+    """A keeper that ended would leave its worker alone: whatever it meets, it begins again."""
+    keeper = Keeper(dsn, poll_seconds=0.02)
+    tick, faults = keeper._tick, [fault, fault]
+
+    def failing(connection):
+        if faults:
+            raise faults.pop()
+        return tick(connection)
+
+    monkeypatch.setattr(keeper, "_tick", failing)
+    thread = threading.Thread(target=keeper.run)
+    thread.start()
+    try:
+        until(lambda: not faults and leader(db))
+        assert thread.is_alive()
+    finally:
+        keeper.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+    assert str(fault.args[0]) in caplog.text
