@@ -9,9 +9,8 @@ import psycopg
 import pytest
 
 import stepwell as sw
-from stepwell.keeper import Keeper
 from stepwell.store.calls.keep import LEAD_LOCK_KEY
-from tests.support.wait import until, until_async
+from tests.support.wait import until_async
 
 KEEPERS = (
     "select count(*) from pg_stat_activity"
@@ -118,25 +117,20 @@ def test_a_worker_that_closes_ends_what_its_keeper_is_at(app, play, dsn, db, fra
     play(scenario)
 
 
-@pytest.mark.parametrize("fault", [RuntimeError("a bug"), sw.StepwellError("a refusal")], ids=repr)
-def test_no_fault_ends_a_keeper(dsn, db, monkeypatch, caplog, fault):
+def test_no_fault_ends_a_keeper(app, play, db, fragile, caplog):
     """A keeper that ended would leave its worker alone: whatever it meets, it begins again."""
-    keeper = Keeper(dsn, poll_seconds=0.02)
-    tick, faults = keeper._tick, [fault, fault]
+    db.execute("alter function fn_timers_fire rename to set_aside")
+    db.execute(
+        "create function fn_timers_fire(int, out fired_count int, out next_due_at timestamptz)"
+        " returns setof record language sql as 'select 0, now() where false'"
+    )
 
-    def failing(connection):
-        if faults:
-            raise faults.pop()
-        return tick(connection)
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.start(fragile)
+            await until_async(lambda: "the keeper failed and begins again" in caplog.text)
+            db.execute("drop function fn_timers_fire")
+            db.execute("alter function set_aside rename to fn_timers_fire")
+            return await run.result()
 
-    monkeypatch.setattr(keeper, "_tick", failing)
-    thread = threading.Thread(target=keeper.run)
-    thread.start()
-    try:
-        until(lambda: not faults and leader(db))
-        assert thread.is_alive()
-    finally:
-        keeper.stop()
-        thread.join(30)
-    assert not thread.is_alive()
-    assert str(fault.args[0]) in caplog.text
+    assert play(scenario) == 2
