@@ -1,10 +1,9 @@
--- Runs marked needs_attention: what depends on several steps at once is looked at again after each change.
+-- Runs with the mark needs_attention have something that depends on several steps at once; it is checked again after
+-- each change. Callers hold the lock of the run. SW004: the registry refuses.
 
--- Looks again at what depends on the other steps of a run: approvals nobody needs any more, corrections that move on,
--- blocks that change their severity, decisions that wait for what is behind a cancelled step. Takes the mark off a run that
--- has nothing of the kind left.
--- Locks: the caller holds the run.
--- Raises: SW004 when the registry refuses.
+-- Checks again what depends on the other steps of a run: approvals that nobody needs any more, corrections that can
+-- continue, blocks that change their severity, conditionals that wait for steps behind a cancelled one. Removes the
+-- mark of a run that has nothing of this kind left.
 create or replace function stepwell._attention_settle(p_tenant_id int, p_run_id bigint) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -33,10 +32,8 @@ begin
 end
 $$;
 
--- Corrections of a run that have moved on: a reopened step whose predecessors have been corrected goes on; one whose
--- predecessor was given up is called off; a cycle whose step has ended again is closed.
--- Locks: the caller holds the run.
--- Raises: SW004 when the registry refuses.
+-- Continues the corrections of a run: a reopened step whose predecessors are corrected goes on; one whose predecessor
+-- cannot complete or was cancelled is cancelled too; the cycle of a step that has ended again is closed.
 create or replace function stepwell._corrections_settle(p_tenant_id int, p_run_id bigint) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -80,10 +77,9 @@ begin
 end
 $$;
 
--- Open questions about a run and its steps to which nobody needs an answer any more are cancelled by the system (A4): what
--- they were about has ended; or, asked of something that had ended, it was called off or opened in another way.
--- Locks: the caller holds the run; the approvals in id order.
--- Raises: SW004 when the registry refuses.
+-- Cancels open approvals of a run and its steps that nobody needs any more (A4): their subject has ended; or, when it
+-- had ended before they were requested, it was cancelled or opened in another way. The approvals are changed in id
+-- order.
 create or replace function stepwell._approvals_outlived(p_tenant_id int, p_run_id bigint) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -101,7 +97,7 @@ begin
         and a.subject_unit_id between p_run_id << 20 and ((p_run_id + 1) << 20) - 1
         and case a.action
             when 'block_escalate' then s.state_code <> 'blocked'
-            -- A run that had failed before may still be called off.
+            -- A run that had failed before the request can still be cancelled.
             when 'workflow_cancel' then r.state_code in ('completed', 'cancelled')
                 or (r.state_code = 'failed' and r.last_transition_at > a.requested_at)
             when 'reopen' then r.state_code = 'cancelled'
@@ -120,9 +116,8 @@ begin
 end
 $$;
 
--- Notes who ended approvals and takes their timers away; a replay that waited for one that was not granted is off.
--- Locks: the caller holds the approvals.
--- Idempotency: the first note stays.
+-- Stores who ended these approvals and deletes their timers. Replay requests of an approval that was not granted are
+-- rejected.
 create or replace function stepwell._approvals_close(p_tenant_ids int[], p_approval_ids bigint[], p_actor text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,12 +1,9 @@
--- Conditionals: the test is evaluated, one branch opens, the other is skipped. A test that reads a failed step catches its
--- failure.
+-- Conditionals: the test is evaluated, one branch opens, the other is skipped. A test that reads a failed step catches
+-- its failure. Callers hold the locks of the runs. SW004: the registry refuses.
 
--- Decisions whose predecessors are settled: the test is evaluated over the run's document, the branch not taken is skipped,
--- what follows is released. A test that fails or gives no boolean fails the decision for good. Failures the test has read
--- count as caught.
--- Locks: the caller holds the runs.
--- Idempotency: called once per decision.
--- Raises: SW004 when the registry refuses.
+-- Decides conditionals whose predecessors have ended: evaluates the test over the run's document, skips the branch not
+-- taken and releases what comes next. Failures that the test has read count as caught. A test that fails or gives no
+-- boolean fails the conditional for good.
 create or replace function stepwell._decisions_make(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -55,7 +52,7 @@ begin
 end
 $$;
 
--- The verdict of a Conditional's test: true, false, or the problem that keeps it from being either.
+-- The result of a conditional's test: true, false, or the problem because of which it is neither.
 create or replace function stepwell._test_evaluate(
     p_tenant_id int, p_unit_id bigint, p_config jsonb, out holds boolean, out problem text
 )
@@ -84,7 +81,7 @@ exception when data_exception or syntax_error or invalid_text_representation the
 end
 $$;
 
--- The steps, to any depth, of the branches these decisions did not open.
+-- The steps, to any depth, of the branches that these conditionals did not open.
 create or replace function stepwell._branches_not_taken(p_tenant_ids int[], p_unit_ids bigint[], p_results boolean[])
 returns table (tenant_id int, unit_id bigint)
 language sql stable
@@ -114,10 +111,8 @@ as $$
         on c.tenant_id = s.tenant_id and c.base_id + d.step_no = s.unit_id and s.state_code = 'not_started'
 $$;
 
--- The failures these decisions have read, themselves or through what was aborted because of them, count as caught: they no
--- longer make the run fail.
--- Locks: the caller holds the runs.
--- Idempotency: a failure is caught once.
+-- Marks the failures that these conditionals have read as caught, also those read through a step that was cancelled
+-- because of them: a caught failure does not fail the run.
 create or replace function stepwell._failures_catch(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language sql volatile
 set search_path = stepwell, pg_temp
@@ -147,9 +142,8 @@ as $$
     where p.tenant_id = c.tenant_id and p.run_id = c.run_id
 $$;
 
--- Of these steps, the decisions that must wait: something before them has not ended, behind a step that was cancelled. What
--- they read and catch then depends on no order. Their runs are marked to look again at each change.
--- Locks: the caller holds the runs.
+-- Returns those of these conditionals that must wait, because a step is open behind a cancelled predecessor: otherwise
+-- what they read would depend on the order of events. Marks their runs with needs_attention.
 create or replace function stepwell._decisions_hold(p_tenant_ids int[], p_unit_ids bigint[]) returns bigint[]
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -179,10 +173,8 @@ begin
 end
 $$;
 
--- Decisions of a run that had to wait are made when nothing before them is open any more; one of them may be what another
--- waited for. True while one still waits.
--- Locks: the caller holds the run.
--- Raises: SW004 when the registry refuses.
+-- Decides the conditionals of a run that had to wait and have nothing open before them any more; one of them may
+-- release another. Returns true while one still waits.
 create or replace function stepwell._decisions_resume(p_tenant_id int, p_run_id bigint) returns boolean
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -211,8 +203,8 @@ begin
 end
 $$;
 
--- What steps still wait for: the open steps right before them, and those behind predecessors that were cancelled. A step
--- that ran, or a decision that was made, has nothing open behind it.
+-- The open steps that these steps wait for: direct predecessors, and steps behind predecessors that were cancelled. A
+-- step that ran, or a conditional that was decided, has nothing open behind it.
 create or replace function stepwell._steps_behind(p_tenant_ids int[], p_unit_ids bigint[])
 returns table (tenant_id int, waiting_id bigint, unit_id bigint)
 language sql stable

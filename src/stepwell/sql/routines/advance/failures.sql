@@ -1,11 +1,8 @@
 -- A step failed: it is tried again after a backoff, or it ends for good and the steps that depend on it are cancelled.
+-- Callers hold the locks of the runs and have checked the leases. SW004: the registry refuses.
 
--- Units whose attempt failed. The failure is classified from the registry; a transient one with attempts left gets a retry
--- timer (exponential backoff, full jitter, capped), any other ends as cannot_complete with a dead letter, and what depends
--- on it is aborted along the edges.
--- Locks: the caller holds the runs.
--- Idempotency: the caller has fenced each unit.
--- Raises: SW004 when the registry refuses.
+-- Units whose attempt failed. The failure is classified. A transient one with attempts left gets a retry timer
+-- (exponential backoff, full jitter, capped). Any other ends as cannot_complete with a dead letter.
 create or replace function stepwell._units_fail(
     p_tenant_ids int[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint default null
 ) returns void
@@ -49,9 +46,9 @@ begin
 end
 $$;
 
--- Classifies failures: class by name or by the exception's name, transient or permanent by registry, operation and step;
--- when the next attempt may start, or null when there is none.
--- Idempotency: reads only; the jitter comes from the unit and the attempt, so that the same failure is judged the same.
+-- Classifies failures: the failure class by its name or by the name of the exception; transient or permanent by the
+-- registry, the operation and the step. Computes when the next attempt may start; null when there is none. The jitter
+-- comes from the unit and the attempt, so that the same failure always gives the same time.
 create or replace function stepwell._failures_judge(
     p_tenant_ids int[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamptz
 ) returns table (
@@ -65,7 +62,7 @@ as $$
         q.ord, q.tenant_id, q.unit_id, u.lease_no, c.failure_class, k.classification,
         coalesce(q.body -> 'error', '{}'), (u.attempt_count + 1)::smallint,
         case when k.classification = 'transient' and u.attempt_count + 1 < u.max_attempts then least(
-            -- Not later than the deadline: what comes after it helps nobody.
+            -- Not later than the deadline: an attempt after it would be useless.
             case when u.deadline_at > p_now then u.deadline_at end, p_now + make_interval(secs =>
             coalesce((q.body ->> 'delay_seconds')::float,
                 least(coalesce((d.config -> 'retry' ->> 'max_seconds')::float, o.retry_max_seconds),
@@ -94,11 +91,8 @@ as $$
     order by q.ord
 $$;
 
--- Failed units that will not be tried again: escalated to cannot_complete, kept as dead letters, and their dependents
--- aborted along the edges.
--- Locks: the caller holds the runs.
--- Idempotency: the registry refuses a unit that is not failed.
--- Raises: SW004 when the registry refuses.
+-- Failed units that are not tried again: they become cannot_complete, get a dead letter, and their dependents are
+-- cancelled.
 create or replace function stepwell._units_bury(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -119,12 +113,8 @@ begin
 end
 $$;
 
--- Failure flows along edges: every step that depends on these, directly or not, and has not started is cancelled with
--- reason upstream_failed; siblings go on. A decision whose test reads the failed step is an error boundary: it is released
--- instead, and decides.
--- Locks: the caller holds the runs.
--- Idempotency: steps already settled are passed over.
--- Raises: SW004 when the registry refuses.
+-- Cancels every step that depends on these, directly or not, and has not started (reason upstream_failed); other
+-- branches continue. A conditional whose test reads the failed step is not cancelled: it is released, and decides.
 create or replace function stepwell._dependents_abort(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

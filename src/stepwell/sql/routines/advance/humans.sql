@@ -1,10 +1,8 @@
--- Human steps open for people, with their tasks.
+-- Human steps are opened for people, with their tasks. Callers hold the locks of the runs. SW004: the registry refuses.
 
--- Human steps that became ready: who is named for them is in charge, the deadline and the chain of people to tell begin to
--- count, their tasks are made.
--- Locks: the caller holds the runs.
--- Idempotency: a step that was opened before keeps its deadline, its chain and its tasks.
--- Raises: SW004 when the registry refuses; SW006 when a step has too many tasks.
+-- Human steps that became ready: the named person is put in charge, deadline and escalation chain begin, tasks are
+-- created. A step that was opened before keeps all of these.
+-- Raises: SW006 when a step has too many tasks.
 create or replace function stepwell._humans_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -60,11 +58,10 @@ begin
 end
 $$;
 
--- Makes the tasks of a human step and lets them begin: each is a unit of the same machine with a person in charge of its
--- own; a task that names an operation is queued for workers; one whose condition is false is skipped.
--- Locks: the caller holds the run; run_detail for the next free number.
--- Idempotency: called once per step.
--- Raises: SW004 when the registry refuses; SW006 when there are too many.
+-- Creates the tasks of a human step and makes them ready: each is a unit of the same state machine, with its own person
+-- in charge. A task that names an operation is queued for workers; a task whose condition is false is skipped.
+-- Locks: run_detail, for the next free unit number.
+-- Raises: SW006 when there are too many.
 create or replace function stepwell._tasks_open(p_tenant_id int, p_step_run_id bigint, p_tasks jsonb) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -121,10 +118,7 @@ begin
 end
 $$;
 
--- Tasks that are still open when their step has ended are called off with it.
--- Locks: the caller holds the runs.
--- Idempotency: tasks that have ended are passed over.
--- Raises: SW004 when the registry refuses.
+-- Cancels the open tasks of steps that have ended.
 create or replace function stepwell._tasks_cancel(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

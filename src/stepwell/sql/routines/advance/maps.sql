@@ -1,10 +1,8 @@
--- Maps: one instance of the body for each item of a list, at most so many at once, one result at the end.
+-- Maps: one instance of the body for each item of a list, with a limit on how many run at once, and one result at the
+-- end. Callers hold the locks of the runs. SW004: the registry refuses.
 
--- Map steps make an instance of their body for each item of their list and let the entry steps go. An empty list completes
--- at once; something that is no list, or too long, fails the step for good.
--- Locks: the caller holds the runs.
--- Idempotency: called once per map.
--- Raises: SW004 when the registry refuses.
+-- Evaluates the lists of Map steps and starts their items. An empty list completes at once; a value that is no list, or
+-- a list that is too long, fails the step for good.
 create or replace function stepwell._maps_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -23,7 +21,7 @@ begin
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
         order by u.unit_id
     loop
-        -- What an earlier map let go may have failed, and called this one off.
+        -- The items of an earlier Map may have failed already, and cancelled this one.
         continue when not exists (select from stepwell.work_unit as u
             where u.tenant_id = v_map.tenant_id and u.unit_id = v_map.unit_id and u.state_code = 'in_progress');
         v_problem := null;
@@ -52,11 +50,10 @@ begin
 end
 $$;
 
--- Writes the units of a Map's items, each an instance of the body in a block of numbers of its own, and makes the entry
--- steps ready. At most max_concurrency steps of the map run at once.
--- Locks: the caller holds the run; run_detail for the next free number.
--- Idempotency: called once per map.
--- Raises: SW006 when the run would have more units than a run may have; SW004 when the registry refuses.
+-- Writes the units of the items of a Map, each item an instance of the body with unit numbers of its own, and makes
+-- their first steps ready. At most max_concurrency steps of the Map run at once.
+-- Locks: run_detail, for the next free unit number.
+-- Raises: SW006 when the run would have more units than a run may have.
 create or replace function stepwell._map_fill(p_tenant_id int, p_unit_id bigint, p_items jsonb, p_max_concurrency int)
 returns void
 language plpgsql volatile
@@ -91,7 +88,7 @@ begin
         v_slot_key := (select stepwell._workflow_slot(p_tenant_id, r.workflow_id) from stepwell.run_detail as r
             where r.tenant_id = p_tenant_id and r.run_id = v_run_id);
     end if;
-    -- A limited Parallel inside the body counts for each item by itself.
+    -- A Parallel with a limit inside the body counts for each item by itself.
     insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
     select p_tenant_id, format('run:%s:%s:%s:%s', v_run_id, g.group_no, p_unit_id & 1048575, i.item_no), g.max_concurrency
     from stepwell.workflow_group as g
@@ -134,11 +131,8 @@ begin
 end
 $$;
 
--- Map steps of these runs whose items have all settled: completed with the items' results in order, or failed for good when
--- a mandatory step of an item could not complete. Returns how many ended.
--- Locks: the caller holds the runs.
--- Idempotency: a map that has ended is passed over.
--- Raises: SW004 when the registry refuses.
+-- Ends the Map steps of these runs whose items have all ended: completed with the results of the items in order, or
+-- failed for good when a mandatory step of an item could not complete. Returns how many ended.
 create or replace function stepwell._maps_settle(p_tenant_ids int[], p_run_ids bigint[]) returns int
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -190,8 +184,8 @@ begin
 end
 $$;
 
--- The result of a Map: one entry per item, in order: the output of the body's only exit step, or an object of its exit
--- steps' outputs by id. A step without output counts as null.
+-- The result of a Map: one entry for each item, in order: the output of the body's only last step, or an object of the
+-- outputs of its last steps by id. A step without output gives null.
 create or replace function stepwell._map_result(p_tenant_id int, p_unit_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
@@ -212,10 +206,7 @@ as $$
     ) as i
 $$;
 
--- Under the policy abort-dependents a failed map gives up the items that are still under way.
--- Locks: the caller holds the run.
--- Idempotency: settled units are passed over.
--- Raises: SW004 when the registry refuses.
+-- Cancels the open items of a Map: because it failed under the policy abort-dependents, or because it was cancelled.
 create or replace function stepwell._map_abort(p_tenant_id int, p_unit_id bigint) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

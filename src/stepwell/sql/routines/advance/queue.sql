@@ -1,9 +1,8 @@
--- Units enter the queue without a change of state, and leave everything that could start them.
+-- Units enter the queue without a state change, and leave everything that could start them. Callers hold the locks of
+-- the runs.
 
--- Makes units claimable whose state does not change with it: retries that are due, delayed jobs, units of a resumed run,
--- and those with a concurrency key, which enter when a slot is free and stand in line otherwise.
--- Locks: concurrency_slot rows in key order (the caller holds the runs).
--- Idempotency: a unit already queued stays queued once.
+-- Puts units into the queue whose state does not change: retries that are due, delayed jobs, units of a resumed run. A
+-- unit with a concurrency key waits in line until the key has a free slot.
 create or replace function stepwell._units_queue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -31,8 +30,9 @@ begin
 end
 $$;
 
--- Takes units out of everything that could still start or wake them: queue, line, timers, waits, approvals.
--- Locks: their job_ready rows (waits for a claim in flight), then slots, then approvals.
+-- Removes units from everything that could still start or wake them: queue, line, timers, waits, approvals of their
+-- actions.
+-- Locks: their job_ready rows (it waits for a claim that is running), then slots, then approvals.
 create or replace function stepwell._units_dequeue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -68,8 +68,7 @@ begin
 end
 $$;
 
--- Open questions about actions of units that will not act any more are no longer asked.
--- Locks: the caller holds the runs; then the approvals in id order.
+-- Cancels the open approvals for actions of these units, in id order.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._approvals_cancel(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile

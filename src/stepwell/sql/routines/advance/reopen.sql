@@ -1,11 +1,9 @@
--- Steps that had ended are open again: by a replay that was granted, or by a correction. What was cancelled because of them
--- waits again.
+-- Ended steps are opened again: by a replay that was granted, or by a correction. Steps that were cancelled because of
+-- them wait again. Callers hold the lock of the run or the job. SW004: the registry refuses.
 
--- Carries out granted replays: the failed run goes on, dead units are ready again with fresh attempts, and what was called
--- off because of them waits again. Their history stays.
--- Locks: the caller holds the run or the job.
--- Idempotency: only requests that are still submitted are taken.
--- Raises: SW004 when the registry refuses.
+-- Carries out granted replay requests: the failed run continues, dead units become ready with their full number of
+-- attempts, and what was cancelled because of them waits again. Their history stays. Requests that are not submitted
+-- any more are left alone.
 create or replace function stepwell._replay_apply(p_tenant_id int, p_approval_id bigint, p_actor text) returns jsonb
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -39,7 +37,7 @@ begin
     perform stepwell._replay_units(p_tenant_id, v_dead.unit_ids, v_dead.evidence, p_actor);
     update stepwell.job_dead_letter as d set resolved_at = v_now, resolution = 'replayed'
     where d.tenant_id = p_tenant_id and d.unit_id = any (v_dead.unit_ids) and d.resolved_at is null;
-    -- Before the engine's own steps run: one of them may end at once and release what comes after it.
+    -- Before the steps of the engine are carried out: one of them may end at once and release what comes after it.
     v_count := stepwell._dependents_reinstate(p_tenant_id, v_dead.unit_ids, p_actor, v_dead.evidence[1]);
     perform stepwell._items_release(p_tenant_id, v_dead.unit_ids);
     perform stepwell._slots_take(v_dead.tenant_ids, v_dead.unit_ids);
@@ -57,11 +55,8 @@ begin
 end
 $$;
 
--- Dead units become ready again. A map that has its items goes on with them: it is opened first, one map at a time, because
--- each unit that opens inside it is counted in its row.
--- Locks: the caller holds the run or the job.
--- Idempotency: the registry refuses a unit that is not dead.
--- Raises: SW004 when the registry refuses.
+-- Makes dead units ready again. A Map that has its items continues with them: it is opened first, one Map at a time,
+-- because each unit that opens inside it is counted in the row of the Map.
 create or replace function stepwell._replay_units(
     p_tenant_id int, p_unit_ids bigint[], p_evidence jsonb[], p_actor text
 ) returns void
@@ -95,11 +90,8 @@ begin
 end
 $$;
 
--- Steps that were called off because these units failed wait again: those that can still be reached, which excludes
--- whatever also depends on another step that died or was cancelled for itself.
--- Locks: the caller holds the run.
--- Idempotency: steps in another state than cancelled are passed over.
--- Raises: SW004 when the registry refuses.
+-- Steps that were cancelled because these units failed wait again, if they can still be reached: not those that also
+-- depend on another step that could not complete or was cancelled for another reason. Returns how many.
 create or replace function stepwell._dependents_reinstate(
     p_tenant_id int, p_unit_ids bigint[], p_actor text, p_evidence jsonb
 ) returns int
@@ -122,7 +114,7 @@ begin
         select u.unit_id, u.version_id, u.def_no from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.scope = 'step'
         union
-        -- Items that a failed map gave up: they hang on the map, and on no edge.
+        -- Items that a failed Map has cancelled: they depend on the Map, not on an edge.
         select u.unit_id, u.version_id, u.def_no
         from aborted as a
         inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = a.unit_id
@@ -166,8 +158,8 @@ begin
 end
 $$;
 
--- Decisions right after these units, which are open again, had counted their failure as an end: they count anew.
--- Locks: the caller holds the run.
+-- Conditionals after these units had counted the failures as ends: now that the units are open again, counts their open
+-- predecessors again.
 create or replace function stepwell._decisions_recount(p_tenant_id int, p_unit_ids bigint[]) returns void
 language sql volatile
 set search_path = stepwell, pg_temp
@@ -188,8 +180,8 @@ as $$
         where o.tenant_id = p_tenant_id and o.unit_id = any (p_unit_ids) and d.step_kind = 'decision')
 $$;
 
--- Maps that wait again will make their items anew: the items they had stay in the history, no longer theirs.
--- Locks: the caller holds the run.
+-- Maps that wait again will create their items again: the old items stay in the history, but do not belong to the Map
+-- any more.
 create or replace function stepwell._maps_forget(p_tenant_id int, p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -214,8 +206,7 @@ begin
 end
 $$;
 
--- Counts anew what steps that wait again wait for, and forgets their end.
--- Locks: the caller holds the run.
+-- Counts the open predecessors of steps that wait again, and clears their end.
 create or replace function stepwell._pending_recount(p_tenant_id int, p_unit_ids bigint[]) returns void
 language sql volatile
 set search_path = stepwell, pg_temp
@@ -229,11 +220,8 @@ as $$
     where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids)
 $$;
 
--- Items that were called off with their map and wait again have nothing before them that could release them: those of these
--- maps begin now.
--- Locks: the caller holds the run.
--- Idempotency: items that have begun are passed over.
--- Raises: SW004 when the registry refuses.
+-- Starts the items of these Maps that were cancelled with the Map and wait again: they have no predecessor that could
+-- release them.
 create or replace function stepwell._items_release(p_tenant_id int, p_map_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,10 +1,8 @@
 -- A run begins: its units are written, and its first steps become ready.
 
--- Writes the units and counters of new runs, moves each run to in_progress and its entry steps to ready. Where the caller
--- names a session, entry steps nothing else comes before go to it, up to p_hand_on_limit. Returns these, and whether
--- something may be left for others; the caller wakes the workers.
--- Locks: only rows it inserts.
--- Idempotency: called once per new run.
+-- Writes the units and counters of new runs, moves each run to in_progress and its first steps to ready. When the
+-- caller names a session, first steps get a direct lease to it, up to p_hand_on_limit. Returns these, and whether
+-- something may be left for other workers; the caller notifies them.
 create or replace function stepwell._run_create(
     p_tenant_id int, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority int, p_actor text,
     p_parent_unit_ids bigint[] default null, p_session_id bigint default null, p_class_ids int[] default null,
@@ -69,14 +67,14 @@ begin
         or cardinality(v_first.unit_ids) > coalesce(cardinality(handed_ids), 0);
     perform stepwell._ready_follow(v_first.tenant_ids, v_first.unit_ids, v_first.has_engine_steps, v_first.has_slots);
     if v_first.has_engine_steps then
-        -- Decisions and maps are carried out at once: nothing may be left to do.
+        -- Conditionals and Maps are carried out at once: nothing may be left to do.
         perform stepwell._runs_settle(array_fill(p_tenant_id, array[v_count]), array(select r << 20 from unnest(p_run_ids) as r));
     end if;
 end
 $$;
 
--- The steps of new runs that wait for nothing. Those a session may take at once come first, as many as hand_on_count says:
--- of its classes, without a slot to wait for, and only while the queue holds nothing for it.
+-- The steps of new runs without predecessors. Those that may get a direct lease come first, hand_on_count of them: of
+-- the session's classes, without a concurrency key, and only while the queue has nothing for the session.
 create or replace function stepwell._entry_steps_find(
     p_tenant_id int, p_version_id int, p_run_ids bigint[], p_slot_key text, p_class_ids int[], p_hand_on_limit int,
     out tenant_ids int[], out unit_ids bigint[], out has_engine_steps boolean, out has_slots boolean, out hand_on_count int

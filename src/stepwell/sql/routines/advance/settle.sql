@@ -1,10 +1,9 @@
--- A run ends when nothing of it is open: completed, or failed when a mandatory step could not complete.
+-- A run ends when nothing in it is open: completed, or failed when a mandatory step could not complete. Callers hold
+-- the locks of the runs. SW004: the registry refuses.
 
--- Ends what has nothing left to do: maps whose items have settled, then runs: completed, or failed when a mandatory step
--- could not. A run inside another one lends it its colour.
--- Locks: the caller holds the runs; the runs above a sub-workflow as _rollups_lend.
--- Idempotency: what has ended is passed over.
--- Raises: SW004 when the registry refuses.
+-- Ends what has nothing left to do: Maps whose items have ended, then runs: completed, or failed when a mandatory step
+-- could not complete. A sub-run sets the subrun colour of the step around it.
+-- Locks: the runs above a sub-run, as _rollups_lend.
 create or replace function stepwell._runs_settle(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -32,7 +31,7 @@ begin
         ) as s
         inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
         where p.map_count > 0 or p.open_count = 0 or p.needs_attention or p.parent_run_id is not null;
-        -- What people reopened or blocked may change with any other step; then count again.
+        -- What people reopened or blocked may change with any other step; after that, count again.
         if v_ended.attention_run_ids is not null and not v_looked then
             v_looked := true;
             perform stepwell._attention_settle(a.tenant_id, a.run_id)
@@ -40,7 +39,7 @@ begin
             continue;
         end if;
         v_looked := false;
-        -- Maps first: a map that ends may release steps, or be the last thing that kept its run open.
+        -- Maps first: a Map that ends may release steps, or be the last open thing of its run.
         exit when v_ended.map_run_ids is null
             or stepwell._maps_settle(v_ended.map_tenant_ids, v_ended.map_run_ids) = 0;
     end loop;
@@ -54,17 +53,15 @@ begin
         perform stepwell._runs_end(v_ended.failed_tenant_ids, v_ended.failed_ids, 'failed', 'mandatory_step_cannot_complete');
     end if;
     if v_ended.attention_run_ids is not null and coalesce(v_ended.done_ids, v_ended.failed_ids) is not null then
-        -- Questions about a run end with it.
+        -- Approvals about a run end with it.
         perform stepwell._attention_settle(a.tenant_id, a.run_id)
         from unnest(v_ended.attention_tenant_ids, v_ended.attention_run_ids) as a (tenant_id, run_id);
     end if;
 end
 $$;
 
--- Runs in progress with nothing open change to their end, and hand their result to a parent step.
--- Locks: the caller holds the runs.
--- Idempotency: a run that is not in progress (paused, ended) is passed over.
--- Raises: SW004 when the registry refuses.
+-- Ends runs that are in progress and have nothing open; a sub-run gives its result to the step around it. A run that is
+-- paused or has ended is left alone.
 create or replace function stepwell._runs_end(
     p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text
 ) returns void
@@ -92,9 +89,8 @@ begin
 end
 $$;
 
--- Writes down when and how runs ended, and tells those who wait for it.
--- Locks: the runs' particulars; the caller holds the runs.
--- Idempotency: the last end counts.
+-- Stores when and how runs ended, and notifies clients that watch them.
+-- Locks: the rows of the runs in run_detail.
 create or replace function stepwell._runs_finish(p_tenant_ids int[], p_run_ids bigint[], p_state text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -114,7 +110,7 @@ begin
 end
 $$;
 
--- The result of a run: the output of its only last step, or an object of the last steps' outputs by id.
+-- The result of a run: the output of its only last step, or an object of the outputs of its last steps by id.
 create or replace function stepwell._run_result(p_tenant_id int, p_run_id bigint) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp

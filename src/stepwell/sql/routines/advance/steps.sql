@@ -1,11 +1,10 @@
--- Steps advance: what ended releases its successors, what became ready is carried out or waits to be claimed. The heart of
--- the engine; the other files of this room are the kinds of steps and the ways they end.
+-- How the graph advances: a step that ended releases its successors; a step that became ready is carried out by the
+-- engine, or waits for a worker or a person. The other files of this room are the kinds of steps and the ways they end.
+-- Callers hold the locks of the runs. SW004: the registry refuses.
 
--- Steps that completed (or were skipped) release their successors; those with nothing left to wait for become ready.
--- O(out-degree) per step.
--- Locks: the caller holds the runs.
--- Idempotency: each settled step is handed in once.
--- Raises: SW004 when the registry refuses.
+-- Steps that completed or were skipped release their successors; those with no open predecessor become ready. The cost
+-- is that of the edges that leave the step. (The report of a worker does the same in one statement:
+-- report/completed.sql.)
 create or replace function stepwell._advance(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -42,10 +41,7 @@ begin
 end
 $$;
 
--- Steps whose predecessors are done become ready, and what follows from it happens at once.
--- Locks: the caller holds the runs.
--- Idempotency: a step that is no longer not_started is refused by the registry.
--- Raises: SW004 when the registry refuses.
+-- Makes steps ready whose predecessors have ended, and does at once what follows.
 create or replace function stepwell._units_ready(
     p_tenant_ids int[], p_unit_ids bigint[], p_released_counts int[], p_has_engine_steps boolean, p_has_slots boolean
 ) returns void
@@ -62,11 +58,9 @@ begin
 end
 $$;
 
--- What follows when steps became ready: executable ones are claimable already, those with a slot take their place in its
--- line, the engine's own kinds (wait, decision, map, sub-workflow) are carried out, human steps wait for a person.
--- Locks: the caller holds the runs.
--- Idempotency: called once with the change.
--- Raises: SW004 when the registry refuses.
+-- What follows when steps became ready. Operations are in the queue already; those with a concurrency key are put in
+-- line; the kinds that the engine carries out (conditional, map, sub-workflow, wait) are carried out; human steps are
+-- opened.
 create or replace function stepwell._ready_follow(
     p_tenant_ids int[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean
 ) returns void
@@ -90,12 +84,9 @@ begin
 end
 $$;
 
--- Ready steps that no worker carries out. A decision decides and opens one branch, or stays ready until all before it has
--- ended; a map makes its items, a sub-workflow starts its run, a wait parks for its event; a human step is opened, and
+-- Carries out ready steps that need no worker. A conditional decides, or stays ready until everything before it has
+-- ended; a Map creates its items; a sub-workflow starts its run; a wait waits for its event; a human step is opened and
 -- stays ready until a person claims it.
--- Locks: the caller holds the runs.
--- Idempotency: a step that is no longer ready is passed over.
--- Raises: SW004 when the registry refuses.
 create or replace function stepwell._engine_steps(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -119,7 +110,7 @@ begin
         group by d.step_kind
         order by d.step_kind
     loop
-        -- What was carried out before may have called these off.
+        -- What was carried out before may have cancelled these.
         select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
         into v_due
         from unnest(v_kind.tenant_ids, v_kind.unit_ids) as q (tenant_id, unit_id)
@@ -138,11 +129,7 @@ begin
 end
 $$;
 
--- Nodes the engine carries out itself (map, sub-workflow, wait) end with an output, and what follows is released. One that
--- waited for an event ends by it.
--- Locks: the caller holds the runs.
--- Idempotency: a node that no longer runs is refused by the registry.
--- Raises: SW004 when the registry refuses.
+-- Steps that the engine carries out (map, sub-workflow, wait) complete with an output and release their successors.
 create or replace function stepwell._engine_complete(
     p_tenant_ids int[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean default false
 ) returns void

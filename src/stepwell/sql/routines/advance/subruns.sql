@@ -1,9 +1,8 @@
--- Sub-workflows: a step starts a run of its own and ends with it.
+-- Sub-workflows: a step starts a run of its own and ends with it. Callers hold the locks of the runs around. SW004: the
+-- registry refuses.
 
--- Sub-workflow steps start their runs, one each, with their time-out. A run that fails while it starts may call off the
--- steps after it: those start none.
--- Locks: the caller holds the parent runs.
--- Idempotency: called once per step attempt.
+-- Starts the runs of sub-workflow steps, one each, with their time-out. A run that fails at once may cancel the next of
+-- these steps: that one starts none.
 create or replace function stepwell._subruns_start(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -22,7 +21,7 @@ begin
         continue when not exists (select from stepwell.work_unit as u
             where u.tenant_id = v_step.tenant_id and u.unit_id = v_step.unit_id and u.state_code = 'in_progress');
         perform stepwell._subrun_start(v_step.tenant_id, v_step.unit_id, v_step.workflow_name, v_step.inputs);
-        -- Not for one that ended while it started.
+        -- Not for a step that has ended already.
         insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
         select u.tenant_id, u.unit_id, 'wait_timeout', stepwell.now() + make_interval(secs => v_step.timeout_seconds)
         from stepwell.work_unit as u
@@ -32,10 +31,9 @@ begin
 end
 $$;
 
--- Starts the run of a sub-workflow step, its input bound from the parent's document. A workflow that does not exist, or too
--- deep a nesting, fails the step with a clear reason.
--- Locks: the caller holds the parent run.
--- Idempotency: once per step attempt; the trigger (parent unit, attempt) deduplicates.
+-- Starts the run of one sub-workflow step; its input comes from the document of the parent. When the workflow does not
+-- exist, or the nesting is too deep, the step fails for good with the reason. The trigger (parent unit, lease number)
+-- starts one run for each attempt.
 create or replace function stepwell._subrun_start(
     p_tenant_id int, p_unit_id bigint, p_workflow_name text, p_inputs jsonb
 ) returns void
@@ -80,11 +78,10 @@ begin
 end
 $$;
 
--- Runs that ended inside a sub-workflow step hand their result, or their failure, to that step.
--- Locks: the parent run, out of order (a parent is older than its child), so without waiting: when somebody else holds it,
---   the whole transaction gives up with 55P03 and is tried again.
--- Idempotency: a parent step that no longer waits is passed over.
--- Raises: SW004 when the registry refuses; 55P03 when the parent is busy (try again).
+-- Runs that ended inside a sub-workflow step give their result, or their failure, to that step.
+-- Locks: the parent run, out of order (a parent is older than its child), so without waiting: when another transaction
+--   holds it, the whole transaction ends with 55P03 and its client tries again.
+-- Raises: 55P03 when the parent run is locked by another transaction (try again).
 create or replace function stepwell._subruns_end(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -123,10 +120,8 @@ begin
 end
 $$;
 
--- The runs of sub-workflow steps that were cancelled or aborted go with them, to any depth.
--- Locks: the caller holds the run; each child run is locked before it is cleared.
--- Idempotency: child runs that have ended are passed over.
--- Raises: SW004 when the registry refuses.
+-- Cancels the open runs of these sub-workflow steps, to any depth.
+-- Locks: each child run, before it is cancelled.
 create or replace function stepwell._subruns_cancel(p_tenant_id int, p_unit_ids bigint[], p_actor text, p_reason text)
 returns void
 language plpgsql volatile
@@ -150,10 +145,7 @@ begin
 end
 $$;
 
--- Cancels every unit of a cancelled run that has not ended, and the runs of its sub-workflows.
--- Locks: the caller holds the run; each child run is locked before it is cleared.
--- Idempotency: units already settled are passed over.
--- Raises: SW004 when the registry refuses.
+-- Cancels every open unit of a cancelled run, and the runs of its sub-workflows.
 create or replace function stepwell._run_clear(p_tenant_id int, p_run_id bigint, p_actor text, p_reason text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -169,7 +161,7 @@ begin
         and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
     if v_open.unit_ids is not null then
         perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
-        -- Asked now and not before: a claim may have been on its way, and what it got holds a slot.
+        -- Read now and not before: a claim may have been running, and what it leased has a slot.
         select array_agg(u.unit_id) into v_slot_ids
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = any (v_open.unit_ids)
@@ -182,7 +174,7 @@ begin
         end if;
     end if;
     perform stepwell._runs_finish(array[p_tenant_id], array[p_run_id], 'cancelled');
-    -- Corrections that were under way end with it, and so do questions to reviewers.
+    -- Corrections and approvals of the run end with it.
     perform stepwell._attention_settle(p.tenant_id, p.run_id)
     from stepwell.run_progress as p
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention;

@@ -1,10 +1,12 @@
--- Waits: a step waits for an event or a time, and is woken by whichever comes first.
+-- Waits: a step waits for an event or a time; the first of them wakes it. Callers of the helpers hold the locks of the
+-- runs. SW004: the registry refuses.
 
--- An event from outside for a run (or a free-standing job). Accepted once per event key; wakes the unit that waits for its
--- type, or is kept until one does.
+-- Delivers an event from outside to a run or a free-standing job. It wakes the unit that waits for its type, or is kept
+-- until one does.
 -- Locks: the run.
--- Idempotency: by (tenant, event key): the second delivery changes nothing and says so.
--- Raises: SW001 for bad input; SW002 when there is no such run; SW003 when it has ended; SW007 for another tenant.
+-- Idempotency: by (tenant, event key): the second delivery changes nothing and returns accepted = false.
+-- Raises: SW001 for bad input; SW002 when there is no such run; SW003 when it has ended; SW006 when the payload is too
+--   large; SW007 for another tenant.
 create or replace function stepwell.fn_signal(
     p_tenant_id int, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text default 'client'
 ) returns table (accepted boolean, woken_unit_id bigint)
@@ -54,10 +56,7 @@ begin
 end
 $$;
 
--- Wait nodes park for their event, with their time-out; an event that came early ends them at once.
--- Locks: the caller holds the runs.
--- Idempotency: called once per node.
--- Raises: SW004 when the registry refuses.
+-- Wait steps begin to wait for their event, with their time-out; an event that came early ends them at once.
 create or replace function stepwell._waits_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -93,10 +92,7 @@ begin
 end
 $$;
 
--- Brings kept events and waiting units of one run and type together, first to first, each event once.
--- Locks: the caller holds the run.
--- Idempotency: an event taken stays taken.
--- Raises: SW004 when the registry refuses.
+-- Gives kept events to waiting units of one run and event type: the first event to the first unit, each event once.
 create or replace function stepwell._waits_match(p_tenant_id int, p_stream_id bigint, p_event_type text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -131,11 +127,8 @@ begin
 end
 $$;
 
--- Ends the waiting of units: a handler's unit becomes ready again and is told why; a Wait node completes with the event's
--- payload, or fails when its time is up; people go on with what is theirs.
--- Locks: the caller holds the runs.
--- Idempotency: a unit that no longer waits is refused by the registry.
--- Raises: SW004 when the registry refuses.
+-- Ends the waiting of units. A unit of a handler becomes ready again, with the reason; a wait step completes with the
+-- payload of the event, or fails when its time is up; a unit with a person in charge is in progress again.
 create or replace function stepwell._units_wake(
     p_tenant_ids int[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[]
 ) returns void
@@ -187,10 +180,8 @@ begin
 end
 $$;
 
--- Ends the waiting of units that are in the hands of people: they go on with them (T3r).
--- Locks: the caller holds the runs.
--- Idempotency: a unit that no longer waits is passed over.
--- Raises: SW004 when the registry refuses.
+-- Ends the waiting of units with a person in charge: they are in progress again (T3r). A unit that does not wait is
+-- left alone.
 create or replace function stepwell._people_wake(
     p_tenant_ids int[], p_unit_ids bigint[], p_task_type text, p_refs text[]
 ) returns void

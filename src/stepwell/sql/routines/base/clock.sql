@@ -1,6 +1,6 @@
--- The only clock of the engine. Worker clocks decide nothing.
+-- The only clock of the engine. No time of a worker's own clock is ever used.
 
--- The only clock. Real time, moved by the row in clock_shift when a test put one there.
+-- The present time: real time, plus the shift that a test may have written to clock_shift.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.

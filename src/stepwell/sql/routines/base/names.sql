@@ -1,6 +1,6 @@
--- What people call units and each other, for sentences and lists.
+-- The names that people know units and persons by, for sentences and lists.
 
--- What people call a unit: the id of a step, the operation of a job, the number of a run.
+-- The name of a unit: the id of a step, the operation of a job, the number of a run.
 create or replace function stepwell._unit_name(p_unit stepwell.work_unit) returns text
 language sql stable
 set search_path = stepwell, pg_temp
@@ -19,7 +19,7 @@ as $$
     end
 $$;
 
--- A person by name, as sentences and lists show them; null when nobody is meant.
+-- The name of a person; null when no person is given.
 create or replace function stepwell._person_name(p_tenant_id int, p_person_id bigint) returns text
 language sql stable
 set search_path = stepwell, pg_temp

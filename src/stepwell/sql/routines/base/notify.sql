@@ -1,8 +1,8 @@
--- Hints to idle workers. Polling stays the authority: a lost hint costs time, never work.
+-- Notifications to idle workers. They are only a hint: workers also poll, so a lost notification costs time, never
+-- work.
 
--- A hint to idle workers that something of their class became claimable; at most one per commit, since Postgres folds equal
--- notifications. Polling stays the authority.
--- Idempotency: a hint.
+-- Notifies idle workers of these classes (null: of all classes) when the queue holds something. PostgreSQL sends equal
+-- notifications of one commit once.
 create or replace function stepwell._workers_wake(p_class_ids int[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

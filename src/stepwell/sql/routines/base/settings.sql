@@ -1,7 +1,6 @@
 -- Numbers that an operator may change, from the table dot_config.
 
--- A numeric limit from dot_config.
--- Raises: nothing; a missing key counts as 1000 so that nothing is ever unbounded.
+-- A numeric limit from dot_config. A missing key counts as 1000, so that nothing is ever without a limit.
 create or replace function stepwell._limit(p_key text) returns int
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -12,7 +11,7 @@ begin
 end
 $$;
 
--- A number of the configuration that may differ by workflow class: <prefix>.<class>, else <prefix>.default.
+-- A number from dot_config that may differ by workflow class: the key <prefix>.<class>, else <prefix>.default.
 create or replace function stepwell._class_limit(p_tenant_id int, p_unit_id bigint, p_prefix text) returns numeric
 language sql stable
 set search_path = stepwell, pg_temp

@@ -1,9 +1,9 @@
--- A worker asks for work: units are taken out of the queue and leased to its session, with all a handler needs. Tenants share
--- by weight; inside a tenant priority decides, then age.
+-- A worker asks for work: units are taken out of the queue and leased to its session, with everything a handler needs.
+-- Tenants share by weight; within a tenant the higher priority comes first, then the older unit.
 
--- Leases up to n claimable units of the session's classes to it and hands back what a handler needs.
+-- Leases up to n units of the session's classes to it, and returns what a handler needs for each.
 -- Locks: as _claim.
--- Idempotency: none; a claim lost on the way is recovered when the session ends.
+-- Idempotency: none; the units of a claim whose answer was lost are recovered when the session ends.
 -- Raises: SW005 when the session has ended.
 create or replace function stepwell.fn_job_claim(p_session_id bigint, p_limit int)
 returns setof stepwell.job_lease
@@ -25,7 +25,7 @@ begin
 end
 $$;
 
--- What a claim must know of a session: what it takes, whether it is idle, and what time it is.
+-- What a claim must know about a session: its classes, whether it is idle, and the present time.
 -- Raises: SW005 when the session has ended.
 create or replace function stepwell._session_of(
     p_session_id bigint, out class_ids int[], out is_idle boolean, out now timestamptz
@@ -46,10 +46,10 @@ begin
 end
 $$;
 
--- The claim itself. Tenants take turns by weight; inside a tenant priority decides, then age. Units that the report of the
--- same call handed on count first; when that report saw an empty queue (p_is_dry), it is not asked again. Hands on what a
--- handler needs of each: operation, input, why it runs again, time limit. What only few units have is read by functions of
--- its own: a subquery that is never run still has to be prepared for each call.
+-- The claim itself. Direct leases of the same call (p_handed_ids) count first; when the report or start of that call
+-- saw an empty queue (p_is_dry), the queue is not read again. Returns for each unit what a handler needs: operation,
+-- input, why it runs again, time limit. What only few units have is read by functions of their own, because a subquery
+-- is prepared for each call even when it does not run.
 -- Locks: as _fresh_take.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._claim(
@@ -74,9 +74,9 @@ begin
     end if;
     v_is_idle := coalesce(cardinality(v_unit_ids), 0) < p_limit;
     if v_is_idle <> p_is_idle then
-        -- Idle: it could take more. A worker asks once more after this has changed, since what was made ready in between
-        -- was made by somebody who did not yet see it.
-        -- Only a hint, so never waited for: whoever recovers this session holds its row and wants the runs we hold.
+        -- Idle means that the session could take more. A worker asks once more after this has changed, because a
+        -- transaction that made something ready meanwhile may not have seen it. It is only a hint, so this never waits
+        -- for the row: a recovery of this session holds it and waits for the runs that this transaction holds.
         update stepwell.worker_session as s set is_idle = v_is_idle
         where s.session_id = (select x.session_id from stepwell.worker_session as x
             where x.session_id = p_session_id for no key update skip locked);
@@ -115,8 +115,8 @@ begin
 end
 $$;
 
--- Takes units out of the queue and leases them to a session: those that start, and those that try again.
--- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), for retries their runs
+-- Takes units out of the queue and leases them to a session: first attempts and retries.
+-- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), the runs of retries
 --   (without waiting), then the units.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._fresh_take(
@@ -128,7 +128,7 @@ declare
     v_taken record;
 begin
     if not exists (select from stepwell.job_ready) then
-        -- Most calls of an idle system.
+        -- Most calls of an idle system end here.
         return;
     end if;
     select
@@ -154,12 +154,12 @@ begin
 end
 $$;
 
--- Takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight, in random order so that
--- a small n favours nobody; what a tenant leaves unused goes to the others in another pass. A tenant with a cap on what it
--- has in hand gets no more than its room, in the first pass.
--- Locks: tenants with a cap, in order; the rows taken, skipping those another claim holds; the runs of retries, which move
---   their counters, without waiting: whoever holds a run may wait for a row taken here. A retry whose run is busy stays in
---   the queue.
+-- Takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight, in random order so
+-- that a small n prefers no tenant; what a tenant does not use goes to the others in a second pass. A tenant with a cap
+-- gets at most what _tenant_room says, in the first pass only.
+-- Locks: tenants with a cap, in order; the rows taken, without those that another claim holds; the runs of retries,
+--   whose counters move, without waiting, because whoever holds a run may wait for a row taken here. A retry whose run
+--   is locked stays in the queue.
 create or replace function stepwell._ready_take(p_class_ids int[], p_limit int, p_is_first boolean default true)
 returns table (tenant_id int, unit_id bigint, is_retry boolean)
 language plpgsql volatile
@@ -221,7 +221,7 @@ begin
 end
 $$;
 
--- What a step inside a map works on: its item and the place of it.
+-- The item of a step inside a Map, and its index.
 create or replace function stepwell._item_read(p_tenant_id int, p_map_id bigint, p_item_no int) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -234,7 +234,7 @@ begin
 end
 $$;
 
--- What woke a unit that had waited, or nothing.
+-- What woke a unit that had waited; null when it did not wait.
 create or replace function stepwell._wake_read(p_tenant_id int, p_unit_id bigint) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -247,7 +247,7 @@ begin
 end
 $$;
 
--- What the handler of a unit has already done, by name, or nothing.
+-- The checkpoints that earlier attempts of a unit saved, by name; null when there are none.
 create or replace function stepwell._checkpoints_read(p_tenant_id int, p_unit_id bigint) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp

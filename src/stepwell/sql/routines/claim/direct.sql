@@ -1,8 +1,10 @@
--- When a released step may be leased directly to the session whose report or start released it.
+-- Direct lease: a released step is leased to the session whose report or start released it, without the queue. Here is
+-- when that is allowed.
 
--- Whether a report may hand on what it releases to its own session, and what must not be overtaken by that: not when
--- another tenant has something in the queue, this one has a cap or the report is of several tenants; and only what comes
--- before the first unit that the session could claim. Is_dry says that the queue holds nothing for it.
+-- Whether a report or start may make direct leases, and what must not be overtaken by them. Not when another tenant has
+-- something in the queue, this tenant has a cap, or the call is for several tenants. A direct lease must come before
+-- the first unit in the queue that the session could claim: that unit is returned. is_dry: the queue has nothing for
+-- this session.
 create or replace function stepwell._queue_look(
     p_tenant_ids int[], p_class_ids int[], p_hand_on_limit int, out may_hand_on boolean, out is_dry boolean,
     out rank smallint, out unit_id bigint
@@ -16,11 +18,11 @@ begin
     into may_hand_on, is_dry
     from stepwell.tenant as t
     where t.tenant_id = p_tenant_ids[1];
-    -- Nothing is found for a tenant that does not exist.
+    -- No row is found for a tenant that does not exist.
     may_hand_on := coalesce(may_hand_on, false);
     is_dry := may_hand_on and is_dry;
     if is_dry or not may_hand_on then
-        -- Most calls of an idle system.
+        -- Most calls of an idle system end here.
         return;
     end if;
     may_hand_on := not exists (select from stepwell.job_ready as r where r.tenant_id < p_tenant_ids[1])

@@ -1,8 +1,9 @@
--- A worker's session: all its leases depend on it. How a session ends is in keep/leases.sql.
+-- The session of a worker: every lease belongs to a session and is valid as long as the session. How a session ends is
+-- in keep/leases.sql.
 
--- Opens a worker's session, on which all its leases hang.
+-- Opens the session of a worker. All its leases will belong to it.
 -- Locks: none.
--- Idempotency: each call opens a session of its own.
+-- Idempotency: each call opens another session.
 -- Raises: SW001 when a class is not registered or a number is out of range.
 create or replace function stepwell.fn_worker_register(
     p_worker_name text, p_class_names text[], p_slot_count int, p_lease_seconds int default 30, p_info jsonb default '{}'
@@ -36,8 +37,8 @@ begin
 end
 $$;
 
--- Extends a session and with it every lease on it, in one row; says which leases the worker lost or must stop (cancelled),
--- and forgets the claims that have been reported.
+-- Extends a session, and so all its leases, by changing one row. Returns the leases that the worker has lost or must
+-- stop (cancelled), and deletes the notes of claims that were reported.
 -- Locks: the session row.
 -- Idempotency: yes.
 -- Raises: SW005 when the session has ended: the worker must open a new one.

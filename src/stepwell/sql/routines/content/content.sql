@@ -1,11 +1,12 @@
--- Content that steps show: units with immutable versions, bundles of them, pinned for each run when it starts.
+-- Content that steps show: content units with immutable versions, and bundles of them. A run keeps the versions that
+-- were current when it started.
 
--- Writes a version of a content unit (Markdown), or of a bundle, which is a list of units as they are now. The unit is made
--- with its first version; labels are set with it.
+-- Writes a version of a content unit (Markdown), or of a bundle, which is a list of content units in their current
+-- versions. The first version creates the unit; labels are set with each version.
 -- Locks: the unit's row.
 -- Idempotency: the same body, or the same list, as the latest version makes no new one.
--- Raises: SW001 for a bad code, body or label; SW002 when a unit of the list does not exist; SW003 when a unit becomes a
---   bundle or the other way round; SW006 over a limit; SW007 for another tenant.
+-- Raises: SW001 for a bad code, body or label; SW002 when a unit of the list does not exist; SW003 when a unit would
+--   become a bundle or a bundle a unit; SW006 over a limit; SW007 for another tenant.
 create or replace function stepwell.fn_content_write(
     p_tenant_id int, p_code text, p_body text, p_actor text, p_labels jsonb default '{}', p_items text[] default null,
     p_note text default null
@@ -86,7 +87,7 @@ begin
 end
 $$;
 
--- What makes two versions the same: the body and, of a bundle, the versions it holds in order.
+-- The hash by which two versions are the same: the body and, of a bundle, the versions in it, in order.
 -- Raises: SW002 when an item does not exist.
 create or replace function stepwell._content_hash(p_tenant_id int, p_body text, p_items text[]) returns text
 language sql stable
@@ -98,8 +99,7 @@ as $$
         cross join lateral stepwell._content_current(p_tenant_id, x.code) as c), ''), 'UTF8')), 'hex')
 $$;
 
--- A version that was written stays as it is; a change is another version.
--- Idempotency: always refuses.
+-- Refuses every change of a written version: a change is a new version.
 -- Raises: SW007.
 create or replace function stepwell._content_refuse() returns trigger
 language plpgsql volatile
@@ -117,10 +117,8 @@ create or replace trigger bundle_items_are_final
 before update or delete or truncate on stepwell.information_bundle_item
 for each statement execute function stepwell._content_refuse();
 
--- Pins the content of a workflow's steps for new runs: the versions that are current now. Later versions do not change
--- running work. A step whose content does not exist shows none.
--- Locks: none beyond the new rows.
--- Idempotency: the first pin stays.
+-- Stores for new runs which versions their steps show: those that are current now. Later versions do not change these
+-- runs. A step whose content does not exist shows none.
 create or replace function stepwell._content_pin(p_tenant_id int, p_version_id int, p_run_ids bigint[]) returns void
 language sql volatile
 set search_path = stepwell, pg_temp
@@ -139,7 +137,7 @@ as $$
     on conflict do nothing
 $$;
 
--- What steps of runs show: the pinned version with its body and labels; of a bundle, the bodies it holds, in order.
+-- What steps of runs show: the stored version with its body and labels; of a bundle, the bodies in it, in order.
 create or replace view stepwell.v_step_content with (security_invoker = true) as
 select
     p.tenant_id,

@@ -1,7 +1,7 @@
 -- Business calendars, and when a step is due.
 
--- Writes a business calendar: time zone, hours per weekday ([{"weekday": 1, "opens": "09:00", "closes": "17:00"}]) and
--- holidays ({"2026-12-25": "Christmas"}); what was there before is replaced.
+-- Writes a business calendar: time zone, hours for each weekday ([{"weekday": 1, "opens": "09:00", "closes": "17:00"}])
+-- and holidays ({"2026-12-25": "Christmas"}). It replaces what was there before.
 -- Locks: the calendar's row.
 -- Idempotency: yes.
 -- Raises: SW001 for an unknown time zone or hours that cannot be read; SW007 for another tenant.
@@ -36,9 +36,9 @@ exception when check_violation or not_null_violation or unique_violation or data
 end
 $$;
 
--- When a step of this configuration is due, counted from a moment: an absolute time, a duration in seconds, or a duration
--- in working time of a calendar. Null without a deadline.
--- Raises: nothing; a calendar that is gone makes the duration plain time.
+-- When a step with this configuration is due, counted from a given time: at an absolute time, after a duration in
+-- seconds, or after a duration in working hours of a calendar. Null without a deadline. When the calendar does not
+-- exist any more, all hours count.
 create or replace function stepwell._deadline_of(p_tenant_id int, p_config jsonb, p_from timestamptz) returns timestamptz
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -61,9 +61,9 @@ begin
 end
 $$;
 
--- The moment at which so much working time of a calendar has passed. Hours are local: on a day the clocks change they are
--- as long as they really are; weekends are days without hours, holidays have none.
--- Raises: SW002 when there is no such calendar; SW006 when the time lies too far ahead, or the calendar has no hours.
+-- The time at which so many working hours of a calendar have passed. Hours are local time and as long as they really
+-- are on a day when the clocks change; weekends are days without hours, holidays have none.
+-- Raises: SW002 when there is no such calendar; SW006 when the time is too far ahead, or the calendar has no hours.
 create or replace function stepwell._calendar_add(
     p_tenant_id int, p_calendar_name text, p_from timestamptz, p_seconds numeric
 ) returns timestamptz

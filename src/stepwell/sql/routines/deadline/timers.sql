@@ -1,7 +1,7 @@
 -- The timers of people's work: deadline, severity of a block, escalation.
 
--- Sets the timers of people's work anew from its rows: deadline, severity of a block, next level to tell. A state change
--- takes every timer of a unit away; this brings back those that still mean something.
+-- Sets the timers of these units again from their rows: deadline, severity of a block, next escalation level. A state
+-- change deletes every timer of a unit; this restores those that are still needed.
 -- Locks: the caller holds the runs.
 create or replace function stepwell._people_timers(p_tenant_id int, p_unit_ids bigint[]) returns void
 language plpgsql volatile
@@ -20,7 +20,7 @@ begin
         secs => stepwell._class_limit(u.tenant_id, u.unit_id, 'block_severity.threshold_seconds')::float8)
     from stepwell.work_unit as u
     inner join stepwell.step_block as b on u.tenant_id = b.tenant_id and u.unit_id = b.unit_id
-    -- Also where it is red for now: a block that leaves the critical path still turns red with time.
+    -- Also while it is red now: a block that leaves the critical path still turns red with time.
     where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.state_code = 'blocked'
     union all
     select u.tenant_id, u.unit_id, 'escalation', min(e.due_at)

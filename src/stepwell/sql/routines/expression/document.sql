@@ -1,7 +1,8 @@
--- What the expressions of a step read, and how a step's input is bound from it.
+-- What the expressions of a step can read, and how the input of a step is made from it.
 
--- What an expression of a step may read: {input, steps: {id: {status, output, error}}} and, inside a Map, item and index.
--- Steps of the same item are seen, and those around the map. With a list of step numbers only those.
+-- The document that an expression of a step reads: {input, steps: {id: {status, output, error}}} and, inside a Map,
+-- item and index. It contains the steps of the same item and the steps around the Map; with a list of step numbers only
+-- those.
 create or replace function stepwell._unit_document(
     p_tenant_id int, p_unit_id bigint, p_step_nos int[] default null
 ) returns jsonb
@@ -58,7 +59,7 @@ as $$
     where r.tenant_id = p_tenant_id and r.run_id = p_unit_id >> 20
 $$;
 
--- Resolves a step's declared inputs ({parameter: path}) over its document; a path that finds nothing is null.
+-- Evaluates the declared inputs of a step ({parameter: path}) over its document; a path that finds nothing gives null.
 create or replace function stepwell._inputs_bind(p_tenant_id int, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
 returns jsonb
 language sql stable

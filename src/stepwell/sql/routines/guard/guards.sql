@@ -1,9 +1,9 @@
--- Guards: the conditions a transition of the registry may require. A guard is a named predicate or an expression; what it
--- cannot evaluate does not hold.
+-- Guards: the conditions that a transition of the registry may require. A guard is a named predicate or an expression.
+-- A guard that cannot be evaluated does not hold. The functions here only read.
 
--- The guards that are named predicates. Built-in ones are here; others are functions `guard_<name>(unit work_unit, evidence
--- jsonb) returns boolean` listed in guard_predicate.
--- Raises: nothing; an unknown guard, a null or an error of a predicate does not hold.
+-- Whether a named guard holds. The built-in ones are here; others are functions `guard_<name>(unit work_unit, evidence
+-- jsonb) returns boolean` that are listed in guard_predicate. An unknown guard, a null and an error of a predicate do
+-- not hold.
 create or replace function stepwell._guard_named(
     p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamptz
 ) returns boolean
@@ -23,7 +23,7 @@ begin
                 or (p_guard <> 'actor_oversees' and p_unit.pic_id = (p_evidence ->> 'actor_id')::bigint)
                 or (p_guard = 'actor_takes_part' and stepwell._step_candidate(p_unit, (p_evidence ->> 'actor_id')::bigint));
         when 'wait_facet_known' then
-            -- The facet itself is checked by the event contract; here: the machine has it for this state.
+            -- The event contract checks the facet itself; here: the state machine has this facet for this state.
             v_holds := exists (select from stepwell.state_facet_def as f
                 where f.state_machine_id = p_unit.state_machine_id and f.state_code = 'waiting'
                     and f.facet_code = coalesce(p_evidence ->> 'waiting_facet', 'waiting_external'));
@@ -73,8 +73,8 @@ exception when others then
 end
 $$;
 
--- Evaluates a guard written as SQL/JSON path over {input, steps, unit, evidence}. A path that fails or gives no boolean
--- does not hold: guards are closed by default.
+-- Whether a guard that is written as an SQL/JSON path over {input, steps, unit, evidence} holds. A path that fails or
+-- gives no boolean does not hold.
 create or replace function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
 returns boolean
 language plpgsql stable
@@ -92,8 +92,8 @@ exception when data_exception or syntax_error or invalid_text_representation the
 end
 $$;
 
--- The guards that ask for an approval: was this granted, has it expired, have enough reviewers agreed?
--- Raises: nothing of its own; null does not hold.
+-- Whether a guard that requires an approval holds: is the approval granted, has it expired, have enough reviewers
+-- agreed. Null does not hold.
 create or replace function stepwell._guard_approval(
     p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamptz
 ) returns boolean
@@ -137,8 +137,8 @@ begin
 end
 $$;
 
--- May this action go ahead as far as approvals are concerned? Either the configuration asks for none, or the approval named
--- in the evidence has been granted.
+-- Whether an action may go ahead as far as approvals are concerned: the configuration requires none, or the approval
+-- named in the evidence is granted.
 create or replace function stepwell._approval_holds(
     p_tenant_id int, p_evidence jsonb, p_action text, p_run_id bigint default null
 ) returns boolean
@@ -151,13 +151,13 @@ as $$
         or exists (select from stepwell.work_unit as a
             where a.tenant_id = p_tenant_id and a.unit_id = (p_evidence ->> 'approval_id')::bigint
                 and a.scope = 'approval' and a.state_code = 'approved'
-                -- An approval of something else, or of another run where one is named, allows nothing here.
+                -- An approval of another action, or of another run where one is named, allows nothing here.
                 and not exists (select from stepwell.approval_detail as d
                     where d.tenant_id = a.tenant_id and d.approval_id = a.unit_id
                         and (d.action <> p_action or d.subject_unit_id >> 20 <> p_run_id)))
 $$;
 
--- Has this very approval been granted, for this action and this unit or its run?
+-- Whether this approval is granted, for this action and for this unit or its run.
 create or replace function stepwell._approval_granted(
     p_tenant_id int, p_approval_id bigint, p_action text, p_unit_id bigint
 ) returns boolean
@@ -171,7 +171,7 @@ as $$
             and a.subject_unit_id in (p_unit_id, (p_unit_id >> 20) << 20) and u.state_code = 'approved')
 $$;
 
--- Have enough reviewers other than the requester and the actor agreed, or does the configuration ask for none?
+-- Whether enough reviewers other than the requester and the actor have agreed, or the configuration requires none.
 create or replace function stepwell._approval_quorum(p_tenant_id int, p_approval_id bigint) returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
@@ -186,7 +186,7 @@ as $$
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id
 $$;
 
--- Who somebody is, whichever way they came: `cli:ada`, `api:ada` and `ada` are one person.
+-- The name of an actor without the way they came: `cli:ada`, `api:ada` and `ada` are one person.
 create or replace function stepwell._actor_plain(p_actor text) returns text
 language sql immutable
 set search_path = stepwell, pg_temp
@@ -194,7 +194,8 @@ as $$
     select regexp_replace(p_actor, '^(cli|api|web|ui|slack):', '')
 $$;
 
--- May this person take the unit? Who is named for it, or has the role it asks for; anyone where it asks for none.
+-- Whether a person may take a unit: the person is named for it, or has the role that it requires; every person when it
+-- requires none.
 create or replace function stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id bigint) returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
@@ -208,8 +209,8 @@ as $$
                 where r.tenant_id = p_unit.tenant_id and r.person_id = p_person_id and r.role_name = a.role))
 $$;
 
--- Does this person look after the unit without being in charge of it? Who has a role of people.overseer_roles, was told of
--- the unit by its escalation chain, or is in charge of the step around a task.
+-- Whether a person may oversee a unit without being in charge of it: the person has a role of people.overseer_roles,
+-- was notified by the escalation chain of the unit, or is in charge of the step around a task.
 create or replace function stepwell._step_overseer(p_unit stepwell.work_unit, p_person_id bigint) returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
@@ -230,8 +231,8 @@ as $$
         where s.tenant_id = p_unit.tenant_id and s.unit_id = p_unit.parent_id and s.pic_id = p_person_id))
 $$;
 
--- What a human step or a task asks: who may take it, what is answered, by when, whom to tell.
--- Raises: nothing; no row for a unit that is no person's work.
+-- What a human step or a task requires: who may take it, its form, its deadline, whom to notify. No row for a unit that
+-- people do not carry out.
 create or replace function stepwell._step_asks(p_unit stepwell.work_unit)
 returns table (step_kind text, role text, assignee text, form jsonb, config jsonb, name text)
 language sql stable
@@ -247,7 +248,7 @@ as $$
     where p_unit.scope = 'task' and t.tenant_id = p_unit.tenant_id and t.unit_id = p_unit.unit_id
 $$;
 
--- Does a unit's output satisfy its contract: every task inside has ended, the form holds, the postcondition too.
+-- Whether the output of a unit fulfils its contract.
 create or replace function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb)
 returns boolean
 language sql stable

@@ -1,9 +1,9 @@
--- The contract of an output: the form, the postcondition, the tasks inside. The database checks it, so no client can go
--- round it.
+-- The contract of an output: its form, its postcondition, the tasks inside the step. The database checks it, so no
+-- client can avoid it.
 
 -- What is wrong with the output of a unit, in one line: a task inside it is open, a field breaks its form, or the
--- postcondition over the run document with this output does not hold. Null when it may complete.
--- Raises: nothing of its own; a postcondition that cannot be evaluated does not hold.
+-- postcondition over the run's document with this output does not hold. A postcondition that cannot be evaluated does
+-- not hold. Null when the unit may complete.
 create or replace function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -31,9 +31,9 @@ begin
 end
 $$;
 
--- The part of JSON Schema the database enforces by itself, so that no client can go round it: type, required, properties,
--- enum, const, minimum, maximum, minLength, maxLength, pattern, items, minItems, maxItems, additionalProperties false. Null
--- when the value holds, else one line that names the field.
+-- The first field of a value that breaks a JSON Schema, in one line; null when none does. These words of JSON Schema
+-- are enforced: type, required, properties, enum, const, minimum, maximum, minLength, maxLength, pattern, items,
+-- minItems, maxItems, additionalProperties false.
 create or replace function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text default '$')
 returns text
 language plpgsql immutable

@@ -1,9 +1,8 @@
--- The lock of a handler that acts while it holds its lease.
+-- The lock of a handler that writes while it has its lease.
 
--- Proves that this session holds this lease, and keeps it so until the transaction ends.
+-- Checks that this session has this lease, and keeps it so until the transaction ends.
 -- Locks: the unit row, shared.
--- Idempotency: locks only.
--- Raises: SW005 when the lease is no longer held.
+-- Raises: SW005 when the session does not have the lease any more.
 create or replace function stepwell._lease_hold(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int
 ) returns void

@@ -1,8 +1,8 @@
--- The locks under which everything inside a run happens. The order of all locks is in ARCHITECTURE.md.
+-- The locks of runs. Whoever changes something inside a run holds the lock of that run. The order of all locks is in
+-- ARCHITECTURE.md.
 
--- Locks the runs of these units: everything inside a run happens under this lock. Says whether one of them is paused.
--- Locks: run_progress rows in (tenant, run) order; free-standing jobs have none.
--- Idempotency: locks only.
+-- Locks the runs of these units. Returns whether one of them is paused.
+-- Locks: run_progress rows in (tenant, run) order; a free-standing job has none.
 create or replace function stepwell._runs_lock(p_tenant_ids int[], p_unit_ids bigint[]) returns boolean
 language plpgsql volatile
 as $$
@@ -31,10 +31,9 @@ begin
 end
 $$;
 
--- Locks the runs of these units and every run above them, so that what happens below can be handed up without giving way.
--- For calls at the pace of people and keepers; reports lock no more than their runs.
+-- Locks the runs of these units and every run above them, so that an end below can change the runs above at once. For
+-- calls of people and keepers, which are few; a report locks only its own runs.
 -- Locks: run_progress rows in (tenant, run) order, which is from the top: a parent has a lower number than its child.
--- Idempotency: locks only.
 create or replace function stepwell._runs_lock_up(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -55,11 +54,9 @@ begin
 end
 $$;
 
--- Takes the lock under which everything inside these runs happens: the run_progress row of a run, or the unit row of a
--- free-standing job.
--- Locks: run_progress rows in run order, then ready rows of free units, then free units in id order: a claim holds the
---   ready row and goes for the unit, so whoever went the other way round would meet it.
--- Idempotency: locks only.
+-- Locks the runs of these units, and free-standing units (jobs, approvals, receipts) themselves.
+-- Locks: run_progress rows in run order, then ready rows of jobs, then units in id order. A claim holds the ready row
+--   and then locks the unit; the opposite order here would be a deadlock.
 create or replace function stepwell._stream_lock(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,7 +1,6 @@
--- Writing to the event log: events that are no state change. State changes are appended by the transition core itself.
+-- Writing events that are no state change. The events of state changes are written by the transition core itself.
 
--- Appends one event that is no state change (published, signal received, schedule fired, a handler's own).
--- Idempotency: none; callers append once.
+-- Appends one event that is no state change (published, signal received, schedule fired, an event of a handler).
 -- Raises: SW004 when the type is not registered or the payload breaks its contract.
 create or replace function stepwell._event_append(
     p_tenant_id int, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb,
@@ -26,7 +25,7 @@ begin
 end
 $$;
 
--- What is wrong with an event's payload under the contract of its type, in one line; null when it holds.
+-- What is wrong with the payload of an event under the contract of its type, in one line; null when nothing is.
 create or replace function stepwell._event_payload_problem(p_event_type text, p_payload jsonb) returns text
 language sql stable
 set search_path = stepwell, pg_temp

@@ -1,7 +1,7 @@
--- The table behind the log: one partition a month, append-only for everybody.
+-- The table of the event log: one partition for each month. Nobody can change or delete an event.
 
--- Makes the monthly partitions of event_log, from the month of p_from (default: this month) to n months ahead.
--- Locks: event_log against concurrent partition making only while one is missing.
+-- Creates the monthly partitions of event_log, from the month of p_from (default: this month) to n months ahead.
+-- Locks: event_log against others that create partitions, only while one is missing.
 -- Idempotency: yes.
 -- Raises: nothing.
 create or replace function stepwell.fn_partitions_ensure(p_from timestamptz default null, p_months_ahead int default null)
@@ -26,7 +26,7 @@ begin
             if to_regclass('stepwell.' || v_name) is null then
                 execute format('create table stepwell.%I partition of stepwell.event_log for values from (%L) to (%L)',
                     v_name, v_month, (v_month at time zone 'UTC' + interval '1 month') at time zone 'UTC');
-                -- Rows are kept by the trigger of the log itself; a truncation of one month is not.
+                -- The triggers for rows are inherited from event_log; the trigger against truncate is not.
                 execute format('create trigger event_log_is_append_only before truncate on stepwell.%I
                     for each statement execute function stepwell._event_log_refuse()', v_name);
                 v_count := v_count + 1;
@@ -37,9 +37,8 @@ begin
 end
 $$;
 
--- Keeps the event log append-only, for its owner too: a written event is neither changed nor deleted. Months past their
--- retention are dropped as whole tables, which is no change of an event.
--- Idempotency: refuses always.
+-- Refuses every change and deletion of an event, for the owner too. Months older than their retention are dropped as
+-- whole tables, which changes no event.
 -- Raises: SW007.
 create or replace function stepwell._event_log_refuse() returns trigger
 language plpgsql
@@ -53,7 +52,7 @@ $$;
 create or replace trigger event_log_is_append_only
 before update or delete or truncate on stepwell.event_log
 for each statement execute function stepwell._event_log_refuse();
--- A trigger per row is inherited by every month, so that none can be changed behind the back of the log.
+-- A trigger for rows is inherited by every partition, so that no partition can be changed directly.
 create or replace trigger event_log_rows_are_final
 before update or delete on stepwell.event_log
 for each row execute function stepwell._event_log_refuse();

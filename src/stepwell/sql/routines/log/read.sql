@@ -1,8 +1,8 @@
--- Reading the event log as an outbox: a reader keeps its position and never skips an event that committed late.
+-- Reading the event log as an outbox: a reader keeps its position and never misses an event that committed late.
 
--- The next events of a tenant after a position, oldest first. The position is (tx, event_id), given or kept under a
--- reader's name. Events of transactions that might still commit are held back, with all that come after, so that a reader
--- that goes on from the last event it saw never skips one that committed late.
+-- The next events of a tenant after a position, oldest first. The position is (tx, event_id), given or kept under the
+-- name of a reader. Events of transactions that may still commit are held back with all that come after them: so a
+-- reader that continues after the last event it saw never misses one that committed late.
 -- Locks: none.
 -- Idempotency: reads only; fn_events_ack moves a reader.
 -- Raises: nothing.
@@ -43,9 +43,9 @@ begin
 end
 $$;
 
--- Remembers how far a reader has come. A position only moves ahead, and never past what may still commit.
+-- Stores how far a reader has come. The position only moves forward, and never beyond what fn_events_read may return.
 -- Locks: the reader's row.
--- Idempotency: an older or equal position changes nothing and says so.
+-- Idempotency: an older or equal position changes nothing and returns false.
 -- Raises: SW001 for a missing name or a position that was not readable yet; SW007 for another tenant.
 create or replace function stepwell.fn_events_ack(p_tenant_id int, p_reader text, p_tx bigint, p_event_id bigint)
 returns boolean

@@ -1,10 +1,10 @@
--- A graph is checked and becomes an immutable version of a workflow.
+-- A graph is checked and stored as an immutable version of a workflow.
 
--- Stores a graph as an immutable version of a workflow. The same graph gives the same version again.
+-- Stores a graph as an immutable version of a workflow. The same graph returns the version that exists.
 -- Locks: the workflow's registry row.
--- Idempotency: by graph hash.
--- Raises: SW001 for a graph that does not hold together, naming the node and the field; SW006 over a limit; SW007 for
---   another tenant.
+-- Idempotency: by the hash of the graph.
+-- Raises: SW001 for a graph that is not sound, naming the step and the field; SW006 over a limit; SW007 for another
+--   tenant.
 create or replace function stepwell.fn_workflow_publish(
     p_tenant_id int, p_graph jsonb, p_hash text, p_actor text
 ) returns table (version_id int, version_no int, is_new boolean)
@@ -53,8 +53,8 @@ begin
 end
 $$;
 
--- The first thing that is wrong with a graph, in one line that names node and field; null when it holds. The client checks
--- more and earlier; this is what no client can go round.
+-- The first thing that is wrong with a graph, in one line that names step and field; null when nothing is. The client
+-- checks more and earlier; what is checked here no client can avoid.
 create or replace function stepwell._graph_problem(p_graph jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -127,7 +127,8 @@ as $$
     ), 'edges: must lead from a lower to a higher step number that exists')
 $$;
 
--- The first expression of a node that Postgres cannot parse as SQL/JSON path, named; null when all parse.
+-- The first expression of a step that PostgreSQL cannot parse as an SQL/JSON path, by name; null when all can be
+-- parsed.
 create or replace function stepwell._path_problem(p_node jsonb) returns text
 language plpgsql immutable
 set search_path = stepwell, pg_temp
@@ -161,8 +162,8 @@ begin
 end
 $$;
 
--- The step through which a workflow would call itself without end, by way of the newest versions of the workflows it names,
--- in one line; null when there is none. What is published later is checked then.
+-- The step through which a workflow would start itself without end, through the newest versions of the workflows that
+-- it names, in one line; null when there is none. A version that is published later is checked then.
 create or replace function stepwell._graph_recursion(p_tenant_id int, p_graph jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -180,7 +181,7 @@ begin
         from jsonb_array_elements(p_graph -> 'nodes') as n (node)
         where n.node ->> 'kind' = 'subworkflow'
     ) as c;
-    -- Level by level, each workflow once: the way that is told is a shortest one.
+    -- Level by level, each workflow once: the path that is named is one of the shortest.
     while v_at.names is not null loop
         select q.step_id, q.path into v_circle
         from unnest(v_at.names, v_at.step_ids, v_at.paths) as q (name, step_id, path)
@@ -210,10 +211,8 @@ begin
 end
 $$;
 
--- Writes the rows of one published graph: steps, relations, branches, groups.
--- Locks: none beyond the new rows.
--- Idempotency: called once per new version.
--- Raises: nothing of its own; an operation not yet known is registered with the defaults.
+-- Writes the rows of one published graph: steps, relations, branches, groups. An operation that is not known yet is
+-- registered with the defaults.
 create or replace function stepwell._graph_store(p_tenant_id int, p_version_id int, p_graph jsonb) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,9 +1,9 @@
--- Proves that the registry is whole. One function finds the faults of each part.
+-- Checks that the registry is complete and free of contradictions. One function finds the faults of each part.
 
--- Prove that the registry is whole: one row per check, ok or with every fault named. Run after migrations and by `stepwell
+-- Checks the registry: one row for each check, ok or with every fault named. Run after migrations and by `stepwell
 -- doctor`.
 -- Locks: none.
--- Idempotency: read only.
+-- Idempotency: reads only.
 -- Raises: nothing.
 create or replace function stepwell.fn_registry_check()
 returns table (check_name text, ok boolean, detail text)
@@ -54,7 +54,7 @@ begin
 end;
 $$;
 
--- Faults of machines and states, one row each, under the name of the check they break.
+-- Faults of machines and states, each under the name of its check.
 create or replace function stepwell._registry_state_faults()
 returns table (check_name text, fault text)
 language sql
@@ -120,7 +120,7 @@ as $$
     where not exists (select from state_def as s where s.state_machine_id = m.state_machine_id and s.is_initial);
 $$;
 
--- Faults of transitions, guards and event contracts, under the name of the check they break.
+-- Faults of transitions, guards and event contracts, each under the name of its check.
 create or replace function stepwell._registry_transition_faults()
 returns table (check_name text, fault text)
 language plpgsql
@@ -196,7 +196,7 @@ begin
 end;
 $$;
 
--- Say why a text is no SQL/JSON path; null when it is one. (pg_input_is_valid came only with 16.)
+-- Why a text is no SQL/JSON path; null when it is one. (pg_input_is_valid exists only since PostgreSQL 16.)
 create or replace function stepwell._jsonpath_problem(p_expression text)
 returns text
 language plpgsql
@@ -212,7 +212,7 @@ exception
 end;
 $$;
 
--- Faults of facets, dialects, roll-up rules and failure classes, under the name of the check they break.
+-- Faults of facets, dialects, roll-up rules and failure classes, each under the name of its check.
 create or replace function stepwell._registry_word_faults()
 returns table (check_name text, fault text)
 language plpgsql
@@ -231,7 +231,7 @@ begin
         where d.state_machine_id = m.state_machine_id and d.state_code = 'waiting' and d.facet_code = w.facet_code
     )
     union all
-    -- What the log accepts as a facet and what the registry declares must be the same words.
+    -- The facets that the log accepts and the facets that the registry declares must be the same.
     select 'facets_complete', format('facet %s of %s is no allowed value of %s.waiting',
         d.facet_code, d.state_machine_id, m.scope)
     from state_machine_def as m
@@ -248,7 +248,7 @@ begin
         on m.scope = w.scope and s.state_code = w.state_code and d.dialect = w.dialect
     where m.active and m.scope in ('step', 'workflow_run')
     group by d.dialect, m.scope, s.state_code
-    -- A failed step is always one of the two; then no row without a qualifier is needed.
+    -- A failed step is always transient or permanent, so no row without a qualifier is needed.
     having not coalesce(bool_or(w.qualifier = ''), false)
         and not (coalesce(bool_or(w.qualifier = 'transient'), false)
             and coalesce(bool_or(w.qualifier = 'permanent'), false))
@@ -273,7 +273,7 @@ begin
 end;
 $$;
 
--- Faults of texts and colours, under the name of the check they break.
+-- Faults of texts and colours, each under the name of its check.
 create or replace function stepwell._registry_text_faults()
 returns table (check_name text, fault text)
 language plpgsql
@@ -328,8 +328,8 @@ begin
 end;
 $$;
 
--- Contrast ratio of two colours (#RRGGBB) by the WCAG 2.1 formula, rounded to two digits.
--- Raises: nothing; null when a colour is not written as #RRGGBB.
+-- The contrast of two colours (#RRGGBB) by the formula of WCAG 2.1, rounded to two digits; null when a colour is not
+-- written as #RRGGBB.
 create or replace function stepwell._contrast_ratio(p_fg text, p_bg text)
 returns numeric
 language sql

@@ -3,7 +3,7 @@
 -- The whole registry as one JSON document, for the UI, the terminal and the reference page: machines, colours, texts,
 -- guards, events, dialects, roll-up rules, failure classes.
 -- Locks: none.
--- Idempotency: read only; equal registries give equal documents.
+-- Idempotency: reads only; equal registries give equal documents.
 -- Raises: nothing.
 create or replace function stepwell.fn_registry_read()
 returns jsonb
@@ -96,10 +96,10 @@ as $$
     from state_machine_def as m;
 $$;
 
--- The payload contract of one event type as a JSON Schema, for clients and documentation. Further fields are welcome, as
--- they are when an event is appended.
+-- The payload contract of one event type as a JSON Schema, for clients and documentation. Additional fields are
+-- accepted.
 -- Locks: none.
--- Idempotency: read only.
+-- Idempotency: reads only.
 -- Raises: SW002 when the event type does not exist.
 create or replace function stepwell.fn_event_type_schema(p_event_type text)
 returns jsonb

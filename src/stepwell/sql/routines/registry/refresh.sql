@@ -1,9 +1,9 @@
--- Edits of the registry take effect here.
+-- How edits of the registry take effect.
 
--- Make edits of the registry take effect: the transition core reads the materialised rules only. Call it in the transaction
--- of the edit, so that rules and rows change together. Returns how many edges there are.
--- Locks: exclusive on transition_rule, then rollup_rule; the core goes on reading the old rules until commit.
--- Idempotency: calling it again changes nothing.
+-- Makes edits of the registry take effect: the transition core reads only the materialised rules. Call it in the
+-- transaction of the edit, so that rules and rows change together. Returns the number of edges.
+-- Locks: exclusive on transition_rule, then rollup_rule; the core reads the old rules until commit.
+-- Idempotency: a second call changes nothing.
 -- Raises: nothing of its own.
 create or replace function stepwell.fn_registry_refresh()
 returns bigint

@@ -1,12 +1,12 @@
--- Reports of units that completed: the fast path of the engine.
+-- Reports of units that completed. Most reports take this path, so it has as few statements as possible. Callers hold
+-- the locks of the runs.
 
--- Units that completed: state changed under their lease, successors released in the same breath and the first of them
--- handed on to the same session, outputs kept, slots passed on. A unit whose output breaks its contract fails permanently
--- instead. Returns the units whose report was taken, those handed on, the runs to settle, whether the queue holds nothing
--- for this session, and whether others may have been left something to do.
--- Locks: the caller holds the runs.
--- Idempotency: a report whose lease is gone is refused by the core and leaves nothing.
--- Raises: SW004 when the registry refuses for another reason.
+-- Completes units whose lease is valid. In one statement their state changes, their successors become ready, and the
+-- first successors get a direct lease to the same session. Outputs are stored, slots are freed. A unit whose output
+-- breaks its contract fails for good instead. Returns the units whose report was accepted, the direct leases, the runs
+-- to settle, whether the queue has nothing for this session (is_dry), and whether something may be left for other
+-- workers (leaves_more). A report without a valid lease changes nothing.
+-- Raises: SW004 when the registry refuses; 40001 when another transaction changed a unit meanwhile (try again).
 create or replace function stepwell._report_completed(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_bodies text[], p_now timestamptz,
     p_class_ids int[], p_hand_on_limit int,
@@ -21,7 +21,7 @@ declare
     v_done record;
 begin
     v_next := stepwell._successors_find(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_class_ids, p_hand_on_limit);
-    -- What a contract, a slot or the engine itself set off may have ended any of the runs, or queued more.
+    -- A contract, a slot or a step of the engine may have ended any of the runs, or queued more.
     due_tenant_ids := p_tenant_ids;
     due_ids := p_unit_ids;
     is_dry := false;
@@ -65,12 +65,9 @@ begin
 end
 $$;
 
--- Which of these reports hold their lease, and which steps they release: joins that still wait are counted down, those with
--- nothing left to wait for are handed back. The first of them may be handed on to the session that reports, without the way
--- through the queue: those of its classes that come before everything in the queue, as long as no other tenant has
--- something there and this one has no cap, up to p_hand_on_limit.
--- Locks: the caller holds the runs; join steps are updated.
--- Idempotency: none; called once per accepted batch.
+-- Which of these reports have a valid lease, and which steps they release: a step with other open predecessors is
+-- counted down, a step without is returned. The first ones may get a direct lease, up to p_hand_on_limit: those of the
+-- session's classes that come before everything in the queue, when _queue_look allows it.
 create or replace function stepwell._successors_find(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_class_ids int[], p_hand_on_limit int,
     out held_ids bigint[], out has_contract boolean, out tenant_ids int[], out unit_ids bigint[], out released_counts int[],
@@ -129,11 +126,9 @@ begin
 end
 $$;
 
--- _report_completed for a batch in which a step has an output contract or a postcondition: first the verdicts, then the
--- successors of those that hold; the others fail permanently.
--- Locks: the caller holds the runs.
--- Idempotency: a report whose lease is gone is refused by the core and leaves nothing.
--- Raises: SW004 when the registry refuses for another reason.
+-- _report_completed for a batch in which a step has an output contract or a postcondition: the contracts are checked
+-- first, then the successors of those that hold are released; the others fail for good.
+-- Raises: SW004 when the registry refuses.
 create or replace function stepwell._report_contracts(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_bodies text[], p_now timestamptz
 ) returns bigint[]
@@ -164,11 +159,8 @@ begin
 end
 $$;
 
--- Completed reports the registry refused while the lease holds: the output breaks the step's contract, so the unit fails
--- permanently. Returns those units.
--- Locks: the caller holds session and runs.
--- Idempotency: units whose lease is gone are passed over.
--- Raises: SW004 when the registry refuses.
+-- Completed reports with a valid lease that the registry refused: the output breaks the contract of the step, so the
+-- unit fails for good. Returns those units.
 create or replace function stepwell._report_broken(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_taken_ids bigint[]
 ) returns bigint[]

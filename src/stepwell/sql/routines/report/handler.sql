@@ -1,9 +1,9 @@
--- What a handler may write while it runs and holds its lease.
+-- What a handler may write while it runs and has its lease.
 
--- Keeps the result of a named piece of work inside a handler, so that a later attempt skips it.
--- Locks: the unit row (shared), so that it cannot lose its lease in between.
+-- Stores the result of a named part of a handler's work, so that a later attempt does not repeat it.
+-- Locks: the unit row (shared), so that it cannot lose its lease meanwhile.
 -- Idempotency: the first value of a name stays and is returned.
--- Raises: SW005 when the lease is no longer held; SW006 over a limit.
+-- Raises: SW005 when the session does not have the lease any more; SW006 over a limit.
 create or replace function stepwell.fn_checkpoint_save(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_name text, p_value jsonb
 ) returns jsonb
@@ -35,10 +35,10 @@ begin
 end
 $$;
 
--- A handler's own event, appended to the log while it holds the lease.
--- Locks: the unit row (shared), so that it cannot lose its lease in between.
+-- Appends an event of a handler to the log while it has the lease.
+-- Locks: the unit row (shared), so that it cannot lose its lease meanwhile.
 -- Idempotency: none; a handler that may run twice emits inside ctx.step.
--- Raises: SW005 when the lease is no longer held; SW006 when the payload is too large.
+-- Raises: SW005 when the session does not have the lease any more; SW006 when the payload is too large.
 create or replace function stepwell.fn_event_emit(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_type text, p_payload jsonb
 ) returns void

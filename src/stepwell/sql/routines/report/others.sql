@@ -1,9 +1,8 @@
--- Reports of units that did not complete: failed, to be tried again, dead, waiting, asleep, released.
+-- Reports of units that did not complete: failed, retry, dead, waiting, sleep, released. Callers hold the locks of the
+-- runs. SW004: the registry refuses.
 
--- Outcomes other than completed, each kind in one set-based call. Returns the units whose report was taken: those whose
--- lease (session, lease_no) still holds.
--- Locks: the caller holds session and runs.
--- Idempotency: a report whose lease is gone is passed over.
+-- Outcomes other than completed, each kind in one call for all its units. Returns the units whose report was accepted:
+-- those whose lease (session, lease_no) is valid.
 -- Raises: SW001 for an unknown outcome.
 create or replace function stepwell._report_others(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[], p_bodies text[]
@@ -52,11 +51,9 @@ begin
 end
 $$;
 
--- Units that wait or sleep: they hold no lease and no slot until an event, a time-out or the clock wakes them. Outbound
--- events leave with the same commit; an event that came early is taken at once.
--- Locks: the caller holds the runs.
--- Idempotency: the caller has fenced each unit.
--- Raises: SW001 when a wait names no event; SW004 when the registry refuses.
+-- Units begin to wait or sleep: they have no lease and no slot until an event, a time-out or the clock wakes them.
+-- Events that the handler sends with it are appended in the same commit; an event that came early is taken at once.
+-- Raises: SW001 when a wait names no event.
 create or replace function stepwell._units_park(
     p_tenant_ids int[], p_unit_ids bigint[], p_bodies jsonb[], p_session_id bigint
 ) returns void
@@ -85,7 +82,8 @@ begin
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
     where q.body ->> 'seconds' is not null
     on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
-    -- A sleep is remembered in the commit that begins it: the handler that wakes goes on behind it.
+    -- The end of a sleep is stored in the commit that begins it: so the handler continues after the sleep when it is
+    -- woken.
     insert into stepwell.unit_checkpoint (tenant_id, unit_id, checkpoint_name, checkpoint_value, lease_no, saved_at)
     select u.tenant_id, u.unit_id, q.body ->> 'checkpoint', 'true', u.lease_no, v_now
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)

@@ -1,12 +1,13 @@
--- A worker reports a batch of outcomes and gets its next leases in the same call. One round trip, one commit.
+-- A worker reports a batch of outcomes and gets its next leases in the same call: one round trip, one commit.
 
--- Takes back the outcomes of a batch and, when the worker has free slots, leases the next units in the same call: fence,
--- transition, advance the graph, count, append events, claim; one round trip, one commit. Outcomes: completed, failed,
--- retry, dead, waiting, sleep, released. Bodies are JSON texts: the output of a completed unit, the particulars of the
--- others. Workers send units in ascending order.
+-- Accepts the outcomes of a batch and, when the worker has free slots, leases the next units in the same call: check
+-- the leases, change states, advance the graph, count, append events, claim. Outcomes: completed, failed, retry, dead,
+-- waiting, sleep, released. Bodies are JSON texts: the output of a completed unit, the details of the others. Workers
+-- send units in ascending order.
 -- Locks: the runs in order, then units.
--- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) holds; a late or repeated one changes
---   nothing and comes back as a row of kind `refused`. A watched run that ended comes back as a row of kind `ended`.
+-- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) is valid; a late or repeated one
+--   changes nothing and is returned as a row of kind `refused`. A watched run that ended is returned as a row of kind
+--   `ended`.
 -- Raises: SW001 for an unknown outcome or arrays of unequal length.
 create or replace function stepwell.fn_job_report(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
@@ -30,12 +31,13 @@ declare
     v_is_frozen boolean;
     v_got_count int := 0;
 begin
-    -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
+    -- Read without a lock: a recovery that overtakes this report changes the leases of the units, and the core sees
+    -- that.
     select s.class_ids, s.is_idle into v_class_ids, v_is_idle
     from stepwell.worker_session as s
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
     if v_class_ids is null then
-        -- The session has ended: nothing of it is taken.
+        -- The session has ended: nothing of it is accepted.
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, null) as r;
         return;
     end if;
@@ -64,16 +66,14 @@ begin
     if v_report.leaves_more then
         perform stepwell._workers_wake(null);
     elsif v_got_count >= p_claim_limit then
-        -- This worker may have left something over that an idle one could take.
+        -- This worker may have left something in the queue that an idle one could take.
         perform stepwell._workers_wake(v_class_ids);
     end if;
 end
 $$;
 
--- A batch in which not everything completed: splits it and hands each part to its routine. Returns what _report_completed
--- returns; every run is to be settled.
--- Locks: the caller holds the runs.
--- Idempotency: a report whose lease is gone is passed over.
+-- A batch in which not everything completed: splits it by outcome. Returns what _report_completed returns; every run is
+-- to be settled.
 -- Raises: SW001 for an unknown outcome.
 create or replace function stepwell._report_mixed(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[], p_bodies text[],
@@ -114,8 +114,7 @@ begin
 end
 $$;
 
--- The rows that tell a worker which of its reports came too late.
--- Idempotency: reads nothing, writes nothing.
+-- The rows that name the reports of a worker that were not accepted.
 create or replace function stepwell._reports_refuse(
     p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_taken_ids bigint[]
 ) returns setof stepwell.job_lease
@@ -128,8 +127,8 @@ as $$
     where not q.unit_id = any (coalesce(p_taken_ids, '{}'))
 $$;
 
--- The rows that tell a worker which watched runs its report ended, and how: whoever waits in the worker's own process need
--- not ask again. The state stands in the place of the operation, the result in that of the input.
+-- The rows that name the watched runs that this report ended: a client in the worker's own process need not ask the
+-- database. The state is in the column of the operation, the result in that of the input.
 create or replace function stepwell._ends_read(p_tenant_ids int[], p_unit_ids bigint[]) returns setof stepwell.job_lease
 language plpgsql stable
 set search_path = stepwell, pg_temp

@@ -1,6 +1,6 @@
--- How severe a blocked step is, and how its run shows it.
+-- How severe a blocked step is, and how the colour of its run follows.
 
--- How a blocked step is shown: red when it has been blocked for longer than its workflow class allows, lies on the critical
+-- How a blocked step is shown: red when it is blocked for longer than its workflow class allows, is on the critical
 -- path, is past its deadline, or was escalated by hand; otherwise yellow_dark. Null when it is not blocked.
 -- Locks: none.
 -- Idempotency: reads only.
@@ -22,8 +22,8 @@ as $$
     where u.tenant_id = p_tenant_id and u.unit_id = p_step_run_id and u.state_code = 'blocked'
 $$;
 
--- Lets the roll-up of a run follow the severity of its blocked steps, where the policy blocked_escalation_treats_as_red
--- says so: a step that turned red moves from the waiting to the red ones, and back.
+-- Counts the blocked steps of a run by their severity, where the policy blocked_escalation_treats_as_red says so: a
+-- step that turned red moves from the waiting to the red ones, and back.
 -- Locks: the caller holds the run.
 create or replace function stepwell._blocks_weigh(p_tenant_id int, p_run_id bigint) returns void
 language plpgsql volatile

@@ -1,4 +1,5 @@
--- The colour of a run: from its counters, kept with every change. A sub-run gives its colour to the step around it.
+-- The colour of a run. It comes from the counters in run_progress, which every state change moves. The colour of a
+-- sub-run is shown on the step around it (subrun colour), and so it reaches the runs above.
 
 -- The colour of a run from its counters, by the policy rows: the highest-ranked class that has a step.
 create or replace function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
@@ -17,12 +18,13 @@ as $$
     limit 1
 $$;
 
--- Runs of sub-workflows lend their colour to the steps they run in: where it has changed, the step counts under another
--- class from now on, the counters and the colour of the run above follow, and so on upwards. Steps that do not count, the
--- optional ones and those of a map's items, are lent nothing.
--- Locks: the caller holds the runs; the runs above, out of order, so without waiting: when somebody else holds one, the
---   whole transaction gives up with 55P03 and is tried again. Nothing is locked where no class changes.
--- Raises: 55P03 when a run above is busy (try again).
+-- Sets the subrun colour of the steps around these runs. Where it has changed, the step counts under another class, the
+-- counters and the colour of the run above change with it, and so on upwards. Steps that do not count (not mandatory,
+-- or of the items of a Map) get no subrun colour.
+-- Locks: the caller holds the runs. The runs above are locked out of order, so without waiting: when another
+--   transaction holds one, the whole transaction ends with 55P03 and its client tries again. Where no class changes,
+--   nothing is locked.
+-- Raises: 55P03 when a run above is locked by another transaction (try again).
 create or replace function stepwell._rollups_lend(p_tenant_ids int[], p_run_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -48,7 +50,7 @@ begin
         perform 1 from stepwell.run_progress as p
         where p.tenant_id = v_child.tenant_id and p.run_id = v_child.parent_run_id
         for update nowait;
-        -- Read again: only now nobody else changes the step.
+        -- Read again: now that the run is locked, nobody else changes the step.
         select d.semantic_class, coalesce(s.lent_class, d.semantic_class) as class into v_step
         from stepwell.work_unit as s
         inner join stepwell.state_def as d on s.state_machine_id = d.state_machine_id and s.state_code = d.state_code

@@ -1,8 +1,8 @@
--- The colour of a run computed again from its steps, to compare with the counters and for people who ask why.
+-- The colour of a run computed from its steps, without the counters: for people who ask why, and to check the counters.
 
--- The roll-up of a run from its steps and the policy rows, by full recompute: colour, the steps it rests on, how many are
--- red, yellow, green, skipped or optional, and the step that decides. A sub-workflow lends its step the colour it has
--- itself. A paused run keeps the colour it had.
+-- The roll-up of a run computed from its steps and the policy rows: colour, the steps that it rests on, how many are
+-- red, yellow, green, skipped or not mandatory, and the step that decides. A step with a sub-run has the colour of that
+-- run. A paused run keeps the colour it had.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such run.
@@ -71,8 +71,8 @@ begin
 end
 $$;
 
--- The class a sub-workflow lends to the step it runs in, by full recompute of its run: red stays red, yellow waits,
--- anything else is active. Null for a step without a run of its own that is under way.
+-- The class of a step from the colour of the sub-run inside it, computed from the steps of that run: red is red, yellow
+-- is wait, anything else is active. Null for a step without a running sub-run.
 create or replace function stepwell._rollup_bridge(p_tenant_id int, p_unit_id bigint) returns text
 language sql stable
 set search_path = stepwell, pg_temp

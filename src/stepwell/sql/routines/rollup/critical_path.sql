@@ -1,7 +1,7 @@
--- Which chain of steps decides when a run ends, and which steps stand still behind a blocked one.
+-- Which chain of steps decides when a run ends, and which steps cannot start because of a blocked one.
 
--- The critical path of a run: the longest chain of dependencies that reaches the earliest mandatory step not yet settled,
--- in order. One pass over the edges, so 2,000 steps cost milliseconds.
+-- The critical path of a run: the longest chain of dependencies to the earliest mandatory step that has not ended, in
+-- order. It reads the edges once, so 2,000 steps cost milliseconds.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such run; SW007 for another tenant.
@@ -61,7 +61,7 @@ begin
 end
 $$;
 
--- The steps that stand still because of a step in waiting or blocked, with the blocker each hangs on.
+-- The steps that cannot start because a step before them is waiting or blocked, each with that step.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW007 for another tenant.

@@ -1,6 +1,6 @@
--- Block headers are told to anchors outside the database.
+-- Block headers are sent to anchors outside the database: so nobody can replace the whole chain unseen.
 
--- The tenants with blocks that an anchor has not been told.
+-- The tenants with blocks that an anchor has not received.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
@@ -16,7 +16,7 @@ as $$
         order by a.anchored_at nulls first, c.tenant_id)
 $$;
 
--- The block headers that an anchor has not been told, oldest first, as the objects it gets.
+-- The block headers that an anchor has not received, oldest first, as the objects that it gets.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW007 for another tenant.
@@ -43,7 +43,7 @@ begin
 end
 $$;
 
--- Remembers how far an anchor has been told, or why it could not be.
+-- Stores the last block that an anchor has received, or why it could not receive one.
 -- Locks: the row of the anchor.
 -- Idempotency: an earlier block changes nothing.
 -- Raises: SW007 for another tenant.

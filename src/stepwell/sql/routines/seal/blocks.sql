@@ -1,9 +1,12 @@
--- The event log of a tenant is sealed in blocks: leaves, Merkle root, chain.
+-- The event log of a tenant is sealed in blocks. A block has the hashes of its events (leaves), their Merkle root, and
+-- the hash of the block before it.
 
--- Seals the next block of a tenant's log: at most audit.block_events events that can no longer be preceded by another,
--- their Merkle root, the streams they belong to, chained to the block before. No row when nothing is new.
--- Locks: audit_chain of the tenant, so that of many who seal one does; nothing that a report or a claim waits for.
--- Idempotency: an event is sealed once; a call that dies leaves nothing.
+-- Seals the next block of a tenant's log: at most audit.block_events events, of which none can be preceded by another
+-- event any more; their Merkle root; the runs they belong to; the hash of the block before. No row when there is
+-- nothing new.
+-- Locks: audit_chain of the tenant, so that only one session seals at a time; nothing that a report or a claim waits
+--   for.
+-- Idempotency: an event is sealed once; a call that fails leaves nothing.
 -- Raises: SW002 when the tenant does not exist; SW007 for another tenant.
 create or replace function stepwell.fn_audit_seal(p_tenant_id int)
 returns table (block_no bigint, event_count int, block_hash bytea, is_full boolean)
@@ -39,8 +42,8 @@ begin
 end
 $$;
 
--- The tenants whose log has something to seal, the one sealed longest ago first, and how often to look; none when sealing
--- is switched off.
+-- The tenants whose log has something to seal, the one that was sealed longest ago first, and how often to look. No row
+-- when sealing is switched off.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
@@ -66,7 +69,8 @@ begin
 end
 $$;
 
--- How far the seal of each tenant's log is: blocks, the oldest event without one, and an anchor that could not be told.
+-- How far the log of each tenant is sealed: blocks, the oldest event that is not sealed, and an anchor that could not
+-- be reached.
 create or replace view stepwell.v_audit_seal with (security_invoker = true) as
 select
     t.tenant_id,
@@ -90,9 +94,8 @@ select
 from stepwell.tenant as t
 left join stepwell.audit_chain as c on t.tenant_id = c.tenant_id;
 
--- The chain of a tenant, held until the transaction ends; begun when there is none.
+-- Locks the chain of a tenant; creates it when there is none.
 -- Locks: audit_chain of the tenant.
--- Idempotency: a chain is begun once.
 create or replace function stepwell._audit_chain_lock(p_tenant_id int) returns stepwell.audit_chain
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -108,7 +111,7 @@ begin
     if found then
         return v_chain;
     end if;
-    -- The salt is bound into the chain: another one could not be put in its place later.
+    -- The hash of the salt is part of the chain: nobody can replace the salt later.
     v_genesis := sha256('\x05'::bytea || convert_to(json_build_array(
         'stepwell.chain.1', v_chain_id::text, p_tenant_id, encode(sha256(v_salt), 'hex'),
         to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, 'UTF8'));
@@ -120,11 +123,9 @@ begin
 end
 $$;
 
--- Takes the next events of a chain into its next block: keeps their leaves and their streams, and hands on the header but
--- for what chains it.
+-- Puts the next events of a chain into its next block: stores their leaves and the runs they belong to, and returns the
+-- header without the fields that link it to the chain. A block without a number means that there is nothing to seal.
 -- Locks: the caller holds the chain. The log is only read; nobody who writes to it waits.
--- Idempotency: none; the caller seals once.
--- Raises: nothing; a block without a number means that there is nothing to seal.
 create or replace function stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit int)
 returns stepwell.audit_block
 language plpgsql volatile
@@ -188,11 +189,10 @@ begin
 end
 $$;
 
--- The next events of a chain with their leaves, in order: those below the oldest transaction in flight, for no older one
--- can come any more. The canonical form of an event is written here and nowhere else in the database. Its payload is in it
--- as a size and a salted hash, so that a bundle can prove an event without showing what it carried. No function per event:
--- ten thousand calls would cost more than the hashing.
--- Locks: none; nobody who writes to the log waits.
+-- The next events of a chain with their leaves, in order: those of transactions older than the oldest one in flight,
+-- because no older event can be added to them. This is the only place in the database that writes the canonical form of
+-- an event. The payload is in it as a size and a salted hash, so that a bundle can prove an event without showing its
+-- payload. There is no function for one event: ten thousand calls would cost more than the hashing.
 create or replace function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit int)
 returns table (
     leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamptz, stream_id bigint, unit_id bigint,
@@ -224,9 +224,8 @@ as $$
     order by e.tx, e.event_id
 $$;
 
--- The root of a Merkle tree as RFC 6962 draws it: nodes are paired from the left, one that is left over goes up as it is.
--- Takes and gives hashes of 32 bytes, the leaves one after the other in one value.
--- Idempotency: pure; NULL for no leaves.
+-- The root of a Merkle tree by RFC 6962: nodes are paired from the left, and a node without a partner goes up as it is.
+-- Takes the leaves as one value, 32 bytes each; null for no leaves.
 create or replace function stepwell._merkle_root(p_leaves bytea) returns bytea
 language plpgsql immutable
 set search_path = stepwell, pg_temp
@@ -235,7 +234,7 @@ declare
     v_level bytea := p_leaves;
 begin
     while length(v_level) > 32 loop
-        -- A pair is 64 bytes in a row: no array whose elements would have to be walked to.
+        -- A pair is 64 bytes in a row: an array would have to be searched for each element.
         select string_agg(case length(x.pair) when 64 then sha256('\x01'::bytea || x.pair) else x.pair end,
             ''::bytea order by x.place)
         into v_level
@@ -248,7 +247,7 @@ begin
 end
 $$;
 
--- The hash of a block header, over all its fields, the hash of the block before among them.
+-- The hash of a block header, over all its fields; one of them is the hash of the block before.
 create or replace function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea
 language sql stable
 set search_path = stepwell, pg_temp
@@ -266,8 +265,8 @@ as $$
     )::text, 'UTF8'))
 $$;
 
--- Adds one block hash to the history of a chain, kept as the roots of its complete subtrees, largest first: as many as the
--- number of blocks has ones in binary.
+-- Adds one block hash to the history of a chain. The history is kept as the roots of its complete subtrees, largest
+-- first: as many as the number of blocks has ones in binary.
 create or replace function stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea) returns bytea[]
 language plpgsql immutable
 set search_path = stepwell, pg_temp
@@ -286,8 +285,8 @@ begin
 end
 $$;
 
--- The root over all earlier block hashes, from the complete subtrees: with it the newest header proves every earlier one in
--- a few hashes. Before the first block it is the hash of nothing.
+-- The root over all earlier block hashes, from the complete subtrees: so the newest header proves every earlier one
+-- with a few hashes. Before the first block it is the hash of nothing.
 create or replace function stepwell._history_root(p_peaks bytea[]) returns bytea
 language plpgsql immutable
 set search_path = stepwell, pg_temp
@@ -302,8 +301,7 @@ begin
 end
 $$;
 
--- Keeps block headers final, for their owner too: none is changed or removed, not by mistake either.
--- Idempotency: refuses always.
+-- Refuses every change and deletion of a block header, for the owner too.
 -- Raises: SW007.
 create or replace function stepwell._audit_block_refuse() returns trigger
 language plpgsql

@@ -1,6 +1,6 @@
--- Evidence bundles: everything of a run that can be proved, bound to the log.
+-- Evidence bundles: everything of a run that can be proved. An event in the log contains the digest of each bundle.
 
--- Everything of a run that goes into its evidence bundle, but for its events: on one snapshot, times in UTC.
+-- Everything of a run that its evidence bundle contains, except the events: on one snapshot, times in UTC.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such run.
@@ -24,11 +24,11 @@ begin
 end
 $$;
 
--- Binds the contents of an evidence bundle to the log: an event of the run carries their digest. The same contents are
--- bound once; who asks again is told the event of the first time.
+-- Binds the contents of an evidence bundle to the log: appends an event of the run with their digest. The same contents
+-- are bound once; a second call returns the event of the first.
 -- Locks: the row of the bundle.
 -- Idempotency: by contents.
--- Raises: SW001 for a digest that is none; SW002 when there is no such run; SW007 for another tenant.
+-- Raises: SW001 for a text that is no digest; SW002 when there is no such run; SW007 for another tenant.
 create or replace function stepwell.fn_evidence_seal(
     p_tenant_id int, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text
 ) returns table (event_tx bigint, event_id bigint, is_new boolean)
@@ -69,10 +69,10 @@ begin
 end
 $$;
 
--- Remembers the bytes of an evidence bundle by their SHA-256, and where they were stored last.
+-- Stores the SHA-256 of the bytes of an evidence bundle, and where they were stored last.
 -- Locks: the row of the bundle.
 -- Idempotency: yes; other bytes for the same contents are refused.
--- Raises: SW002 when its contents were never sealed; SW003 when other bytes are on record; SW007 for another tenant.
+-- Raises: SW002 when its contents were never sealed; SW003 when other bytes are recorded; SW007 for another tenant.
 create or replace function stepwell.fn_evidence_record(
     p_tenant_id int, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text
 ) returns void
@@ -101,8 +101,7 @@ begin
 end
 $$;
 
--- What an evidence bundle says of a run itself, without its input.
--- Idempotency: reads only; NULL when there is no such run.
+-- The run itself, without its input; null when there is no such run.
 create or replace function stepwell._evidence_run(p_tenant_id int, p_run_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
@@ -124,7 +123,7 @@ as $$
     ) as x
 $$;
 
--- What an evidence bundle says of the steps and tasks of a run: state, attempts, times, who was in charge.
+-- The steps and tasks of a run: state, attempts, times, who was in charge.
 create or replace function stepwell._evidence_steps(p_tenant_id int, p_run_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
@@ -146,7 +145,7 @@ as $$
     ) as x
 $$;
 
--- What an evidence bundle says of the questions put to reviewers about a run, and who decided what.
+-- The approvals about a run, and who decided what.
 create or replace function stepwell._evidence_approvals(p_tenant_id int, p_run_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
@@ -166,7 +165,7 @@ as $$
     ) as x
 $$;
 
--- What an evidence bundle says of the verdicts of policy on the actions of a run.
+-- The verdicts of the policy on the actions of a run.
 create or replace function stepwell._evidence_decisions(p_tenant_id int, p_run_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
@@ -181,7 +180,7 @@ as $$
     ) as x
 $$;
 
--- What an evidence bundle says of the effects of a run in other systems; what they carried is metadata only.
+-- The receipts of the effects of a run in other systems, as metadata.
 create or replace function stepwell._evidence_receipts(p_tenant_id int, p_run_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
@@ -197,8 +196,8 @@ as $$
     ) as x
 $$;
 
--- The values of a run as the texts that are hashed: its input, every output, every failure, and what receipts and approvals
--- carry. An evidence bundle shows their size, names and salted hash, the texts only when asked.
+-- The values of a run as the texts that are hashed: its input, every output, every failure, and the values of receipts
+-- and approvals. A bundle shows their size, names and salted hash; the texts only when asked.
 create or replace function stepwell._evidence_values(p_tenant_id int, p_run_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp

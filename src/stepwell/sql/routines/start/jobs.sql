@@ -1,6 +1,6 @@
 -- Free-standing jobs enter the queue.
 
--- N free-standing jobs of one operation in one call. A key seen before returns the job it made then.
+-- Creates n free-standing jobs of one operation in one call. A key that exists returns its job.
 -- Locks: concurrency_slot rows when a concurrency key is given.
 -- Idempotency: by (tenant, idempotency key).
 -- Raises: SW001 for bad input; SW006 over a limit; SW007 for another tenant.
@@ -46,7 +46,7 @@ begin
         p_rate_count, p_rate_seconds);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
     if p_concurrency_key is not null then
-        -- A key with a rate and no limit of its own runs as many at once as the rate lets in.
+        -- A key with a rate and without a limit runs as many at once as the rate allows.
         insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count, rate_count, rate_seconds)
         values (p_tenant_id, 'key:' || p_concurrency_key,
             coalesce(p_max_concurrency, case when p_rate_count is null then 1 else 2147483647 end), p_rate_count, p_rate_seconds)
@@ -105,7 +105,7 @@ begin
 end
 $$;
 
--- Refuses an enqueue whose arguments are not sound, before anything is written.
+-- Refuses bad arguments of an enqueue, before anything is written.
 -- Raises: SW001 naming the field; SW006 over a limit.
 create or replace function stepwell._enqueue_input_check(
     p_payloads jsonb[], p_keys text[], p_priority int, p_concurrency_key text, p_max_concurrency int, p_trace_id text,
@@ -151,9 +151,7 @@ begin
 end
 $$;
 
--- The operation of a name; one never seen before is registered with the defaults of the default class.
--- Locks: none beyond a new row.
--- Idempotency: by name.
+-- The operation of a name; a new one is registered with the defaults of the default class.
 -- Raises: SW001 when the name is empty or too long.
 create or replace function stepwell._operation_of(p_tenant_id int, p_operation_name text) returns stepwell.operation
 language plpgsql volatile

@@ -1,6 +1,6 @@
--- What applications can execute.
+-- Operations: what the applications can execute.
 
--- Declares what an application can execute: name, executor class, retry rule, time limit.
+-- Declares the operations of an application: name, executor class, retry rule, time limit.
 -- Locks: the operations' rows, in name order.
 -- Idempotency: the same declaration again changes nothing.
 -- Raises: SW001 when the executor class is not registered; SW007 for another tenant.

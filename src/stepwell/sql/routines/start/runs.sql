@@ -1,9 +1,9 @@
--- Runs start: n of one workflow in one call, each once per trigger.
+-- Runs start: n of one workflow in one call, one for each trigger.
 
 -- Starts n runs of a workflow in one call: run, every known step and the first jobs, in one transaction. A (tenant,
--- trigger_type, trigger_ref) seen before returns the run it started then. The end of a run that is watched is told, as
--- fn_run_watch says; one that was there before is not watched by this. Idle workers are woken.
--- Locks: none on existing rows; the trigger's unique index decides between two concurrent starts.
+-- trigger_type, trigger_ref) that was used before returns the run it started. With p_is_watched the end of the new runs
+-- is notified, as fn_run_watch says; a run that existed before is not watched by this call. Idle workers are notified.
+-- Locks: none on existing rows; the unique index of the trigger decides between two concurrent starts.
 -- Idempotency: by trigger.
 -- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit; SW007 for another
 --   tenant.
@@ -45,10 +45,10 @@ begin
 end
 $$;
 
--- Starts one run for a caller that has a worker at its side, and leases to that worker's session what it has room for, in
--- the same commit: the way of the first step through a notification, the queue and a claim of its own is saved. What is
--- claimed is what any claim would get. The first row, of kind `started`, has the run in the place of the unit and whether
--- it is new in that of the lease number.
+-- Starts one run for a client with a worker in the same process, and leases to the session of that worker what it has
+-- room for, in the same commit: so the first step needs no notification, no queue and no claim. It gets what any claim
+-- would get. The first row is of kind `started`: the column of the unit has the run, that of the lease number says
+-- whether it is new.
 -- Locks: as fn_run_start, then as fn_job_claim.
 -- Idempotency: by trigger; the claim as fn_job_claim.
 -- Raises: as fn_run_start; SW005 when the session has ended, and then nothing is started.
@@ -98,10 +98,8 @@ begin
 end
 $$;
 
--- Starts n runs of a workflow: run, every known step and the first jobs. A (tenant, trigger_type, trigger_ref) seen before
--- starts nothing. Where the caller names a session, first steps go to it as _run_create says.
--- Locks: none on existing rows; the trigger's unique index decides between two concurrent starts.
--- Idempotency: by trigger.
+-- Starts n runs of a workflow; a (tenant, trigger_type, trigger_ref) that was used before starts nothing. When the
+-- caller names a session, first steps get a direct lease to it, as _run_create says.
 -- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit.
 create or replace function stepwell._runs_start(
     p_tenant_id int, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text,
@@ -145,8 +143,8 @@ begin
 end
 $$;
 
--- The runs a start answers with, in the order they were asked for: the new ones, and for a trigger seen before the run it
--- started then.
+-- The runs that a start returns, in the order of the request: the new ones, and for a trigger that was used before the
+-- run it started.
 create or replace function stepwell._runs_started(
     p_tenant_id int, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[]
 ) returns table (run_id bigint, is_new boolean)
@@ -168,7 +166,7 @@ begin
 end
 $$;
 
--- Refuses a start whose arguments are not sound, before anything is written.
+-- Refuses bad arguments of a start, before anything is written.
 -- Raises: SW001 naming the field; SW006 over a limit.
 create or replace function stepwell._start_input_check(
     p_inputs jsonb[], p_trigger_refs text[], p_priority int, p_trace_id text

@@ -1,7 +1,8 @@
--- Who may act for a tenant. A session may be bound to one tenant by the setting stepwell.tenant_id.
+-- Which tenant a database session may act for: the setting stepwell.tenant_id binds it to one.
 
--- A session bound to a tenant (setting stepwell.tenant_id) acts for no other. Functions that change something run as their
--- owner, past row level security; so they ask here first. Unbound sessions are the operator's own.
+-- Refuses to act for another tenant than the session is bound to. Functions that change something run as their owner,
+-- so row level security does not hold in them; they call this first. A session without the setting belongs to the
+-- operator and may act for every tenant.
 -- Raises: SW007 when the session is bound to another tenant.
 create or replace function stepwell._tenant_bound(p_tenant_id int) returns void
 language plpgsql stable

@@ -1,11 +1,12 @@
--- Caps of tenants and workflows: how they are set, and every place where one is enforced.
--- - max_concurrency of a tenant: a claim asks _tenant_room and notes its leases with _tenant_leases_note.
--- - max_concurrency of a workflow: its steps get the concurrency key that _workflow_slot returns; see tenancy/slots.sql.
--- - max_runs_per_min: every start asks _start_rate_check.
--- - max_writes_per_run: every action on another system asks _writes_take.
+-- Caps of tenants and workflows: how they are set, and every function that enforces one.
+-- - max_concurrency of a tenant: a claim calls _tenant_room, and _tenant_leases_note counts its leases.
+-- - max_concurrency of a workflow: its steps get the concurrency key that _workflow_slot returns; see
+--   tenancy/slots.sql.
+-- - max_runs_per_min: every start calls _start_rate_check.
+-- - max_writes_per_run: every action on another system calls _writes_take.
 
--- Makes a tenant, or changes its weight and caps. Settings given are set, with null a cap is taken away; those not given
--- stay. Returns the tenant's number.
+-- Creates a tenant, or changes its weight and caps. A setting that is given is set, null removes a cap, a setting that
+-- is not given stays. Returns the id of the tenant.
 -- Locks: the tenant's row.
 -- Idempotency: the same settings change nothing.
 -- Raises: SW001 naming a setting that is unknown or out of range.
@@ -35,7 +36,7 @@ begin
     where t.tenant_code = p_tenant_code
     returning t.tenant_id into v_tenant_id;
     if v_before.max_concurrency is null and p_settings ->> 'max_concurrency' is not null then
-        -- What is in hand already counts from now on.
+        -- The leases that exist already count from now on.
         insert into stepwell.tenant_lease (tenant_id, unit_id, lease_no)
         select distinct u.tenant_id, u.unit_id, u.lease_no
         from stepwell.worker_session as s
@@ -45,18 +46,18 @@ begin
         where s.closed_at is null and q.tenant_id = v_tenant_id and u.lease_session_id = s.session_id
         on conflict do nothing;
     end if;
-    -- A higher cap may let in what no report will ask for.
+    -- A higher cap may allow claims that no report will ask for.
     perform stepwell._workers_wake(null);
     return v_tenant_id;
 end
 $$;
 
--- Caps of one workflow, which override those of its tenant for its own runs. Settings given are set, with null a cap is
--- taken away; those not given stay. A cap on concurrency holds for runs that start from now on.
+-- Sets the caps of one workflow; for its runs they replace those of the tenant. A setting that is given is set, null
+-- removes a cap, a setting that is not given stays. A cap on concurrency applies to runs that start from now on.
 -- Locks: the workflow's row, then the row of its concurrency key.
 -- Idempotency: the same settings change nothing.
--- Raises: SW001 naming a setting that is unknown or out of range; SW002 when the workflow does not exist; SW007 for another
---   tenant.
+-- Raises: SW001 naming a setting that is unknown or out of range; SW002 when the workflow does not exist; SW007 for
+--   another tenant.
 create or replace function stepwell.fn_workflow_caps_set(p_tenant_id int, p_workflow_name text, p_settings jsonb) returns void
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -87,7 +88,7 @@ begin
 end
 $$;
 
--- Refuses settings of caps that are unknown or out of range.
+-- Refuses caps that are unknown or out of range.
 -- Raises: SW001 naming the setting and what is accepted.
 create or replace function stepwell._caps_check(p_settings jsonb, p_known text[]) returns void
 language plpgsql stable
@@ -116,9 +117,9 @@ begin
 end
 $$;
 
--- How many more units a tenant with a cap may have in hand. Leases that have ended are cleared on the way.
--- Locks: the tenant's row: claims for it are counted one after the other. Whoever holds it waits for nothing more.
--- Idempotency: counting twice gives the same.
+-- How many more units of a tenant with a cap may be leased now. Deletes the notes of leases that have ended.
+-- Locks: the tenant's row, so that claims for it are counted one after the other. Whoever holds it takes no further
+--   lock.
 create or replace function stepwell._tenant_room(p_tenant_id int, p_max_concurrency int) returns int
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -137,9 +138,8 @@ begin
 end
 $$;
 
--- Remembers what tenants with a cap now have in hand.
--- Locks: the caller holds those tenants.
--- Idempotency: the newest lease of a unit counts.
+-- Notes the leases of tenants with a cap; _tenant_room counts them.
+-- Locks: the caller holds the rows of those tenants.
 create or replace function stepwell._tenant_leases_note(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -156,10 +156,10 @@ begin
 end
 $$;
 
--- Holds the caps on how many runs may start within a minute, the tenant's and the workflow's own; called after the new runs
--- are written, so that a trigger seen before costs nothing.
--- Locks: an advisory lock of the tenant's starts, when there is a cap: they are counted one after the other, and claims do
---   not wait for them.
+-- Enforces the caps on runs that start within a minute, the tenant's and the workflow's own. Called after the new runs
+-- are written, so that a start that was deduplicated does not count.
+-- Locks: an advisory lock of the tenant's starts, when there is a cap: starts are counted one after the other, and
+--   claims do not wait for them.
 -- Raises: SW006 saying when the next start is possible.
 create or replace function stepwell._start_rate_check(p_tenant_id int, p_workflow_id int, p_now timestamptz) returns void
 language plpgsql volatile
@@ -177,7 +177,7 @@ begin
         return;
     end if;
     perform pg_advisory_xact_lock(hashtext('stepwell.start'), p_tenant_id);
-    -- The override of a workflow counts its own runs; otherwise all runs of the tenant count.
+    -- The cap of a workflow counts its own runs; the cap of the tenant counts all of its runs.
     if v_cap.of_workflow is not null then
         select r.created_at + interval '1 minute' into v_free_at
         from stepwell.run_detail as r
@@ -198,10 +198,9 @@ begin
 end
 $$;
 
--- One more write of a run, if its cap allows: the workflow's, else the tenant's, else that of the installation.
+-- Counts one more write of a run if its cap allows it: the workflow's, else the tenant's, else the limit of the
+-- installation. Returns false when the cap is reached.
 -- Locks: the run's row in run_write_count, last.
--- Idempotency: none; one call, one write.
--- Raises: nothing; false when the cap is reached.
 create or replace function stepwell._writes_take(p_tenant_id int, p_unit_id bigint) returns boolean
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -223,10 +222,9 @@ begin
 end
 $$;
 
--- The concurrency key under which a workflow's steps stand in line when the workflow has a cap; nothing otherwise. Steps of
--- a Parallel or a Map with a limit of its own stand in that line instead.
--- Locks: the key's row, when its limit has changed.
--- Idempotency: the same cap gives the same key.
+-- The concurrency key of a workflow's steps when the workflow has a cap, else null. Steps of a Parallel or a Map with a
+-- limit of its own use the key of that limit instead.
+-- Locks: the row of the key, when its limit has changed.
 create or replace function stepwell._workflow_slot(p_tenant_id int, p_workflow_id int) returns text
 language plpgsql volatile
 set search_path = stepwell, pg_temp

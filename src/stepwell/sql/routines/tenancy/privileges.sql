@@ -1,10 +1,10 @@
--- Who may touch what: grants of the group roles and row level security, applied after every migration.
+-- The rights of the three group roles: grants and row level security, applied after every migration.
 
--- Says who may touch what: functions are closed to the public and opened to the group roles, tables can be read by the API
--- and by readers, written by nobody but the functions, and every table of a tenant shows a role only the rows of the tenant
--- its transaction is bound to (setting stepwell.tenant_id). Run after every migration.
+-- Sets the rights: no function is open to the public, the group roles get the functions they need, the API and readers
+-- may read tables, only the functions write them. In every table with a tenant a role sees only the rows of the tenant
+-- that its transaction is bound to (setting stepwell.tenant_id).
 -- Locks: exclusive on a table that is not yet secured; catalog rows otherwise.
--- Idempotency: yes; roles that do not exist are passed over.
+-- Idempotency: yes; a role that does not exist is left out.
 -- Raises: nothing of its own.
 create or replace function stepwell.fn_privileges_apply() returns void
 language plpgsql volatile
@@ -45,8 +45,8 @@ begin
 end
 $$;
 
--- What one group role gets, as grant statements. Reading functions run as their caller, so that row level security holds in
--- them; changing functions run as their owner and are given by name.
+-- The rights of one group role, as grant statements. Functions that read run as their caller, so that row level
+-- security holds in them; functions that change something run as their owner and are granted by name.
 create or replace function stepwell._privileges_of(p_role text)
 returns table (statement text)
 language sql stable
@@ -60,7 +60,7 @@ as $$
             'stepwell_worker'), ('^fn_(audit_due|audit_seal|anchor_\w+)$', 'stepwell_worker'),
         ('^fn_slack_card', 'stepwell_worker')
     ), reserved (name_pattern) as (
-        -- Neither the API's nor the workers': sessions and leases, the keeper's duties, the owner's own.
+        -- Not for the API: sessions and leases, the work of the keeper, what belongs to the owner.
         values
         ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|report)$'), ('^fn_(run_start_here|checkpoint_save|event_emit)$'),
         ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$'),

@@ -1,9 +1,8 @@
--- Concurrency keys and rate limits. A unit with a key stands in line until the key has a free slot; then it enters the
--- queue. A slot that becomes free goes to the next in line at once.
+-- Concurrency keys and rate limits. A unit with a key waits in line (job_line) until the key has a free slot; then it
+-- enters the queue. A slot that becomes free goes to the next unit in line in the same statement. All functions here
+-- lock the rows of concurrency_slot in key order.
 
--- Puts units with a concurrency key in line and lets in as many as their key has free slots.
--- Locks: concurrency_slot rows in key order.
--- Idempotency: a unit stands in line once.
+-- Puts units that have a concurrency key in line, and lets as many enter the queue as their key has free slots.
 create or replace function stepwell._slots_take(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -31,9 +30,7 @@ begin
 end
 $$;
 
--- Frees the concurrency slots of units that stopped running (ended, failed, parked or released).
--- Locks: concurrency_slot rows in key order.
--- Idempotency: none; each unit that held a slot is handed in once.
+-- Frees the slots of units that do not run any more (ended, failed, waiting or released), each exactly once.
 create or replace function stepwell._slots_free(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language sql volatile
 set search_path = stepwell, pg_temp
@@ -49,10 +46,7 @@ as $$
     ) as k
 $$;
 
--- After one breath of completions and releases: units with a concurrency key that ended give their slot back, those that
--- became ready stand in line, and whoever is next enters.
--- Locks: concurrency_slot rows in key order.
--- Idempotency: none; called once per accepted batch.
+-- After a batch of completions: units that ended free their slots, units that became ready are put in line.
 create or replace function stepwell._slots_pass(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -77,10 +71,9 @@ begin
 end
 $$;
 
--- Gives back slots that ended and lets the next in line in: the slot is handed on in one step. A key with a rate limit lets
--- in no more than the rate has left; each entry comes back after the rate's time, through _rates_return.
+-- Counts down the slots that became free, and lets the next units in line enter the queue. A key with a rate limit lets
+-- in no more than the rate has left; _rates_return gives each entry back when the time of the rate has passed.
 -- Locks: concurrency_slot rows in key order.
--- Idempotency: none; called once per ended holder.
 create or replace function stepwell._slots_fill(
     p_tenant_ids int[], p_keys text[], p_freed_counts int[], p_token_counts int[] default null
 ) returns void
@@ -145,10 +138,9 @@ begin
 end
 $$;
 
--- Entries of rate limits whose time has passed may be granted again: the next in line enter the queue. Returns how many
--- came back.
--- Locks: the tokens due, skipping those another keeper holds; then concurrency_slot rows in key order.
--- Idempotency: a token comes back once: it is deleted in the transaction that gives it back.
+-- Gives back the entries of rate limits whose time has passed, and lets the next units in line enter the queue. Returns
+-- how many came back.
+-- Locks: the tokens that are due, without those that another keeper holds; then concurrency_slot rows in key order.
 create or replace function stepwell._rates_return(p_now timestamptz, p_limit int) returns int
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,20 +1,19 @@
 -- The transition core: the only code that changes a state.
 
--- The transition core. Takes n requests, judges each against the registry, applies those that hold, appends one event per
--- change, queues what became ready, keeps the run's counters, returns what was done. Every state change of every unit
--- passes here; single calls and batches alike. A unit that another transaction changed in between is judged as that one
--- left it. A request that does not hold is not among those applied: callers count, and _transition_judge says why. Requests
--- from number p_engine_from on are the engine's own, made in the same breath: completed steps and the successors they
--- release travel in one call, and so do a new run and its first steps. The first p_hand_on_count of those go two edges at
--- once where the registry has the ordinary rule of the claim (transition_rule.hands_on): released by the engine, claimed by
--- the session p_hand_on_session_id; both leave their event. Of the runs whose counters moved, those that may have to be
--- settled come back as due.
--- Locks: the unit rows it changes, in the order given (callers hand ids in ascending order and already hold the run); then
---   run_progress of the runs whose counters move.
--- Idempotency: none here; fn_state_transition_validate keeps keys, workers are fenced by their lease.
--- Raises: nothing; what is refused is left out.
--- Settings: those of the caller, who fixes the search path and how plans are made: to set them again costs a lone call a
---   twentieth of its time.
+-- Takes n requests for state changes. It checks each against the registry, applies those that hold, appends one event
+-- for each change, queues what became ready and moves the counters of the runs. Single calls and batches both come
+-- here. A unit that another transaction changed meanwhile is checked in its new state. A request that does not hold is
+-- left out of the result: callers count, and _transition_judge says why.
+-- - Requests from number p_engine_from on are made by the engine itself: so completed steps and the successors they
+--   release, or a new run and its first steps, change in one statement.
+-- - Direct lease: the first p_hand_on_count of those become ready and in_progress in one change, leased to the session
+--   p_hand_on_session_id, where the registry has the ordinary rule of the claim (transition_rule.hands_on). Both events
+--   are appended.
+-- - Runs whose counters moved and that may have to be settled are returned as due.
+-- Locks: the unit rows it changes, in the order given (callers pass ids in ascending order and already hold the runs);
+--   then run_progress of the runs whose counters move.
+-- Settings: those of the caller, who sets the search path and how plans are made. To set them again costs a single call
+--   five percent of its time.
 create or replace function stepwell._transition_apply(
     p_tenant_ids int[],
     p_unit_ids bigint[],
@@ -87,14 +86,15 @@ begin
         returning
             q.evidence, t.actor_class, w.by_engine, t.from_state, t.to_state as first_state, t.reached_state as to_state,
             t.event_type, t.claim_event_type, t.to_class, t.from_settled::int - t.to_settled::int as open_count,
-            -- A block that counts as red leaves the red ones, a sub-workflow those of the colour its run lent it: what was
-            -- true of the state that is left still stands here, and is wiped off when it has been counted.
+            -- A block that counts as red is counted out of the red ones, a step with a subrun colour out of the class
+            -- of that colour. These marks belong to the state that is left; they are still set here, and _marks_clear
+            -- removes them after the counting.
             case when n.blocked_escalated then 'red' else coalesce(n.lent_class, t.from_class) end as from_class,
             case when n.completed_after_deadline and t.reached_state = 'completed'
                 then coalesce(q.payload, '{}') || jsonb_build_object('completed_after_deadline', true,
                     'overdue_first_at', n.overdue_first_at, 'sla_breach_duration', n.sla_breach_duration)
                 else q.payload end as payload,
-            -- Steps of a map's items: the map waits for as many as are not settled.
+            -- Steps of the items of a Map: the Map counts those that have not ended.
             case when n.scope = 'step' and t.from_settled <> t.to_settled then n.parent_id end as map_id,
             case when t.reached_state = 'ready' and n.slot_key is null then n.class_id end as queue_class_id,
             n.blocked_escalated or n.failure_caught or n.lent_class is not null as is_marked,
@@ -173,7 +173,7 @@ begin
     if v_changes is null then
         return;
     end if;
-    -- What few calls need costs the others nothing in functions and statements of its own.
+    -- What only few calls need is in functions of its own, so that the other calls do not pay for it.
     select array_agg(c.tenant_id), array_agg(c.unit_id) into slot_tenant_ids, slot_ids
     from unnest(v_changes) as c where c.has_slot;
     perform stepwell._marks_clear(v_changes);
@@ -182,8 +182,8 @@ begin
 end
 $$;
 
--- The texts of a JSON array; none when there is no array. A function of its own, because a subquery in the statement that
--- asks would be prepared for every call, and few need it.
+-- The texts of a JSON array; none when it is no array. It is a function because a subquery in the statement that needs
+-- it would be prepared for every call, and few calls need it.
 create or replace function stepwell._texts_of(p_array jsonb) returns text[]
 language plpgsql immutable
 set search_path = stepwell, pg_temp
@@ -193,9 +193,8 @@ begin
 end
 $$;
 
--- Wipes off what belonged to the state a unit has left: that its block counts as red, the colour its run lent it, that its
--- failure was caught. The core counts by these marks, so it leaves them standing until it has counted.
--- Locks: the units, which the caller has changed.
+-- Removes the marks that belonged to the state a unit has left: its block counts as red, its subrun colour, its failure
+-- is caught. The core counts by these marks, so they are removed after it has counted.
 create or replace function stepwell._marks_clear(p_changes stepwell.unit_change[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -207,10 +206,8 @@ begin
 end
 $$;
 
--- Maps count the steps of their items that are not settled: one less for each that settled, one more for each that opened
--- again.
--- Locks: the map units; the caller holds their run.
--- Idempotency: none; called once with the change it counts.
+-- Maps count the steps of their items that have not ended: one less for each that ended, one more for each that was
+-- opened again.
 create or replace function stepwell._maps_count(p_changes stepwell.unit_change[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -227,9 +224,7 @@ begin
 end
 $$;
 
--- What became ready becomes claimable with it, unless its run is paused.
--- Locks: only rows it inserts; the caller holds the runs.
--- Idempotency: a unit already queued stays queued once.
+-- Puts what became ready into the queue, unless its run is paused.
 create or replace function stepwell._ready_put(p_changes stepwell.unit_change[])
 returns void
 language plpgsql volatile

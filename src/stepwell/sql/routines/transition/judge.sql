@@ -1,8 +1,7 @@
--- What stands against a requested transition. The core asks for every request; others ask why one was refused.
+-- Checks a requested state change. The core asks for every request; other callers ask why one was refused.
 
--- What stands against one requested change of one unit: no problem means that it holds. The only place where a request is
--- judged. An expression without settings of its own, so that it becomes part of the statement that asks.
--- Idempotency: reads only, but for the refusals _payload_judge keeps.
+-- The problems of one requested change of one unit; none means that it holds. This is the only place where a request is
+-- checked. The function has no settings of its own, so that PostgreSQL makes it part of the statement that calls it.
 create or replace function stepwell._transition_problems(
     p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb,
     p_payload jsonb, p_released_count int, p_lease_no int, p_actor_class text, p_by_engine boolean, p_trigger_kind text,
@@ -42,9 +41,8 @@ as $$
     ], null)
 $$;
 
--- What is wrong with the payload of a transition's event, as _event_payload_problem says it; a payload that is refused is
--- kept for inspection, unless the transition is only tried.
--- Idempotency: one row for each refusal.
+-- What is wrong with the payload of the event of a transition. A refused payload is kept in event_validation_audit,
+-- unless the transition is only a preview.
 create or replace function stepwell._payload_judge(
     p_tenant_id int, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamptz, p_preview boolean
 ) returns text
@@ -62,8 +60,8 @@ begin
 end
 $$;
 
--- What the core would say to these requests, for those that were not applied (p_applied_ids) or are only tried: rule, event
--- type and problems of each, in the order given.
+-- What the core says to these requests: rule, event type and problems of each, in the order given. For requests that
+-- were not applied (not in p_applied_ids), and for previews.
 create or replace function stepwell._transition_judge(
     p_tenant_ids int[],
     p_unit_ids bigint[],

@@ -1,10 +1,11 @@
--- How the engine asks the core for transitions that must succeed.
+-- How the engine asks the core for state changes that must succeed.
 
--- Applies one kind of transition to many units where the engine itself is the actor, so that a refusal is a fault of the
--- registry or of the engine and must stop the transaction. Steps in p_engine_unit_ids, all of the first tenant and without
--- predecessors, become ready in the same breath, and the first p_hand_on_count of them go to a session; returns those.
+-- Applies one kind of state change to many units where the engine is the actor: a refusal is a fault of the registry or
+-- of the engine, and must end the transaction. Steps in p_engine_unit_ids, all of the first tenant and without
+-- predecessors, become ready in the same statement. The first p_hand_on_count of them get a direct lease; their ids are
+-- returned.
 -- Locks: as _transition_apply.
--- Raises: SW004 naming the refusals; 40001 when another transaction changed a unit in between (retry).
+-- Raises: SW004 naming the refusals; 40001 when another transaction changed a unit meanwhile (try again).
 create or replace function stepwell._must_apply(
     p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text,
     p_trigger_ref text, p_actor text default null, p_evidence jsonb[] default null, p_payloads jsonb[] default null,
@@ -50,8 +51,7 @@ begin
 end
 $$;
 
--- The active state machine of a scope.
--- Raises: nothing; null when none is active.
+-- The active state machine of a scope; null when none is active.
 create or replace function stepwell._machine_of(p_scope text) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp

@@ -1,9 +1,9 @@
--- The door for one state change from outside: judged, applied, and followed by all that it means for the graph.
+-- One state change from outside: it is checked, applied, and followed by everything that it means for the graph.
 
--- The door for one state change: validates against the registry and, unless it is a preview, applies it with its event and
--- its consequences (the graph advances, queues and timers follow).
--- Locks: the run (run_progress or the unit itself for a free-standing job), then the unit.
--- Idempotency: with evidence.idempotency_key the first verdict is returned again; no second event, no second audit.
+-- The public entry for one state change: checks it against the registry and, unless it is a preview, applies it with
+-- its event and everything that follows from it (the graph advances, queues and timers change).
+-- Locks: the run, or the unit itself when it is free-standing; then the unit.
+-- Idempotency: with evidence.idempotency_key the first verdict is returned again; no second event.
 -- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error; SW007 for another tenant.
 create or replace function stepwell.fn_state_transition_validate(
     p_run_id bigint,
@@ -94,11 +94,11 @@ begin
 end
 $$;
 
--- What follows from one state change made through the door: a settled step releases or aborts its dependents, a ready
--- machine step is queued, a unit that left the queue is taken out, an ended run hands on.
+-- What follows from one state change: a step that ended releases its dependents or cancels them, a step that became
+-- ready is put in line for its slot, a unit that is not ready any more leaves the queue, a run that has nothing open
+-- ends.
 -- Locks: the caller holds the run.
--- Idempotency: follows one accepted change.
--- Raises: SW004 when the registry refuses a consequence.
+-- Raises: SW004 when the registry refuses something that follows.
 create or replace function stepwell._after_transition(
     p_tenant_id int, p_unit_id bigint, p_from_state text, p_evidence jsonb
 ) returns void
