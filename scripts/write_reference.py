@@ -1,12 +1,13 @@
-"""Write docs/cli.md from the commands themselves.
+"""Write docs/cli.md from the commands themselves, and docs/renames.md from its table.
 
-Receives the command tree of `stepwell`; a test compares the committed page with what this would write.
+A test compares the committed pages with what this would write.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,11 +19,29 @@ from stepwell.cli.main import app
 Command = typer.core.TyperCommand | typer.core.TyperGroup
 Parameter = typer.core.TyperArgument | typer.core.TyperOption
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE = DOCS / "cli.md"
+RENAMES_PAGE = DOCS / "renames.md"
 HEADER = """# Commands
 
 Written by `make docs` from the commands themselves. `--help` shows the same at the terminal.
 """
+RENAMES_HEADER = """# Renamed
+
+Names that changed, for whoever knows the old ones. Written by `make docs` from `docs/renames.toml`; what each
+word means stands in the [glossary](../GLOSSARY.md).
+"""
+
+
+def renames_reference() -> str:
+    """One table for each part of the file, in its order."""
+    parts = tomllib.loads((DOCS / "renames.toml").read_text(encoding="utf-8"))["part"]
+    lines = [RENAMES_HEADER]
+    for part in parts:
+        lines += [f"## {part['title']}\n", "| old | new | remark |\n|---|---|---|"]
+        lines += [f"| {' | '.join(row)} |" for row in part["renames"]]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def cli_reference() -> str:
@@ -80,8 +99,9 @@ def describe_option(parameter: Parameter) -> str | None:
 
 
 def main() -> int:
-    PAGE.write_text(cli_reference(), encoding="utf-8")
-    print(f"Written: {PAGE.name}")
+    for page, text in ((PAGE, cli_reference()), (RENAMES_PAGE, renames_reference())):
+        page.write_text(text, encoding="utf-8")
+        print(f"Written: {page.name}")
     return 0
 
 

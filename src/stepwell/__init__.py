@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         Refused,
         StepwellError,
     )
-    from stepwell.outcome import Completed, Dead, OutboundEvent, TryAgain, Waiting
+    from stepwell.outcome import Completed, Dead, OutboundEvent, RetryLater, Waiting
     from stepwell.worker import Context, Worker
 
 _HOMES = {
@@ -83,7 +83,7 @@ _HOMES = {
         "Completed",
         "Dead",
         "OutboundEvent",
-        "TryAgain",
+        "RetryLater",
         "Waiting",
     ),
     "stepwell.worker": (
@@ -118,11 +118,11 @@ __all__ = [
     "PolicyDenied",
     "Refused",
     "Retry",
+    "RetryLater",
     "RunHandle",
     "Sequential",
     "StepwellError",
     "SubWorkflow",
-    "TryAgain",
     "Wait",
     "Waiting",
     "Worker",

@@ -127,8 +127,8 @@ class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
             self._register(function, name, None, None, "default")
         return graph
 
-    def classes(self) -> tuple[str, ...]:
-        """The executor classes its operations need."""
+    def executors(self) -> tuple[str, ...]:
+        """The executors its operations need."""
         return tuple(sorted({handler.executor for handler in self.handlers.values()} or {"default"}))
 
     # -- connect ------------------------------------------------------------------------------------------

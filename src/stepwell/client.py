@@ -16,17 +16,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 
-from stepwell.beside import Beside
 from stepwell.define import Graph
 from stepwell.errors import Conflict, NotFound
+from stepwell.local_workers import LocalWorkers
 from stepwell.store.calls import jobs, publish, runs, tenants
 from stepwell.store.calls.publish import Published
 from stepwell.store.calls.runs import Signalled
 from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
-from stepwell.store.connection.ends import Ends, Word
 from stepwell.store.connection.perform import Connection
 from stepwell.store.connection.pool import AsyncPool, async_pool
+from stepwell.store.connection.run_ends import RunEnd, RunEnds
 
 __all__ = [
     "Client",
@@ -228,9 +228,9 @@ class RunCalls(ABC):
     ) -> Signalled:
         """Deliver an event to a run: by handle, by number, or by (workflow, key). Once per `event_id`."""
         client = await self._connected()
-        stream_id = await client.stream_of(target)
+        run_id = await client.run_id_of(target)
         call = runs.signal(
-            client.tenant_id, stream_id, event_type, payload or {}, event_id or uuid.uuid4().hex, client.actor
+            client.tenant_id, run_id, event_type, payload or {}, event_id or uuid.uuid4().hex, client.actor
         )
         return await client.perform(call, connection)
 
@@ -246,9 +246,9 @@ class Client(RunCalls):
         self.actor = actor
         self._pool = pool
         self._stack = stack
-        self._ends = Ends(listen_conninfo or conninfo)
+        self._ends = RunEnds(listen_conninfo or conninfo)
         stack.push_async_callback(self._ends.close)
-        self.beside = Beside()
+        self.local_workers = LocalWorkers()
 
     @classmethod
     async def connect(
@@ -293,7 +293,7 @@ class Client(RunCalls):
     async def _connected(self) -> Client:
         return self
 
-    async def stream_of(self, target: RunHandle | JobHandle | int | tuple[str, str]) -> int:
+    async def run_id_of(self, target: RunHandle | JobHandle | int | tuple[str, str]) -> int:
         match target:
             case RunHandle(id=run_id):
                 return run_id
@@ -338,7 +338,7 @@ class Client(RunCalls):
             version_no=more.get("version"), priority=more.get("priority", 0), trace_id=more.get("trace_id"),
             correlation_id=more.get("correlation_id"), is_watched=is_watched,
         )  # fmt: skip
-        started = await self.beside.start(call) if connection is None else None
+        started = await self.local_workers.start(call) if connection is None else None
         started = started or (await self.perform(call, connection))[0]
         return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new)
 
@@ -356,28 +356,28 @@ class Client(RunCalls):
     ) -> tuple[str, Any]:
         """Wait for the end of a run: told by the database, and asked for in case the word gets lost.
 
-        `is_watched` says that the run was started so: then the first question can wait for the word.
+        `is_watched` says that the run was started so: then the first question can wait for the notification.
         """
         began = time.monotonic()
         async with asyncio.timeout(limit_seconds):
             await self.hear_ends()
-            with self._ends.expecting(run_id) as word:
+            with self._ends.expecting(run_id) as end:
                 if is_watched and self._ends.is_heard:
-                    found = await self._after(word, POLL_LIMIT_SECONDS, run_id)
+                    found = await self._after(end, POLL_LIMIT_SECONDS, run_id)
                 else:
                     found = await self._outcome(runs.watch_run, run_id)
                 while found[0] not in RUN_ENDS:
                     pause = POLL_LIMIT_SECONDS if self._ends.is_heard else _pause(began)
-                    found = await self._after(word, pause, run_id)
+                    found = await self._after(end, pause, run_id)
         return found
 
-    async def _after(self, word: Word, pause_seconds: float, run_id: int) -> tuple[str, Any]:
+    async def _after(self, end: RunEnd, pause_seconds: float, run_id: int) -> tuple[str, Any]:
         """How the run stands when the word has come, or the pause is over."""
-        was_told = await word.wait(pause_seconds)
-        if was_told and self.beside.holds_step_of(run_id):
+        was_told = await end.wait(pause_seconds)
+        if was_told and self.local_workers.holds_step_of(run_id):
             # The notification overtook the answer to the report that ended the run, which says how.
-            await word.wait(OVERTAKEN_LIMIT_SECONDS)
-        return word.outcome or await self.run_outcome(run_id)
+            await end.wait(OVERTAKEN_LIMIT_SECONDS)
+        return end.outcome or await self.run_outcome(run_id)
 
     async def until(self, ask: Any, ends: tuple[str, ...], limit_seconds: float | None) -> tuple[str, Any]:
         """Ask until the state is an end; polling backs off."""

@@ -144,7 +144,7 @@ def make_handler(
 def _adapter(hint: Any) -> TypeAdapter[Any] | None:
     from stepwell import outcome
 
-    kinds = (outcome.Completed, outcome.Waiting, outcome.TryAgain, outcome.Dead)
+    kinds = (outcome.Completed, outcome.Waiting, outcome.RetryLater, outcome.Dead)
     if hint in (None, type(None), Any) or hint in kinds or any(kind in _members(hint) for kind in kinds):
         return None
     return TypeAdapter(hint)

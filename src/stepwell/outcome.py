@@ -9,7 +9,7 @@ from typing import Any
 
 from stepwell.define.duration import Duration
 
-__all__ = ["Completed", "Dead", "OutboundEvent", "OutcomeKind", "TryAgain", "Waiting"]
+__all__ = ["Completed", "Dead", "OutboundEvent", "OutcomeKind", "RetryLater", "Waiting"]
 
 
 class OutcomeKind(StrEnum):
@@ -49,7 +49,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class TryAgain:
+class RetryLater:
     """The document's `Retry`: try again after a while, within the attempts that are left."""
 
     after: Duration | None = None

@@ -22,7 +22,7 @@ from stepwell.store.calls import keep, rehearsal, views
 from stepwell.store.calls.rehearsal import Flight
 from stepwell.worker import Worker
 
-__all__ = ["Bench", "Ended", "Signal", "Stuck", "check_invariants"]
+__all__ = ["Ended", "Harness", "Signal", "Stuck", "check_invariants"]
 
 LOOK_FIRST_SECONDS = 0.001
 LOOK_LIMIT_SECONDS = 0.05
@@ -33,7 +33,7 @@ check_invariants = rehearsal.broken_invariants
 
 
 class Stuck(StepwellError):
-    """The run has not ended, and nothing is in flight or due; or a limit of the bench was reached."""
+    """The run has not ended, and nothing is in flight or due; or a limit of the harness was reached."""
 
     code = "stuck"
 
@@ -61,8 +61,8 @@ class Ended:
     states: dict[str, str]
 
 
-class Bench:
-    """`async with Bench(app) as bench:` — the app works on a database that lives as long as the block."""
+class Harness:
+    """`async with Harness(app) as harness:` — the app works on a database that lives as long as the block."""
 
     def __init__(
         self,
@@ -91,9 +91,9 @@ class Bench:
     async def _open(self) -> None:
         dsn = self._dsn
         if dsn is None:
-            beside = rehearsal.database_beside()
-            dsn = await asyncio.to_thread(beside.__enter__)
-            self._stack.push_async_callback(asyncio.to_thread, beside.__exit__, None, None, None)
+            database = rehearsal.throwaway_database()
+            dsn = await asyncio.to_thread(database.__enter__)
+            self._stack.push_async_callback(asyncio.to_thread, database.__exit__, None, None, None)
         self._stack.enter_context(_settings_of(self.app, dsn))
         await self._stack.enter_async_context(self.app)
         self.client: Client = await self.app.client()
@@ -103,7 +103,7 @@ class Bench:
         await asyncio.to_thread(lead.__enter__)
         self._stack.push_async_callback(asyncio.to_thread, lead.__exit__, None, None, None)
         self._worker = await self._stack.enter_async_context(
-            Worker(self.app, slots=self._slots, name="bench", lease_seconds=3_600)
+            Worker(self.app, slots=self._slots, name="harness", lease_seconds=3_600)
         )
 
     async def __aexit__(
@@ -184,7 +184,7 @@ class Bench:
             raise Stuck(f"work is still in flight after {self._limit_seconds:g} s") from error
 
     async def _look(self) -> Flight:
-        return await self.client.perform(rehearsal.look(self.app.classes()))
+        return await self.client.perform(rehearsal.look(self.app.executors()))
 
     async def _jump_to(self, at: datetime, flight: Flight) -> None:
         await self._shift(max(at - flight.now_at, timedelta()) + BEHIND)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from scripts.write_reference import cli_reference
+from scripts.write_reference import cli_reference, renames_reference
 from scripts.write_reference import commands as command_tree
 from stepwell.cli.main import app
 from tests.docs.documents import commands, documents
@@ -19,6 +19,10 @@ SETTING = re.compile(r"\bSTEPWELL_[A-Z][A-Z_]*[A-Z]\b")
 
 def test_the_page_of_commands_is_what_the_commands_say():
     assert read(Path("docs/cli.md")) == cli_reference(), "run `make docs`"
+
+
+def test_the_page_of_renamed_things_is_what_its_table_says():
+    assert read(Path("docs/renames.md")) == renames_reference(), "run `make docs`"
 
 
 def test_every_command_and_option_says_what_it_does():

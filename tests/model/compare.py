@@ -83,13 +83,13 @@ def is_confluent(example: Example) -> bool:
     cut = example.fate.cancel_after is not None or example.fate.abort_after is not None
     # A sub-workflow that waits in vain may be ended by its own time-out or by that of its step.
     races = any(
-        node.kind == "subworkflow" and node.timeout_seconds for graph in graphs for node in graph.nodes
+        node.kind == "subworkflow" and node.timeout_seconds for graph in graphs for node in graph.steps
     )
     return (
         not cut
         and not races
         and not any(
-            graph.failure_policy == "abort-dependents" and any(node.kind == "map" for node in graph.nodes)
+            graph.failure_policy == "abort-dependents" and any(node.kind == "map" for node in graph.steps)
             for graph in graphs
         )
     )

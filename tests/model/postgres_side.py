@@ -14,7 +14,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from stepwell.define import Graph
-from stepwell.outcome import Completed, Dead, TryAgain, Waiting
+from stepwell.outcome import Completed, Dead, RetryLater, Waiting
 from stepwell.reactive.event_log import LogRow, UnitRow, paths_of
 from stepwell.reactive.memory_engine import Action
 from stepwell.reactive.script import Never, Outcome, Raises, Script
@@ -88,7 +88,7 @@ class PostgresSide:
         def renamed(graph: Graph, name: str) -> Graph:
             nodes = tuple(
                 replace(node, workflow=f"{node.workflow}.{number}") if node.workflow else node
-                for node in graph.nodes
+                for node in graph.steps
             )
             return replace(graph, name=name, nodes=nodes)
 
@@ -335,8 +335,8 @@ def _reported(outcome: Outcome) -> tuple[str, Any]:
             return "completed", value
         case Waiting(event=event, timeout=timeout):
             return "waiting", {"event": event, "seconds": timeout}
-        case TryAgain(reason=reason):
-            return "retry", {"error": {"type": "TryAgain", "message": reason}}
+        case RetryLater(reason=reason):
+            return "retry", {"error": {"type": "RetryLater", "message": reason}}
         case Dead(reason=reason):
             return "dead", {"error": {"type": "Dead", "message": reason}}
         case Raises():

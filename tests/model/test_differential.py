@@ -44,13 +44,13 @@ def test_the_database_is_left_without_a_broken_invariant(side: PostgresSide):
 
 # Each takes one rule out of the memory engine; the comparison must notice.
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "a decision is a boundary for everything": (
+    "a conditional is a boundary for everything": (
         rules,
         "catches",
-        lambda node, broken: node.kind == "decision",
+        lambda node, broken: node.kind == "conditional",
     ),
-    "nothing is ever caught": (rules, "caught_by", lambda graph, decision: iter(())),
-    "a decision does not wait for all before it": (rules, "must_wait", lambda graph, decision: False),
+    "nothing is ever caught": (rules, "caught_by", lambda graph, conditional: iter(())),
+    "a conditional does not wait for all before it": (rules, "must_wait", lambda graph, conditional: False),
     "one attempt more than allowed": (memory_engine, "_max_attempts", lambda unit: 6),
     "a branch not taken is aborted": (Projection, "_skip", lambda self, unit: self._abort(unit)),
     "a bare step id is always true": (rules, "evaluate_test", lambda unit, run_input: True),
@@ -92,7 +92,7 @@ def test_a_rule_that_depends_on_the_order_is_found_though_both_engines_follow_it
     side: PostgresSide, monkeypatch: pytest.MonkeyPatch
 ):
     kept = side.engine.one("select pg_get_functiondef('stepwell._decisions_hold'::regproc)")
-    monkeypatch.setattr(rules, "must_wait", lambda graph, decision: False)
+    monkeypatch.setattr(rules, "must_wait", lambda graph, conditional: False)
     side.db.execute(HOLDS_NONE)
     try:
         found = find(

@@ -53,7 +53,7 @@ KEPT = {
     "a run over an empty list ends while it starts": example(
         Map("$.input.items", op("a"), id="all"), input={"items": []}
     ),
-    "a run whose first decision cannot be made fails while it starts": example(
+    "a run whose first conditional cannot be decided fails while it starts": example(
         Sequential(Conditional("$.input.word", op("a")), op("b")), input={"word": "x"}
     ),
     "a sub-workflow that ends while it starts hands its result on": example(
@@ -78,7 +78,7 @@ KEPT = {
     "a cancelled map takes its items along": example(
         Map("$.input.items", Sequential(op("a"), op("b")), id="all"), input=ITEMS, abort_after=1
     ),
-    "a decision falls at once with what it does not read": example(
+    "a conditional falls at once with what it does not read": example(
         Sequential(Parallel(Human("h", role="clerk"), op("a")), Conditional("$.input.flag == true", op("b"))),
         outcomes={"h": NEVER, "a": Dead("no")},
     ),
@@ -98,7 +98,7 @@ KEPT = {
         ),
         outcomes={"a": Dead("no"), "c": Dead("no")},
     ),
-    "a decision does not read a step that still runs": example(
+    "a conditional does not read a step that still runs": example(
         Sequential(
             Parallel(op("a"), op("c")),
             op("x"),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from stepwell.define import Graph, Workflow, freeze
-from stepwell.define.graph import Node
-from stepwell.outcome import Completed, Dead, TryAgain, Waiting
+from stepwell.define.graph import GraphStep
+from stepwell.outcome import Completed, Dead, RetryLater, Waiting
 from stepwell.reactive.script import NEVER, Outcome, Raises
 from tests.strategies.templates import Shape, workflows
 
@@ -65,11 +65,11 @@ def failures() -> SearchStrategy[Outcome]:
     return st.one_of(
         st.builds(Raises, st.sampled_from(EXCEPTIONS), st.just("it failed")),
         st.just(Dead("it is dead")),
-        st.just(TryAgain(reason="not yet")),
+        st.just(RetryLater(reason="not yet")),
     )
 
 
-def endings(node: Node) -> SearchStrategy[list[Outcome]]:
+def endings(node: GraphStep) -> SearchStrategy[list[Outcome]]:
     """What the calls of one step give, one after the other; the last one repeats."""
     done = st.builds(Completed, values())
     if node.kind == "human":
@@ -88,13 +88,13 @@ def fates(draw: DrawFn, graphs: Sequence[Graph]) -> Fate:
     outcomes: dict[str, list[Outcome]] = {}
     signals: dict[str, Any] = {}
     for graph in graphs:
-        for node in graph.nodes:
+        for node in graph.steps:
             if node.kind in ("operation", "human"):
                 outcomes[node.id] = draw(endings(node))
                 signals[f"event.of.{node.id}"] = draw(st.sampled_from([{"flag": True}, {}, None]))
                 if node.scope and node.kind == "operation":
                     # One item of a map goes another way than the rest.
-                    owner = graph.node(node.scope).id
+                    owner = graph.step(node.scope).id
                     outcomes[f"{owner}[1].{node.id}"] = draw(endings(node))
             elif node.kind == "wait":
                 signals[str(node.event)] = draw(st.sampled_from([{"flag": True}, {"items": [1]}, {}, None]))
@@ -112,12 +112,12 @@ def fates(draw: DrawFn, graphs: Sequence[Graph]) -> Fate:
 def examples(draw: DrawFn, shape: Shape, prefix: str = "drawn") -> Example:
     """A workflow, the workflows its sub-workflow steps name, and a fate for all of them."""
     graph = freeze(draw(workflows(shape)))
-    if any(node.kind == "subworkflow" and node.scope for node in graph.nodes):
+    if any(node.kind == "subworkflow" and node.scope for node in graph.steps):
         # Items that fail while their siblings' runs are being started: how many have started by then is
         # a matter of one transaction, which the other engine does not have.
         graph = replace(graph, failure_policy="continue-running")
     inner = Shape(max_depth=2, max_nodes=6, leaves=("operation",), letter="t")
-    named = sorted({str(node.workflow) for node in graph.nodes if node.kind == "subworkflow"})
+    named = sorted({str(node.workflow) for node in graph.steps if node.kind == "subworkflow"})
     others: dict[str, Graph] = {}
     for name in named:
         if draw(st.integers(0, 9)):  # now and then a workflow is named that nobody published

@@ -185,7 +185,7 @@ def _leaf(drawing: _Drawing, place: _Place, kind: str) -> Drawn:
     draw = drawing.draw
     details: dict[str, Any] = {}
     if drawing.shape.details:
-        details = {"optional": draw(st.booleans()), "title": draw(_titles())}
+        details = {"mandatory": draw(st.booleans()), "title": draw(_titles())}
     match kind:
         case "human":
             form = {"type": "object", "properties": {"ok": {"type": "boolean"}}}

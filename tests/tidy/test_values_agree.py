@@ -17,7 +17,7 @@ from tests.tidy.sources import files, read
 
 # "module:name" in Python → the constraint that lists the same values in SQL.
 AGREEMENTS = {
-    "stepwell.define.graph:KINDS": "step_kind_is_known",
+    "stepwell.define.graph:STORED_KINDS": "step_kind_is_known",
     "stepwell.define.template:FAILURE_POLICIES": "failure_policy_is_known",
 }
 

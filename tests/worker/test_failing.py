@@ -98,7 +98,7 @@ def test_dead_ends_at_once_and_keeps_its_reason(app, play, db):
 def test_try_again_waits_as_long_as_it_says(app, play, db, turn):
     @app.operation
     async def later(ctx: sw.Context):
-        return "done" if ctx.attempt == 2 else sw.TryAgain(after="1h", reason="not yet")
+        return "done" if ctx.attempt == 2 else sw.RetryLater(after="1h", reason="not yet")
 
     app.publish(sw.Workflow("one", sw.Operation("later")))
 

@@ -145,19 +145,19 @@ def test_a_job_for_later_waits_for_its_time(app, play, db, clock, turn, crowd):
     play(scenario)
 
 
-def test_a_worker_serves_only_its_classes(app, play, db, crowd):
+def test_a_worker_serves_only_its_executors(app, play, db, crowd):
     from tests.worker.crunching import add_slowly
 
     app.operation(add_slowly, executor="process")
 
     async def scenario():
-        async with sw.Worker(app, classes=["default"]):
+        async with sw.Worker(app, executors=["default"]):
             left = await app.enqueue("add_slowly", {"a": 1, "b": 2})
             crowd.door.release()
             await (await app.enqueue("visit")).result()
             assert await left.state() == "ready"
         with pytest.raises(sw.InvalidInput, match="registered are default, process"):
-            async with sw.Worker(app, classes=["quantum"]):
+            async with sw.Worker(app, executors=["quantum"]):
                 pass
 
     play(scenario)

@@ -169,7 +169,7 @@ async def start_here(app, dsn, *starts):
     """Each start as a worker at the caller's side makes it: hands on the rows, or the error."""
     control, wire = await connect(dsn), await Wire.open(dsn)
     try:
-        session_id = await leases.register(control, "here", app.classes(), 10, 30, {})
+        session_id = await leases.register(control, "here", app.executors(), 10, 30, {})
         answers = []
         for start in starts:
             try:

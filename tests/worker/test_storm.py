@@ -27,7 +27,7 @@ def declare(app: sw.App, seed: int, done: Counter) -> None:
         elif chance < 0.20 and ctx.task_type == "RUN":
             return sw.Waiting("nudge", timeout="30m")
         elif chance < 0.23:
-            return sw.TryAgain(after="5s")
+            return sw.RetryLater(after="5s")
         elif chance < 0.24:
             return sw.Dead("no mood at all")
         return n

@@ -1,6 +1,6 @@
 """Draw one run as a tree: receives a run with its steps and sub-workflows, hands on a table with guides.
 
-Steps of a branch hang on their decision, items on their map, the steps of a sub-workflow on its step.
+Steps of a branch hang on their conditional, items on their map, the steps of a sub-workflow on its step.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def _rows(look: Look, shown: Picture, guides: str = "") -> Iterator[_Row]:
     below: dict[int, list[Step]] = {}
     for step in shown.steps:
         home = 0
-        if step.decision_no is not None:
-            home = numbers.get((step.scope_no, step.decision_no), 0)
+        if step.conditional_no is not None:
+            home = numbers.get((step.scope_no, step.conditional_no), 0)
         elif step.parent_id in units:
             home = step.parent_id or 0
         below.setdefault(home, []).append(step)

@@ -103,7 +103,7 @@ def simulate(
 
 def _check_names(graphs: list[Graph], names: list[str]) -> None:
     """An outcome for a step that does not exist is a typing error nobody would notice otherwise."""
-    known = {node.id for graph in graphs for node in graph.nodes}
+    known = {node.id for graph in graphs for node in graph.steps}
     for name in names:
         step_id = name[name.rfind("].") + 2 :] if "]." in name else name
         if step_id not in known:
@@ -159,12 +159,12 @@ class _Drawing:
         self.calls = {path: _call_counts(one) for path, one in done.projections.items()}
 
     def frame(self, tree: Tree, run_path: str, frame: Frame) -> None:
-        """Steps of a branch hang on their decision."""
+        """Steps of a branch hang on their conditional."""
         graph = self.done.projections[run_path].graph
         homes: dict[int, Tree] = {}
         for unit in frame.units.values():
             branch = unit.node.branch
-            home = tree if branch is None else homes[graph.branches[branch - 1].decision]
+            home = tree if branch is None else homes[graph.branches[branch - 1].conditional]
             word = "" if branch is None else f"{graph.branches[branch - 1].label}: "
             homes[unit.node.no] = home.add(self.line(run_path, unit, word))
             self.below(homes[unit.node.no], run_path, unit)
@@ -185,7 +185,7 @@ class _Drawing:
         if unit.node.kind != "operation":
             line.append(f"  {unit.node.kind}", style="dim")
         if not unit.node.mandatory:
-            line.append("  optional", style="dim italic")
+            line.append("  not mandatory", style="dim italic")
         count = self.calls[run_path][unit.path]
         if count > 1:
             line.append(f"  {count} calls", style="yellow")

@@ -42,9 +42,11 @@ def worker(
         int,
         typer.Option(help="Worker processes; one that crashes is started again.", min=1, max=PROCESS_LIMIT),
     ] = 1,
-    classes: Annotated[
+    executors: Annotated[
         str | None,
-        typer.Option(help="Executor classes to serve, such as default,process; default: the app's."),
+        typer.Option(
+            "--executor", help="Executors to serve, such as default,process; default: those of the app."
+        ),
     ] = None,
     lease_seconds: Annotated[
         int, typer.Option(help="A worker silent for so long loses its work to others.", min=1, max=86400)
@@ -59,13 +61,13 @@ def worker(
     settings: Settings = context.obj
     _configure_log(settings)
     found = _app_of(context, app_name)
-    served = tuple(part.strip() for part in classes.split(",") if part.strip()) if classes else None
+    served = tuple(part.strip() for part in executors.split(",") if part.strip()) if executors else None
     if processes > 1:
-        arguments = _arguments(context, app_name, slots, classes, lease_seconds, grace_seconds)
+        arguments = _arguments(context, app_name, slots, executors, lease_seconds, grace_seconds)
         asyncio.run(_supervise(found, arguments, processes, grace_seconds))
         return
     made = Worker(
-        found, slots=slots, classes=served, lease_seconds=lease_seconds, grace_seconds=grace_seconds
+        found, slots=slots, executors=served, lease_seconds=lease_seconds, grace_seconds=grace_seconds
     )
     asyncio.run(_work(found, made))
     if made.abandoned_count:
@@ -131,7 +133,7 @@ def _arguments(
     context: typer.Context,
     app_name: str | None,
     slots: int,
-    classes: str | None,
+    executors: str | None,
     lease_seconds: int,
     grace_seconds: float,
 ) -> list[str]:
@@ -144,7 +146,7 @@ def _arguments(
     own = {
         "--app": app_name,
         "--slots": slots,
-        "--classes": classes,
+        "--executor": executors,
         "--lease-seconds": lease_seconds,
         "--grace-seconds": grace_seconds,
     }

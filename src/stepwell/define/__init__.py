@@ -3,7 +3,7 @@
 from stepwell.define.check import check_graph, freeze
 from stepwell.define.diff import Diff, diff_graphs
 from stepwell.define.duration import Duration, format_duration, parse_duration
-from stepwell.define.graph import Branch, Edge, Graph, Group, Node, find_cycle
+from stepwell.define.graph import Branch, Edge, Graph, GraphStep, Group, find_cycle
 from stepwell.define.problem import DefinitionError, Problem
 from stepwell.define.template import (
     Conditional,
@@ -32,10 +32,10 @@ __all__ = [
     "Edge",
     "FailurePolicy",
     "Graph",
+    "GraphStep",
     "Group",
     "Human",
     "Map",
-    "Node",
     "Operation",
     "Parallel",
     "Problem",

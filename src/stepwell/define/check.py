@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from stepwell.define.expression import ExpressionError, Reading, read_expression
 from stepwell.define.flatten import flatten
-from stepwell.define.graph import Graph, Node
+from stepwell.define.graph import Graph, GraphStep
 from stepwell.define.limits import MAX_NESTING, MAX_PROBLEMS
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
 from stepwell.define.template import Workflow
@@ -45,7 +45,7 @@ def check_graph(
     workflows: Mapping[str, Collection[str]] | None = None,
     sources: Sequence[object] = (),
 ) -> list[Problem]:
-    """Every problem of a graph, in the order of its nodes. `sources`: the template object of each node."""
+    """Every problem of a graph, in the order of its steps. `sources`: the template object of each step."""
     checking = _Checking(graph, sources)
     problems = list(checking.duplicates())
     problems += checking.structure()
@@ -64,27 +64,27 @@ class _Checking:
     graph: Graph
     sources: Sequence[object]
 
-    def problem(self, node: Node, field: str | None, message: str) -> Problem:
-        source = self.sources[node.no - 1] if self.sources else None
-        return Problem(message, step_id=node.id, field=field, source=source)
+    def problem(self, step: GraphStep, field: str | None, message: str) -> Problem:
+        source = self.sources[step.no - 1] if self.sources else None
+        return Problem(message, step_id=step.id, field=field, source=source)
 
     def duplicates(self) -> Iterator[Problem]:
         seen: set[str] = set()
-        for node in self.graph.nodes:
-            if node.id in seen:
-                yield self.problem(node, "id", "the id is used twice; give one of the steps another id")
-            seen.add(node.id)
+        for step in self.graph.steps:
+            if step.id in seen:
+                yield self.problem(step, "id", "the id is used twice; give one of the steps another id")
+            seen.add(step.id)
 
     def structure(self) -> Iterator[Problem]:
         """What a template cannot get wrong and a graph written elsewhere can."""
-        yield from self.node_places()
+        yield from self.step_places()
         broken_branches = list(self.branch_places())
         yield from broken_branches
         if not broken_branches:
             yield from self.branch_entries()
         seen: set[tuple[int, int]] = set()
         for edge in self.graph.edges:
-            before, after = self.graph.node(edge.from_no), self.graph.node(edge.to_no)
+            before, after = self.graph.step(edge.from_no), self.graph.step(edge.to_no)
             if (edge.from_no, edge.to_no) in seen:
                 yield self.problem(after, "edges", f"waits for {quoted(before.id)} twice")
             seen.add((edge.from_no, edge.to_no))
@@ -95,72 +95,73 @@ class _Checking:
                 yield self.problem(
                     after, "edges", f"waits for {quoted(before.id)} across the edge of a Map body"
                 )
-            if edge.branch is not None and self.decision_of(edge.branch) != edge.from_no:
+            if edge.branch is not None and self.conditional_of(edge.branch) != edge.from_no:
                 yield self.problem(
                     after, "edges", f"branch {edge.branch} does not belong to {quoted(before.id)}"
                 )
 
-    def node_places(self) -> Iterator[Problem]:
+    def step_places(self) -> Iterator[Problem]:
         depth = {0: 0}
         last_scope = 0
         finished: set[int] = set()
-        for node in self.graph.nodes:
-            if node.scope != last_scope:
+        for step in self.graph.steps:
+            if step.scope != last_scope:
                 finished.add(last_scope)
-                last_scope = node.scope
-            if node.scope in finished:
-                yield self.problem(node, "scope", "the nodes of a scope are not numbered one after the other")
-            elif node.scope not in depth:
-                yield self.problem(node, "scope", f"{node.scope} is not 0 and not a map with a lower number")
+                last_scope = step.scope
+            if step.scope in finished:
+                yield self.problem(step, "scope", "the steps of a scope are not numbered one after the other")
+            elif step.scope not in depth:
+                yield self.problem(step, "scope", f"{step.scope} is not 0 and not a map with a lower number")
                 continue
-            if node.kind == "map":
-                depth[node.no] = depth[node.scope] + 1
-                if depth[node.no] > MAX_NESTING:
-                    yield self.problem(node, "scope", f"is nested more than {MAX_NESTING} deep")
-            if node.branch is not None and not 1 <= node.branch <= len(self.graph.branches):
-                yield self.problem(node, "branch", f"there is no branch {node.branch}")
-            if node.group is not None and not 1 <= node.group <= len(self.graph.groups):
-                yield self.problem(node, "group", f"there is no group {node.group}")
-        for node in self.graph.nodes:
-            if node.kind == "map" and node.no not in self.graph.scopes:
+            if step.kind == "map":
+                depth[step.no] = depth[step.scope] + 1
+                if depth[step.no] > MAX_NESTING:
+                    yield self.problem(step, "scope", f"is nested more than {MAX_NESTING} deep")
+            if step.branch is not None and not 1 <= step.branch <= len(self.graph.branches):
+                yield self.problem(step, "branch", f"there is no branch {step.branch}")
+            if step.group is not None and not 1 <= step.group <= len(self.graph.groups):
+                yield self.problem(step, "group", f"there is no group {step.group}")
+        for step in self.graph.steps:
+            if step.kind == "map" and step.no not in self.graph.scopes:
                 yield self.problem(
-                    node, "over", "the map has no body; accepted: at least one node in its scope"
+                    step, "over", "the map has no body; accepted: at least one step in its scope"
                 )
 
     def branch_places(self) -> Iterator[Problem]:
         labels: set[tuple[int, bool]] = set()
         for branch in self.graph.branches:
             field = f"branches[{branch.no - 1}]"
-            if not 1 <= branch.decision <= len(self.graph.nodes):
-                yield Problem(f"there is no node {branch.decision}", field=f"{field}.decision")
+            if not 1 <= branch.conditional <= len(self.graph.steps):
+                yield Problem(f"there is no step {branch.conditional}", field=f"{field}.decision")
                 continue
-            decision = self.graph.node(branch.decision)
-            if decision.kind != "decision":
-                yield self.problem(decision, field, "a branch hangs on a decision, and this is none")
-            if branch.parent != decision.branch or (branch.parent or 0) >= branch.no:
-                yield self.problem(decision, f"{field}.parent", "is not the branch the decision stands in")
-            if (branch.decision, branch.negated) in labels or branch.negated != (branch.label == "otherwise"):
+            conditional = self.graph.step(branch.conditional)
+            if conditional.kind != "conditional":
+                yield self.problem(conditional, field, "a branch belongs to a conditional; this step is none")
+            if branch.parent != conditional.branch or (branch.parent or 0) >= branch.no:
+                yield self.problem(conditional, f"{field}.parent", "is not the branch of its conditional")
+            way = (branch.conditional, branch.negated)
+            if way in labels or branch.negated != (branch.label == "otherwise"):
                 yield self.problem(
-                    decision, field, 'accepted: one "then", and one "otherwise" that is negated'
+                    conditional, field, 'accepted: one "then", and one "otherwise" that is negated'
                 )
-            labels.add((branch.decision, branch.negated))
-        for node in self.graph.nodes:
-            decision_no = self.decision_of(node.branch)
-            if decision_no and self.graph.node(decision_no).scope != node.scope:
-                yield self.problem(node, "branch", "belongs to a decision of another scope")
+            labels.add(way)
+        for step in self.graph.steps:
+            conditional_no = self.conditional_of(step.branch)
+            if conditional_no and self.graph.step(conditional_no).scope != step.scope:
+                yield self.problem(step, "branch", "belongs to a conditional of another scope")
 
     def branch_entries(self) -> Iterator[Problem]:
-        """A step of a branch must wait for its decision: else it could run before it is skipped."""
+        """A step of a branch must wait for its conditional: else it could run before it is skipped."""
         inside: dict[int | None, frozenset[int]] = {None: frozenset()}
         for branch in self.graph.branches:  # a parent has a lower number
             inside[branch.no] = inside[branch.parent] | {branch.no}
             if len(inside[branch.no]) > MAX_NESTING:
-                decision = self.graph.node(branch.decision)
-                yield self.problem(decision, "branch", f"is nested more than {MAX_NESTING} deep")
+                conditional = self.graph.step(branch.conditional)
+                yield self.problem(conditional, "branch", f"is nested more than {MAX_NESTING} deep")
                 return
         entered: set[int] = set()
         for edge in self.graph.edges:
-            before, after = self.graph.node(edge.from_no), self.graph.node(edge.to_no)
+            before, after = self.graph.step(edge.from_no), self.graph.step(edge.to_no)
             if edge.branch is not None and edge.branch != after.branch:
                 yield self.problem(
                     after, "edges", f"is not in the branch that the edge from {quoted(before.id)} opens"
@@ -168,43 +169,43 @@ class _Checking:
             if after.branch is None or after.branch in inside[before.branch] or edge.branch == after.branch:
                 entered.add(after.no)
             else:
-                message = f"waits for {quoted(before.id)}, past the decision of its branch"
+                message = f"waits for {quoted(before.id)}, past the conditional of its branch"
                 yield self.problem(after, "edges", message)
-        for node in self.graph.nodes:
-            if node.branch is not None and node.no not in entered:
-                yield self.problem(node, "branch", "does not wait for the decision of its branch")
+        for step in self.graph.steps:
+            if step.branch is not None and step.no not in entered:
+                yield self.problem(step, "branch", "does not wait for the conditional of its branch")
 
-    def decision_of(self, branch: int | None) -> int | None:
+    def conditional_of(self, branch: int | None) -> int | None:
         if branch is None or not 1 <= branch <= len(self.graph.branches):
             return None
-        decision = self.graph.branches[branch - 1].decision
-        return decision if 1 <= decision <= len(self.graph.nodes) else None
+        conditional = self.graph.branches[branch - 1].conditional
+        return conditional if 1 <= conditional <= len(self.graph.steps) else None
 
     def expressions(self) -> Iterator[Problem]:
-        readings: list[tuple[Node, str, Reading]] = []
-        for node in self.graph.nodes:
-            for field, text in node.expressions():
+        readings: list[tuple[GraphStep, str, Reading]] = []
+        for step in self.graph.steps:
+            for field, text in step.expressions():
                 try:
                     reading = read_expression(text)
                 except ExpressionError as error:
-                    yield self.problem(node, field, f"{error} (in {quoted(text)})")
+                    yield self.problem(step, field, f"{error} (in {quoted(text)})")
                     continue
-                if reading.reads_item and node.scope == 0:
-                    yield self.problem(node, field, "$.item and $.index exist only inside the body of a Map")
-                readings.append((node, field, reading))
-            if node.test is not None and not isinstance(node.test, str):
-                readings.append((node, "test", Reading((node.test["step"],))))
-        numbers = {node.id: node.no for node in self.graph.nodes}
+                if reading.reads_item and step.scope == 0:
+                    yield self.problem(step, field, "$.item and $.index exist only inside the body of a Map")
+                readings.append((step, field, reading))
+            if step.test is not None and not isinstance(step.test, str):
+                readings.append((step, "test", Reading((step.test["step"],))))
+        numbers = {step.id: step.no for step in self.graph.steps}
         pairs = [
-            (node.no, numbers[id]) for node, _, reading in readings for id in reading.steps if id in numbers
+            (step.no, numbers[id]) for step, _, reading in readings for id in reading.steps if id in numbers
         ]
         refused = _not_before(self.graph, pairs)
-        for node, field, reading in readings:
+        for step, field, reading in readings:
             for step_id in reading.steps:
                 if step_id not in numbers:
-                    yield self.problem(node, field, self.unknown(step_id))
-                elif (node.no, numbers[step_id]) in refused:
-                    yield self.problem(node, field, self.unreadable(node, self.graph.node(numbers[step_id])))
+                    yield self.problem(step, field, self.unknown(step_id))
+                elif (step.no, numbers[step_id]) in refused:
+                    yield self.problem(step, field, self.unreadable(step, self.graph.step(numbers[step_id])))
 
     def unknown(self, step_id: str) -> str:
         longer = [id for id in self.graph.by_id if id.startswith((f"{step_id}.", f"{step_id}-"))]
@@ -212,11 +213,11 @@ class _Checking:
             return f'reads step {quoted(step_id)}, which does not exist; did you mean $.steps."{longer[0]}"?'
         return f"reads step {quoted(step_id)}, which does not exist{did_you_mean(step_id, self.graph.by_id)}"
 
-    def unreadable(self, node: Node, target: Node) -> str:
-        if target.no == node.no:
+    def unreadable(self, step: GraphStep, target: GraphStep) -> str:
+        if target.no == step.no:
             return "reads its own step, which has not run yet"
-        if target.scope not in self.enclosing(node):
-            owner = self.graph.node(target.scope)
+        if target.scope not in self.enclosing(step):
+            owner = self.graph.step(target.scope)
             return (
                 f"reads step {quoted(target.id)}, which runs once for each item of {quoted(owner.id)}; "
                 f"read the list of results of {quoted(owner.id)} instead"
@@ -226,28 +227,28 @@ class _Checking:
             "the input and the steps that always end before this one"
         )
 
-    def enclosing(self, node: Node) -> set[int]:
-        scopes = {0, node.scope}
-        scope = node.scope
+    def enclosing(self, step: GraphStep) -> set[int]:
+        scopes = {0, step.scope}
+        scope = step.scope
         while scope:
-            scope = self.graph.node(scope).scope
+            scope = self.graph.step(scope).scope
             scopes.add(scope)
         return scopes
 
     def operations(self, known: Collection[str]) -> Iterator[Problem]:
-        for node in self.graph.nodes:
-            name = node.operation
+        for step in self.graph.steps:
+            name = step.operation
             if name is not None and name not in known and name not in self.graph.callables:
                 yield self.problem(
-                    node, "operation", f"{quoted(name)} is not registered{did_you_mean(name, known)}"
+                    step, "operation", f"{quoted(name)} is not registered{did_you_mean(name, known)}"
                 )
 
     def recursion(self, workflows: Mapping[str, Collection[str]]) -> Iterator[Problem]:
         """A workflow that reaches itself would never end; found as far as the other workflows are known."""
         name = self.graph.name
         paths: dict[str, list[str] | None] = {}
-        for node in self.graph.nodes:
-            callee = node.workflow
+        for step in self.graph.steps:
+            callee = step.workflow
             if callee is None:
                 continue
             if callee not in paths:
@@ -255,7 +256,7 @@ class _Checking:
             path = paths[callee]
             if path is not None:
                 circle = " → ".join([name, *path])
-                yield self.problem(node, "workflow", f"the workflow would call itself without end: {circle}")
+                yield self.problem(step, "workflow", f"the workflow would call itself without end: {circle}")
 
 
 def _call_path(workflows: Mapping[str, Collection[str]], start: str, goal: str) -> list[str] | None:
@@ -277,9 +278,9 @@ def _call_path(workflows: Mapping[str, Collection[str]], start: str, goal: str) 
 
 
 def _not_before(graph: Graph, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Those of the (reader, read) pairs where the read node need not have ended when the reader starts.
+    """Those of the (reader, read) pairs where the read step need not have ended when the reader starts.
 
-    One bit per read node is carried along the edges and dropped once the last successor has it, so that a
+    One bit per read step is carried along the edges and dropped once the last successor has it, so that a
     graph of 50,000 steps needs memory for its widest part only.
     """
     wanted: dict[int, list[int]] = {}
@@ -290,16 +291,16 @@ def _not_before(graph: Graph, pairs: Iterable[tuple[int, int]]) -> set[tuple[int
     at_map: dict[int, int] = {}
     carried: dict[int, int] = {}
     waiting = {no: len(after) for no, after in graph.successors.items()}
-    for node in graph.nodes if wanted else ():
-        bits = at_map[node.scope] if node.scope else 0
-        for before in graph.predecessors[node.no]:
+    for step in graph.steps if wanted else ():
+        bits = at_map[step.scope] if step.scope else 0
+        for before in graph.predecessors[step.no]:
             bits |= carried[before] | bit.get(before, 0)
             waiting[before] -= 1
             if not waiting[before]:
                 del carried[before]
-        if waiting[node.no]:
-            carried[node.no] = bits
-        if node.kind == "map":
-            at_map[node.no] = bits
-        refused.update((node.no, read) for read in wanted.get(node.no, ()) if not bits & bit[read])
+        if waiting[step.no]:
+            carried[step.no] = bits
+        if step.kind == "map":
+            at_map[step.no] = bits
+        refused.update((step.no, read) for read in wanted.get(step.no, ()) if not bits & bit[read])
     return refused

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from stepwell.define.graph import Graph, Node
+from stepwell.define.graph import Graph, GraphStep
 
 __all__ = ["Change", "Diff", "EdgeRef", "diff_graphs"]
 
@@ -78,11 +78,11 @@ def diff_graphs(before: Graph, after: Graph) -> Diff:
     shared = before.by_id.keys() & after.by_id.keys()
     old, new = _comparable(before, shared), _comparable(after, shared)
     old_edges, new_edges = _edges(before), _edges(after)
-    changed = {node.id: _changes(old[node.id], new[node.id]) for node in after.nodes if node.id in shared}
+    changed = {step.id: _changes(old[step.id], new[step.id]) for step in after.steps if step.id in shared}
     return Diff(
         workflow_changed=_changes(_workflow(before), _workflow(after)),
-        steps_added=tuple(node.id for node in after.nodes if node.id not in shared),
-        steps_removed=tuple(node.id for node in before.nodes if node.id not in shared),
+        steps_added=tuple(step.id for step in after.steps if step.id not in shared),
+        steps_removed=tuple(step.id for step in before.steps if step.id not in shared),
         steps_changed={step_id: fields for step_id, fields in changed.items() if fields},
         edges_added=tuple(sorted(new_edges.keys() - old_edges.keys())),
         edges_removed=tuple(sorted(old_edges.keys() - new_edges.keys())),
@@ -109,34 +109,34 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Change]
 
 def _comparable(graph: Graph, shared: set[str]) -> dict[str, dict[str, Any]]:
     groups = _group_names(graph, shared)
-    return {node.id: _comparable_node(graph, node, groups) for node in graph.nodes if node.id in shared}
+    return {step.id: _comparable_step(graph, step, groups) for step in graph.steps if step.id in shared}
 
 
-def _comparable_node(graph: Graph, node: Node, groups: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    found = node.to_json()
+def _comparable_step(graph: Graph, step: GraphStep, groups: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    found = step.to_json()
     # The test says what is read; the numbers beside it only repeat that.
     for numbered in ("no", "id", "reads"):
         found.pop(numbered, None)
-    if node.scope:
-        found["scope"] = graph.node(node.scope).id
-    if node.branch is not None:
-        found["branch"] = _branch_name(graph, node.branch)
-    if node.group is not None:
-        found["group"] = groups[node.group]
+    if step.scope:
+        found["scope"] = graph.step(step.scope).id
+    if step.branch is not None:
+        found["branch"] = _branch_name(graph, step.branch)
+    if step.group is not None:
+        found["group"] = groups[step.group]
     return found
 
 
 def _branch_name(graph: Graph, branch_no: int) -> str:
     branch = graph.branches[branch_no - 1]
-    return f"{graph.node(branch.decision).id}/{branch.label}"
+    return f"{graph.step(branch.conditional).id}/{branch.label}"
 
 
 def _group_names(graph: Graph, shared: set[str]) -> dict[int, dict[str, Any]]:
     """A group has no id: it is known by its limit and by the first of its steps that both graphs have."""
     first: dict[int, str] = {}
-    for node in graph.nodes:
-        if node.group is not None and node.id in shared:
-            first[node.group] = min(first.get(node.group, node.id), node.id)
+    for step in graph.steps:
+        if step.group is not None and step.id in shared:
+            first[step.group] = min(first.get(step.group, step.id), step.id)
     return {
         group.no: {"max_concurrency": group.max_concurrency, "with": first.get(group.no)}
         for group in graph.groups
@@ -145,7 +145,7 @@ def _group_names(graph: Graph, shared: set[str]) -> dict[int, dict[str, Any]]:
 
 def _edges(graph: Graph) -> dict[EdgeRef, str | None]:
     return {
-        EdgeRef(graph.node(edge.from_no).id, graph.node(edge.to_no).id): None
+        EdgeRef(graph.step(edge.from_no).id, graph.step(edge.to_no).id): None
         if edge.branch is None
         else _branch_name(graph, edge.branch)
         for edge in graph.edges

@@ -1,6 +1,6 @@
-"""Turn a template tree into the nodes and edges of the graph, in one pass; containers leave no nodes behind.
+"""Turn a template tree into the steps and edges of the graph, in one pass; containers leave no steps behind.
 
-Receives a Workflow, hands on a Flat: the graph, the template object each node came from, and problems found.
+Receives a Workflow, hands on a Flat: the graph, the template object each step came from, and problems found.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from stepwell.define.duration import seconds_of
 from stepwell.define.expression import is_step_id, step_path
-from stepwell.define.graph import Branch, Edge, Graph, Group, Node, reads_of
-from stepwell.define.limits import MAX_EDGES, MAX_NESTING, MAX_NODES
+from stepwell.define.graph import Branch, Edge, Graph, GraphStep, Group, reads_of
+from stepwell.define.limits import MAX_EDGES, MAX_NESTING, MAX_STEPS
 from stepwell.define.problem import DefinitionError, Problem, quoted
 from stepwell.define.template import (
     Conditional,
@@ -37,7 +37,7 @@ Source = str | Callable[..., Any] | Operation
 
 @dataclass(frozen=True)
 class Flat:
-    """A graph with its origin: `sources[no - 1]` is the template object that made node `no`."""
+    """A graph with its origin: `sources[no - 1]` is the template object that made step `no`."""
 
     graph: Graph
     sources: tuple[object, ...]
@@ -46,7 +46,7 @@ class Flat:
 
 @dataclass(slots=True)
 class _Limit:
-    """The limit of a Parallel. It becomes a group with its first node; without one it limits nothing."""
+    """The limit of a Parallel. It becomes a group with its first step; without one it limits nothing."""
 
     max_concurrency: int
     group_no: int | None = None
@@ -54,7 +54,7 @@ class _Limit:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in the tree a step stands; what its nodes inherit."""
+    """Where in the tree a step stands; what its steps inherit."""
 
     scope: int = 0
     branch: int | None = None
@@ -64,14 +64,14 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """The nodes of a part that wait for what comes before it, and those that what follows waits for."""
+    """The steps of a part that wait for what comes before it, and those that what follows waits for."""
 
     entries: list[int]
     exits: list[int]
 
 
 def flatten(workflow: Workflow) -> Flat:
-    """Raises DefinitionError where going on is pointless: too many nodes or edges, nested too deeply."""
+    """Raises DefinitionError where going on is pointless: too many steps or edges, nested too deeply."""
     flattening = _Flattening()
     flattening.step(workflow.root, _Place())
     while flattening.bodies:
@@ -79,7 +79,7 @@ def flatten(workflow: Workflow) -> Flat:
         flattening.step(step, place)
     graph = Graph(
         name=workflow.name,
-        nodes=tuple(flattening.nodes),
+        steps=tuple(flattening.steps),
         edges=tuple(sorted(flattening.edges, key=lambda edge: (edge.from_no, edge.to_no))),
         branches=tuple(flattening.branches),
         groups=tuple(flattening.groups),
@@ -92,7 +92,7 @@ def flatten(workflow: Workflow) -> Flat:
 
 class _Flattening:
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self.steps: list[GraphStep] = []
         self.sources: list[object] = []
         self.numbers: dict[str, int] = {}
         self.edges: list[Edge] = []
@@ -144,21 +144,21 @@ class _Flattening:
     def conditional(self, step: Conditional, place: _Place) -> _Ends:
         before, text = self.source(step.test, f"{step.id}.test", step, place)
         test = {"step": text} if before is None and is_step_id(text) else text
-        decision = self.add(step, place, id=step.id, kind="decision", test=test)
-        entry = decision
+        number = self.add(step, place, id=step.id, kind="conditional", test=test)
+        entry = number
         if before is not None:
-            self.join([before], [decision], None, step)
+            self.join([before], [number], None, step)
             entry = before
         exits: list[int] = []
         for label, part in (("then", step.then), ("otherwise", step.otherwise)):
             if part is None:
-                exits.append(decision)
+                exits.append(number)
                 continue
             negated = label == "otherwise"
-            branch = Branch(len(self.branches) + 1, decision, label, negated, place.branch)  # type: ignore[arg-type]
+            branch = Branch(len(self.branches) + 1, number, label, negated, place.branch)  # type: ignore[arg-type]
             self.branches.append(branch)
             ends = self.step(part, replace(place, branch=branch.no))
-            self.join([decision], ends.entries, branch.no, part)
+            self.join([number], ends.entries, branch.no, part)
             exits += ends.exits
         return _Ends([entry], exits)
 
@@ -171,7 +171,7 @@ class _Flattening:
             kind="map",
             over=over,
             max_concurrency=step.max_concurrency,
-            mandatory=not step.optional,
+            mandatory=step.mandatory,
             title=step.title,
         )
         # Branch and group end at the body's edge: an item is a small run of its own.
@@ -184,7 +184,7 @@ class _Flattening:
     def source(
         self, source: Source, id: str, owner: Conditional | Map, place: _Place
     ) -> tuple[int | None, str]:
-        """A function or an operation as a test or source becomes a node; its output is what is read."""
+        """A function or an operation as a test or source becomes a step; its output is what is read."""
         if isinstance(source, str):
             return None, source
         if not isinstance(source, Operation):
@@ -205,16 +205,18 @@ class _Flattening:
         return _Ends([number], [number])
 
     def add(self, source: object, place: _Place, **fields: Any) -> int:
-        number = len(self.nodes) + 1
-        if number > MAX_NODES:
+        number = len(self.steps) + 1
+        if number > MAX_STEPS:
             raise DefinitionError.one(
-                f"the workflow has more than {MAX_NODES:,} steps; the limit is {MAX_NODES:,}", field="steps"
+                f"the workflow has more than {MAX_STEPS:,} steps; the limit is {MAX_STEPS:,}", field="steps"
             )
         # What may be read stands before: by the order of numbering its number is already known.
         fields["reads"] = reads_of(fields, self.numbers)
         self.numbers[fields["id"]] = number
-        self.nodes.append(
-            Node(no=number, scope=place.scope, branch=place.branch, group=self.group(place.limit), **fields)
+        self.steps.append(
+            GraphStep(
+                no=number, scope=place.scope, branch=place.branch, group=self.group(place.limit), **fields
+            )
         )
         self.sources.append(source)
         return number
@@ -234,7 +236,7 @@ class _Flattening:
                 f"{len(exits) * len(entries):,} dependencies; the limit of a workflow is {MAX_EDGES:,}: "
                 "put one step between the two groups",
                 field="steps",
-                step_id=self.nodes[entries[0] - 1].id,
+                step_id=self.steps[entries[0] - 1].id,
                 source=follower,
             )
         self.edges.extend(Edge(before, after, branch) for before in exits for after in entries)
@@ -245,7 +247,7 @@ def _deeper(place: _Place) -> _Place:
 
 
 def _leaf_fields(step: Operation | Human | Wait | SubWorkflow) -> dict[str, Any]:
-    fields: dict[str, Any] = {"id": step.id, "mandatory": not step.optional, "title": step.title}
+    fields: dict[str, Any] = {"id": step.id, "mandatory": step.mandatory, "title": step.title}
     match step:
         case Operation():
             fields |= {

@@ -1,6 +1,6 @@
-"""The frozen graph that define hands to publish: nodes, edges, branches, groups, canonical bytes, hash.
+"""The frozen graph that define hands to publish: steps, edges, branches, groups, canonical bytes, hash.
 
-Nodes are numbered from 1 in a topological order: scope 0 first, then the body of each map, each contiguous.
+Steps are numbered from 1 in a topological order: scope 0 first, then the body of each map, each contiguous.
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ from typing import Any, Final, Literal, get_args
 
 from stepwell.define.expression import ExpressionError, read_expression
 
-__all__ = ["FORMAT", "Branch", "Edge", "Graph", "Group", "Kind", "Node", "find_cycle", "reads_of"]
+__all__ = ["FORMAT", "Branch", "Edge", "Graph", "GraphStep", "Group", "Kind", "find_cycle", "reads_of"]
 
 FORMAT: Final = 1
 
-Kind = Literal["operation", "human", "wait", "subworkflow", "decision", "map"]
+Kind = Literal["operation", "human", "wait", "subworkflow", "conditional", "map"]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
+# Format 1 says `nodes` for the steps and `decision` for a Conditional. A published version is found by
+# the hash of these words, so the stored words stay; everything else says `steps` and `conditional`.
+STORED_KINDS: Final = {"decision" if kind == "conditional" else kind: kind for kind in KINDS}
+_STORED: Final = {kind: word for word, kind in STORED_KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A unit of work, or a hidden decision or map. A field that is not of the kind keeps its default."""
+class GraphStep:
+    """Work to do, or a hidden conditional or map. A field that is not of the kind keeps its default."""
 
     no: int
     id: str
@@ -55,22 +59,22 @@ class Node:
     event: str | None = None
     workflow: str | None = None
     test: str | Mapping[str, str] | None = None
-    # The nodes its expressions read; None where it has no expression. A decision catches the failure of
-    # a node it reads, and of no other.
+    # The steps its expressions read; None where it has no expression. A conditional catches the failure of
+    # a step it reads, and of no other.
     reads: tuple[int, ...] | None = None
     over: str | None = None
     max_concurrency: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"no": self.no, "id": self.id, "kind": self.kind}
-        for name, default in _NODE_DEFAULTS:
+        found: dict[str, Any] = {"no": self.no, "id": self.id, "kind": _STORED[self.kind]}
+        for name, default in _STEP_DEFAULTS:
             value = getattr(self, name)
             if value != default:
                 found[name] = list(value) if isinstance(value, tuple) else value
         return found
 
     def expressions(self) -> list[tuple[str, str]]:
-        """Every (field, path text) of the node. A bare step id as a test is not a path and not listed."""
+        """Every (field, path text) of the step. A bare step id as a test is not a path and not listed."""
         found = [(f"inputs.{name}", text) for name, text in (self.inputs or {}).items()]
         if isinstance(self.test, str):
             found.append(("test", self.test))
@@ -79,12 +83,14 @@ class Node:
         return found
 
 
-_NODE_DEFAULTS: Final = tuple((f.name, f.default) for f in fields(Node) if f.name not in ("no", "id", "kind"))
+_STEP_DEFAULTS: Final = tuple(
+    (f.name, f.default) for f in fields(GraphStep) if f.name not in ("no", "id", "kind")
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
-    """`to` waits for `from_no`. An edge out of a decision carries the branch it opens."""
+    """`to` waits for `from_no`. An edge out of a conditional carries the branch it opens."""
 
     from_no: int
     to_no: int
@@ -97,16 +103,16 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One way out of a decision; `parent` is the branch the decision itself stands in."""
+    """One way out of a conditional; `parent` is the branch that holds the conditional itself."""
 
     no: int
-    decision: int
+    conditional: int
     label: Literal["then", "otherwise"]
     negated: bool = False
     parent: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"no": self.no, "decision": self.decision, "label": self.label}
+        found: dict[str, Any] = {"no": self.no, "decision": self.conditional, "label": self.label}
         found["negated"] = self.negated
         if self.parent is not None:
             found["parent"] = self.parent
@@ -115,7 +121,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A counting limit shared by the nodes that name it."""
+    """A counting limit shared by the steps that name it."""
 
     no: int
     max_concurrency: int
@@ -129,7 +135,7 @@ class Graph:
     """A workflow as the engine stores it. Equal content gives equal bytes and an equal hash."""
 
     name: str
-    nodes: tuple[Node, ...]
+    steps: tuple[GraphStep, ...]
     edges: tuple[Edge, ...]
     branches: tuple[Branch, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -143,7 +149,7 @@ class Graph:
             "format": FORMAT,
             "name": self.name,
             "failure_policy": self.failure_policy,
-            "nodes": [node.to_json() for node in self.nodes],
+            "nodes": [step.to_json() for step in self.steps],
             "edges": [edge.to_json() for edge in self.edges],
             "branches": [branch.to_json() for branch in self.branches],
             "groups": [group.to_json() for group in self.groups],
@@ -171,50 +177,50 @@ class Graph:
         return hashlib.sha256(self.canonical).hexdigest()
 
     @cached_property
-    def by_id(self) -> Mapping[str, Node]:
-        return {node.id: node for node in self.nodes}
+    def by_id(self) -> Mapping[str, GraphStep]:
+        return {step.id: step for step in self.steps}
 
-    def node(self, no: int) -> Node:
-        return self.nodes[no - 1]
+    def step(self, no: int) -> GraphStep:
+        return self.steps[no - 1]
 
     @cached_property
     def predecessors(self) -> Mapping[int, tuple[int, ...]]:
-        """Node number → the numbers it waits for, in order; an empty tuple where there are none."""
-        found: dict[int, list[int]] = {node.no: [] for node in self.nodes}
+        """GraphStep number → the numbers it waits for, in order; an empty tuple where there are none."""
+        found: dict[int, list[int]] = {step.no: [] for step in self.steps}
         for edge in self.edges:
             found[edge.to_no].append(edge.from_no)
         return {no: tuple(before) for no, before in found.items()}
 
     @cached_property
     def successors(self) -> Mapping[int, tuple[int, ...]]:
-        found: dict[int, list[int]] = {node.no: [] for node in self.nodes}
+        found: dict[int, list[int]] = {step.no: [] for step in self.steps}
         for edge in self.edges:
             found[edge.from_no].append(edge.to_no)
         return {no: tuple(after) for no, after in found.items()}
 
     @cached_property
-    def scopes(self) -> Mapping[int, tuple[Node, ...]]:
-        """Scope → its nodes: 0 is the run, any other number the map whose body it is."""
-        found: dict[int, list[Node]] = {0: []}
-        for node in self.nodes:
-            found.setdefault(node.scope, []).append(node)
-        return {scope: tuple(nodes) for scope, nodes in found.items()}
+    def scopes(self) -> Mapping[int, tuple[GraphStep, ...]]:
+        """Scope → its steps: 0 is the run, any other number the map whose body it is."""
+        found: dict[int, list[GraphStep]] = {0: []}
+        for step in self.steps:
+            found.setdefault(step.scope, []).append(step)
+        return {scope: tuple(steps) for scope, steps in found.items()}
 
-    def exits(self, scope: int = 0) -> tuple[Node, ...]:
-        """The nodes nothing waits for: their outputs are the result of the run or of one map item."""
-        return tuple(node for node in self.scopes.get(scope, ()) if not self.successors[node.no])
+    def exits(self, scope: int = 0) -> tuple[GraphStep, ...]:
+        """The steps nothing waits for: their outputs are the result of the run or of one map item."""
+        return tuple(step for step in self.scopes.get(scope, ()) if not self.successors[step.no])
 
-    def branch_nodes(self, branch_no: int) -> tuple[Node, ...]:
-        """Every node inside a branch, nested branches included: what is skipped when it is not taken."""
+    def branch_steps(self, branch_no: int) -> tuple[GraphStep, ...]:
+        """Every step inside a branch, nested branches included: what is skipped when it is not taken."""
         inside = {branch_no}
         for branch in self.branches:  # parents come before their children
             if branch.parent in inside:
                 inside.add(branch.no)
-        return tuple(node for node in self.nodes if node.branch in inside)
+        return tuple(step for step in self.steps if step.branch in inside)
 
 
 def reads_of(fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...] | None:
-    """The numbers of the nodes that inputs, test and over read; unknown ids are left to check."""
+    """The numbers of the steps that inputs, test and over read; unknown ids are left to check."""
     inputs, test, over = fields.get("inputs"), fields.get("test"), fields.get("over")
     if not inputs and test is None and over is None:
         return None

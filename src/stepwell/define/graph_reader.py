@@ -1,6 +1,6 @@
 """Read a graph that was written elsewhere: receives parsed JSON, hands on a Graph or names each wrong field.
 
-Only the shape is judged here, and cycles; what the nodes say to each other is judged by check.
+Only the shape is judged here, and cycles; what the steps say to each other is judged by check.
 """
 
 from __future__ import annotations
@@ -10,14 +10,24 @@ from dataclasses import replace
 from typing import Any, Final
 
 from stepwell.define.duration import parse_duration
-from stepwell.define.graph import FORMAT, KINDS, Branch, Edge, Graph, Group, Node, find_cycle, reads_of
+from stepwell.define.graph import (
+    FORMAT,
+    STORED_KINDS,
+    Branch,
+    Edge,
+    Graph,
+    GraphStep,
+    Group,
+    find_cycle,
+    reads_of,
+)
 from stepwell.define.limits import (
     MAX_ATTEMPTS,
     MAX_CONCURRENCY,
     MAX_EDGES,
     MAX_EXPRESSION_LENGTH,
-    MAX_NODES,
     MAX_PRIORITY,
+    MAX_STEPS,
     MIN_PRIORITY,
 )
 from stepwell.define.names import require_form, require_id, require_inputs, require_int, require_text
@@ -38,16 +48,16 @@ def read_graph(data: object) -> Graph:
             f"{quoted(whole['format'])} is not known; accepted: {FORMAT}", field="format"
         )
     problems: list[Problem] = []
-    nodes = _list(whole.get("nodes"), "nodes", MAX_NODES, _read_node, problems)
+    steps = _list(whole.get("nodes"), "nodes", MAX_STEPS, _read_step, problems)
     edges = _list(whole.get("edges", []), "edges", MAX_EDGES, _read_edge, problems)
-    branches = _list(whole.get("branches", []), "branches", MAX_NODES, _read_branch, problems)
-    groups = _list(whole.get("groups", []), "groups", MAX_NODES, _read_group, problems)
-    for field, rows in (("nodes", nodes), ("branches", branches), ("groups", groups)):
+    branches = _list(whole.get("branches", []), "branches", MAX_STEPS, _read_branch, problems)
+    groups = _list(whole.get("groups", []), "groups", MAX_STEPS, _read_group, problems)
+    for field, rows in (("nodes", steps), ("branches", branches), ("groups", groups)):
         rows.sort(key=lambda row: int(row.no))
         if not problems and [row.no for row in rows] != list(range(1, len(rows) + 1)):
             problems.append(Problem("numbers are not 1, 2, 3 … each once", field=f"{field}.no"))
-    if not nodes and not problems:
-        problems.append(Problem("has no nodes; accepted: at least one", field="nodes"))
+    if not steps and not problems:
+        problems.append(Problem("has no steps; accepted: at least one", field="nodes"))
     policy = whole.get("failure_policy", FAILURE_POLICIES[0])
     if policy not in FAILURE_POLICIES:
         problems.append(
@@ -59,10 +69,10 @@ def read_graph(data: object) -> Graph:
     if problems:
         raise DefinitionError(problems)
     title = whole.get("title")
-    _check_edges(nodes, edges)
+    _check_edges(steps, edges)
     return Graph(
         name=require_id(whole["name"], "name"),
-        nodes=tuple(_with_reads(nodes)),
+        steps=tuple(_with_reads(steps)),
         edges=tuple(sorted(edges, key=lambda edge: (edge.from_no, edge.to_no, edge.branch or 0))),
         branches=tuple(branches),
         groups=tuple(groups),
@@ -71,25 +81,25 @@ def read_graph(data: object) -> Graph:
     )
 
 
-def _with_reads(nodes: list[Node]) -> Iterator[Node]:
-    numbers = {node.id: node.no for node in nodes}
-    for node in nodes:
-        reads = reads_of({"inputs": node.inputs, "test": node.test, "over": node.over}, numbers)
-        yield node if reads is None else replace(node, reads=reads)
+def _with_reads(steps: list[GraphStep]) -> Iterator[GraphStep]:
+    numbers = {step.id: step.no for step in steps}
+    for step in steps:
+        reads = reads_of({"inputs": step.inputs, "test": step.test, "over": step.over}, numbers)
+        yield step if reads is None else replace(step, reads=reads)
 
 
-def _check_edges(nodes: list[Node], edges: list[Edge]) -> None:
+def _check_edges(steps: list[GraphStep], edges: list[Edge]) -> None:
     after: dict[int, tuple[int, ...]] = {}
     grouped: dict[int, list[int]] = {}
     for edge in edges:
         for end in (edge.from_no, edge.to_no):
-            if not 1 <= end <= len(nodes):
-                raise DefinitionError.one(f"{end} is not the number of a node", field="edges")
+            if not 1 <= end <= len(steps):
+                raise DefinitionError.one(f"{end} is not the number of a step", field="edges")
         grouped.setdefault(edge.from_no, []).append(edge.to_no)
     after = {start: tuple(sorted(ends)) for start, ends in sorted(grouped.items())}
     cycle = find_cycle(after)
     if cycle is not None:
-        names = [nodes[no - 1].id for no in cycle]
+        names = [steps[no - 1].id for no in cycle]
         shown = names if len(names) <= 20 else [*names[:10], "…", *names[-10:]]
         raise DefinitionError.one(
             f"the steps wait for each other in a circle: {' → '.join(shown)}", field="edges"
@@ -102,6 +112,10 @@ def _number(value: object, field: str) -> int:
 
 def _concurrency(value: object, field: str) -> int:
     return require_int(value, field, 1, MAX_CONCURRENCY)
+
+
+def _kind(value: object, field: str) -> str:
+    return STORED_KINDS[_one_of(value, field, tuple(STORED_KINDS))]
 
 
 def _flag(value: object, field: str) -> bool:
@@ -150,8 +164,8 @@ _GRAPH_KEYS: Final = ("format", "name", "title", "failure_policy", "nodes", "edg
 _COMMON: Final[dict[str, Read]] = {
     "no": _number,
     "id": require_id,
-    "kind": lambda value, field: _one_of(value, field, KINDS),
-    "scope": lambda value, field: require_int(value, field, 0, MAX_NODES),
+    "kind": lambda value, field: _kind(value, field),
+    "scope": lambda value, field: require_int(value, field, 0, MAX_STEPS),
     "branch": _number,
     "group": _number,
     "mandatory": _flag,
@@ -177,20 +191,20 @@ _BY_KIND: Final[dict[str, dict[str, Read]]] = {
     },
     "wait": {"event": require_id, "timeout_seconds": parse_duration},
     "subworkflow": {"workflow": require_id, "inputs": require_inputs, "timeout_seconds": parse_duration},
-    "decision": {"test": _test},
+    "conditional": {"test": _test},
     "map": {"over": _expression, "max_concurrency": _concurrency},
 }
 _REQUIRED: Final = {
     "operation": "operation",
     "wait": "event",
     "subworkflow": "workflow",
-    "decision": "test",
+    "conditional": "test",
     "map": "over",
 }
 
 
-def _read_node(value: object, field: str) -> Node:
-    kind = _one_of(_object(value, field, ("no", "id", "kind"), None)["kind"], f"{field}.kind", KINDS)
+def _read_step(value: object, field: str) -> GraphStep:
+    kind = _kind(_object(value, field, ("no", "id", "kind"), None)["kind"], f"{field}.kind")
     readers = _COMMON | _BY_KIND[kind]
     required = ("no", "id", "kind", *([_REQUIRED[kind]] if kind in _REQUIRED else []))
     given = _object(value, field, required, tuple(readers))
@@ -198,7 +212,7 @@ def _read_node(value: object, field: str) -> Node:
         raise DefinitionError.one(
             "nobody could do it; accepted: a role, an assignee or both", field=f"{field}.role"
         )
-    return Node(**{name: readers[name](item, f"{field}.{name}") for name, item in given.items()})
+    return GraphStep(**{name: readers[name](item, f"{field}.{name}") for name, item in given.items()})
 
 
 def _read_edge(value: object, field: str) -> Edge:
@@ -217,7 +231,7 @@ def _read_branch(value: object, field: str) -> Branch:
     parent = given.get("parent")
     return Branch(
         no=_number(given["no"], f"{field}.no"),
-        decision=_number(given["decision"], f"{field}.decision"),
+        conditional=_number(given["decision"], f"{field}.decision"),
         label=_one_of(given["label"], f"{field}.label", ("then", "otherwise")),  # type: ignore[arg-type]
         negated=_flag(given.get("negated", False), f"{field}.negated"),
         parent=None if parent is None else _number(parent, f"{field}.parent"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-MAX_NODES: Final = 50_000
+MAX_STEPS: Final = 50_000
 MAX_EDGES: Final = 200_000
 MAX_NESTING: Final = 32
 MAX_NAME_LENGTH: Final = 200

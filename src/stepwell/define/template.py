@@ -1,6 +1,6 @@
-"""Write a workflow as a tree of frozen nodes; every node checks its own fields and hands on plain values.
+"""Write a workflow as a tree of frozen steps; every step checks its own fields and hands on plain values.
 
-What one node cannot know (unique ids, readable steps, size of the whole) is checked when the tree is frozen.
+What one step cannot know (unique ids, readable steps, size of the whole) is checked when the tree is frozen.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from stepwell.define.duration import Duration, parse_duration
 from stepwell.define.limits import (
@@ -76,8 +76,17 @@ class Retry:
         _set(self, "non_retryable", _exception_names(self.non_retryable))
 
 
+class _Step:
+    """A step that leaves one in the graph."""
+
+    def __new__(cls, *values: object, **fields: object) -> Self:
+        if "optional" in fields:
+            raise DefinitionError.one("is not accepted; accepted: mandatory=False", field="optional")
+        return super().__new__(cls)
+
+
 @dataclass(frozen=True)
-class Operation:
+class Operation(_Step):
     """One call of a registered operation. `id` defaults to the operation's name."""
 
     name: str
@@ -87,7 +96,7 @@ class Operation:
     retry: Retry | None = None
     timeout: Duration | None = None
     priority: int = 0
-    optional: bool = False
+    mandatory: bool = True
     executor: str | None = None
     title: str | None = None
 
@@ -96,8 +105,7 @@ class Operation:
         _set_id(self, self.name)
         if self.retry is not None and not isinstance(self.retry, Retry):
             raise DefinitionError.one(
-                f"a {type(self.retry).__name__} is not accepted; accepted: Retry(max_attempts=…)",
-                field="retry",
+                f"a {type(self.retry).__name__} is not accepted; accepted: Retry(…)", field="retry"
             )
         if self.timeout is not None:
             _set(self, "timeout", parse_duration(self.timeout, "timeout"))
@@ -107,7 +115,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Human:
+class Human(_Step):
     """Work for a person: `role` says who may take it, `assignee` who gets it, `form` what is answered."""
 
     id: str
@@ -125,7 +133,7 @@ class Human:
     content: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     priority: int = 0
-    optional: bool = False
+    mandatory: bool = True
     title: str | None = None
 
     def __post_init__(self) -> None:
@@ -150,14 +158,14 @@ class Human:
 
 
 @dataclass(frozen=True)
-class Wait:
+class Wait(_Step):
     """Park until an event of this type arrives, at most `timeout`. `id` defaults to the event type."""
 
     event: str
     _: KW_ONLY
     id: str = ""
     timeout: Duration | None = None
-    optional: bool = False
+    mandatory: bool = True
     title: str | None = None
 
     def __post_init__(self) -> None:
@@ -169,7 +177,7 @@ class Wait:
 
 
 @dataclass(frozen=True)
-class SubWorkflow:
+class SubWorkflow(_Step):
     """Run another published workflow as one step. `id` defaults to its name."""
 
     workflow: str
@@ -178,7 +186,7 @@ class SubWorkflow:
     id: str = ""
     timeout: Duration | None = None
     priority: int = 0
-    optional: bool = False
+    mandatory: bool = True
     title: str | None = None
 
     def __post_init__(self) -> None:
@@ -241,7 +249,7 @@ class Conditional:
 
 
 @dataclass(frozen=True)
-class Map:
+class Map(_Step):
     """Run `body` for each item of the list that `over` gives; at most `max_concurrency` steps run at once."""
 
     over: str | Callable[..., Any] | Operation
@@ -249,7 +257,7 @@ class Map:
     _: KW_ONLY
     max_concurrency: int | None = None
     id: str = ""
-    optional: bool = False
+    mandatory: bool = True
     title: str | None = None
 
     def __post_init__(self) -> None:
@@ -288,28 +296,27 @@ class Workflow:
 
 
 def leading_id(step: Step) -> str:
-    """The id of the first step inside. Hidden nodes are named after it: edits elsewhere keep the name."""
+    """The id of the first step inside. Hidden steps are named after it: edits elsewhere keep the name."""
     while isinstance(step, Sequential | Parallel):
         step = step.steps[0]
     return step.id
 
 
-def _set(node: object, name: str, value: object) -> None:
-    object.__setattr__(node, name, value)
+def _set(step: object, name: str, value: object) -> None:
+    object.__setattr__(step, name, value)
 
 
 def _set_id(
-    node: Operation | Wait | SubWorkflow | Conditional | Map, default: str, *, derived: bool = False
+    step: Operation | Wait | SubWorkflow | Conditional | Map, default: str, *, derived: bool = False
 ) -> None:
-    if node.id == "":
-        _set(node, "id", default)
+    if step.id == "":
+        _set(step, "id", default)
     try:
-        require_id(node.id, "id")
+        require_id(step.id, "id")
     except DefinitionError:
-        if derived and node.id == default:
-            raise DefinitionError.one(
-                f"the derived id {quoted(default)} is too long; give id=", field="id"
-            ) from None
+        if derived and step.id == default:
+            message = f"the derived id {quoted(default)} is too long; give id="
+            raise DefinitionError.one(message, field="id") from None
         raise
 
 
@@ -318,9 +325,9 @@ def _check_step(step: Operation | Human | Wait | SubWorkflow | Map) -> None:
     if inputs is not None:
         _set(step, "inputs", require_inputs(inputs))
     require_int(getattr(step, "priority", 0), "priority", MIN_PRIORITY, MAX_PRIORITY)
-    if not isinstance(step.optional, bool):
+    if not isinstance(step.mandatory, bool):
         raise DefinitionError.one(
-            f"{quoted(step.optional)} is not accepted; accepted: true or false", field="optional"
+            f"{quoted(step.mandatory)} is not accepted; accepted: true or false", field="mandatory"
         )
     if step.title is not None:
         require_text(step.title, "title")

@@ -14,8 +14,8 @@ from stepwell.define.flatten import flatten
 from stepwell.define.limits import MAX_PROBLEMS
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
 from stepwell.define.template import Operation, Parallel, Retry, Sequential, Step, Workflow
-from stepwell.define.yaml_nodes import Located, Mark, compose, problem_at
-from stepwell.define.yaml_words import RETRY_WORDS, STEP_WORDS, WORKFLOW_WORDS
+from stepwell.define.yaml_located import Located, Mark, compose, problem_at
+from stepwell.define.yaml_words import FORMER_WORDS, RETRY_WORDS, STEP_WORDS, WORKFLOW_WORDS
 
 __all__ = ["read_yaml"]
 
@@ -52,139 +52,142 @@ class _Reader:
         self.problems: list[Problem] = []
         self._written: dict[int, tuple[object, Located]] = {}
 
-    def workflow(self, node: Located) -> Workflow | None:
-        pairs = self.mapping(node, WORKFLOW_WORDS, required=("workflow", "steps"))
+    def workflow(self, located: Located) -> Workflow | None:
+        pairs = self.mapping(located, WORKFLOW_WORDS, required=("workflow", "steps"))
         if pairs is None:
             return None
         root = self.block(pairs["steps"])
         fields = {key: self.field(key, pairs[key]) for key in ("title", "failure_policy") if key in pairs}
         if root is None:
             return None
-        made: Workflow | None = self.build(Workflow, node, pairs["workflow"].plain(), root, **fields)
+        made: Workflow | None = self.build(Workflow, located, pairs["workflow"].plain(), root, **fields)
         return None if self.problems else made
 
-    def block(self, node: Located) -> Step | None:
+    def block(self, located: Located) -> Step | None:
         """The value of steps, then, else and do: a list is a Sequential, anything else is one step."""
-        if not isinstance(node.value, list):
-            return self.step(node)
-        steps = self.steps(node)
-        return None if steps is None else self.build(Sequential, node, *steps)
+        if not isinstance(located.value, list):
+            return self.step(located)
+        steps = self.steps(located)
+        return None if steps is None else self.build(Sequential, located, *steps)
 
-    def steps(self, node: Located) -> list[Step] | None:
-        if not isinstance(node.value, list) or not node.value:
-            shown = "an empty list" if isinstance(node.value, list) else node.kind()
-            self.refuse(node.mark, f"{shown} is not accepted; accepted: a list of at least one step")
+    def steps(self, located: Located) -> list[Step] | None:
+        if not isinstance(located.value, list) or not located.value:
+            shown = "an empty list" if isinstance(located.value, list) else located.kind()
+            self.refuse(located.mark, f"{shown} is not accepted; accepted: a list of at least one step")
             return None
-        found = [self.step(item) for item in node.value]
+        found = [self.step(item) for item in located.value]
         steps = [step for step in found if step is not None]
         return steps if len(steps) == len(found) else None
 
-    def step(self, node: Located) -> Step | None:
-        if isinstance(node.value, str):
-            found: Step | None = self.build(Operation, node, node.value)
+    def step(self, located: Located) -> Step | None:
+        if isinstance(located.value, str):
+            found: Step | None = self.build(Operation, located, located.value)
             return found
-        if not isinstance(node.value, dict):
+        if not isinstance(located.value, dict):
             self.refuse(
-                node.mark, f"{node.kind()} is not a step; accepted: the name of an operation, or a mapping"
+                located.mark,
+                f"{located.kind()} is not a step; accepted: the name of an operation, or a mapping",
             )
             return None
-        heads = [key for key in node.value if key in STEP_WORDS]
+        heads = [key for key in located.value if key in STEP_WORDS]
         if len(heads) != 1:
-            self.refuse_heads(node, heads)
+            self.refuse_heads(located, heads)
             return None
         step_class, words = STEP_WORDS[heads[0]]
-        pairs = self.mapping(node, tuple(words))
+        pairs = self.mapping(located, tuple(words))
         if pairs is None:
             return None
         problem_count = len(self.problems)
         fields = {words[key]: self.field(words[key], value) for key, value in pairs.items()}
         if heads[0] == "map" and "do" not in pairs:
-            self.refuse(node.mark, 'a map needs the key "do": the step or list of steps for each item')
+            self.refuse(located.mark, 'a map needs the key "do": the step or list of steps for each item')
             return None
         if len(self.problems) > problem_count:
             return None
         steps = fields.pop("steps") if step_class in (Sequential, Parallel) else ()
-        built: Step | None = self.build(step_class, node, *steps, **fields)
+        built: Step | None = self.build(step_class, located, *steps, **fields)
         return built
 
-    def refuse_heads(self, node: Located, heads: list[str]) -> None:
+    def refuse_heads(self, located: Located, heads: list[str]) -> None:
         accepted = ", ".join(STEP_WORDS)
         if heads:
             message = f"a step has one kind, not {' and '.join(heads)}; accepted: one of {accepted}"
-            self.refuse(node.mark, message)
+            self.refuse(located.mark, message)
             return None
-        keys = list(node.value) if isinstance(node.value, dict) else []
+        keys = list(located.value) if isinstance(located.value, dict) else []
         hints = [hint for key in keys if (hint := did_you_mean(key, STEP_WORDS))]
         shown = f" in {', '.join(quoted(key) for key in keys[:5])}" if keys else ""
         hint = hints[0] if hints else ""
-        self.refuse(node.mark, f"no kind of step{shown}{hint}; accepted: one of the keys {accepted}")
+        self.refuse(located.mark, f"no kind of step{shown}{hint}; accepted: one of the keys {accepted}")
         return None
 
-    def field(self, name: str, node: Located) -> Any:
+    def field(self, name: str, located: Located) -> Any:
         """The value of a field. Scalars go on as they are: the template's own checks judge them."""
-        if node.value is None:
-            self.refuse(node.mark, "is empty; write a value or leave the key out", field=name)
+        if located.value is None:
+            self.refuse(located.mark, "is empty; write a value or leave the key out", field=name)
             return None
         match name:
             case "steps":
-                return self.steps(node)
+                return self.steps(located)
             case "then" | "otherwise" | "body":
-                return self.block(node)
-            case "test" | "over" if isinstance(node.value, dict):
-                return self.source(node)
+                return self.block(located)
+            case "test" | "over" if isinstance(located.value, dict):
+                return self.source(located)
             case "retry":
-                return self.retry(node)
+                return self.retry(located)
             case _:
-                return node.plain()
+                return located.plain()
 
-    def source(self, node: Located) -> Step | None:
-        step = self.step(node)
+    def source(self, located: Located) -> Step | None:
+        step = self.step(located)
         if step is None or isinstance(step, Operation):
             return step
         self.refuse(
-            node.mark, "is not an operation; accepted: an expression, a step id, or operation: <name>"
+            located.mark, "is not an operation; accepted: an expression, a step id, or operation: <name>"
         )
         return None
 
-    def retry(self, node: Located) -> Retry | None:
-        pairs = self.mapping(node, RETRY_WORDS)
+    def retry(self, located: Located) -> Retry | None:
+        pairs = self.mapping(located, RETRY_WORDS)
         if pairs is None:
             return None
         fields = {key: value.plain() for key, value in pairs.items()}
         if isinstance(fields.get("non_retryable"), list):
             fields["non_retryable"] = tuple(fields["non_retryable"])
-        found: Retry | None = self.build(Retry, node, within="retry", **fields)
+        found: Retry | None = self.build(Retry, located, within="retry", **fields)
         return found
 
     def mapping(
-        self, node: Located, known: tuple[str, ...], required: tuple[str, ...] = ()
+        self, located: Located, known: tuple[str, ...], required: tuple[str, ...] = ()
     ) -> dict[str, Located] | None:
-        if not isinstance(node.value, dict):
-            message = f"{node.kind()} is not accepted; accepted: a mapping with the keys {', '.join(known)}"
-            self.refuse(node.mark, message)
+        if not isinstance(located.value, dict):
+            message = (
+                f"{located.kind()} is not accepted; accepted: a mapping with the keys {', '.join(known)}"
+            )
+            self.refuse(located.mark, message)
             return None
         problem_count = len(self.problems)
-        for key, (mark, _) in node.value.items():
+        for key, (mark, _) in located.value.items():
             if key not in known:
-                hint = did_you_mean(key, known)
+                hint = _former(key, known) or did_you_mean(key, known)
                 self.refuse(mark, f"the key {quoted(key)} is not known{hint}; accepted: {', '.join(known)}")
         for key in required:
-            if key not in node.value:
-                self.refuse(node.mark, f"the key {quoted(key)} is missing")
+            if key not in located.value:
+                self.refuse(located.mark, f"the key {quoted(key)} is missing")
         if len(self.problems) > problem_count:
             return None
-        return {key: value for key, (_, value) in node.value.items()}
+        return {key: value for key, (_, value) in located.value.items()}
 
-    def build(self, made: Any, node: Located, *args: Any, within: str = "", **fields: Any) -> Any:
+    def build(self, made: Any, located: Located, *args: Any, within: str = "", **fields: Any) -> Any:
         try:
             found = made(*args, **fields)
         except DefinitionError as error:
             for problem in error.problems:
                 field = (problem.field or "").removeprefix(f"{within}.") if within else problem.field
-                mark = _place(node, field)
+                mark = _place(located, field)
                 self.problems.append(replace(problem, file=mark.file, line=mark.line, column=mark.column))
             return None
-        self._written[id(found)] = (found, node)
+        self._written[id(found)] = (found, located)
         return found
 
     def refuse(self, mark: Mark, message: str, *, field: str | None = None) -> None:
@@ -192,17 +195,23 @@ class _Reader:
 
     def placed(self, problem: Problem, document: Located) -> Problem:
         """The problem with the line of the step, and of the field where it was written."""
-        _, node = self._written.get(id(problem.source), (None, document))
-        mark = _place(node, problem.field)
+        _, located = self._written.get(id(problem.source), (None, document))
+        mark = _place(located, problem.field)
         return replace(problem, file=mark.file, line=mark.line, column=mark.column)
+
+
+def _former(key: str, known: tuple[str, ...]) -> str:
+    """What to write instead of a word of an earlier release; nothing for other words."""
+    word, written = FORMER_WORDS.get(key, (None, None))
+    return f" (write {quoted(written)})" if word in known else ""
 
 
 _FIELD_WORDS = {"test": "if", "over": "map", "otherwise": "else", "body": "do"}
 
 
-def _place(node: Located, field: str | None) -> Mark:
+def _place(located: Located, field: str | None) -> Mark:
     """Where `inputs.items` or `retry.max` of a mapping was written, or the nearest thing around it."""
-    at = node
+    at = located
     for part in (field or "").split("."):
         name = _FIELD_WORDS.get(part, part)
         if not isinstance(at.value, dict) or name not in at.value:

@@ -97,7 +97,7 @@ _BY_FIELD: Final[dict[str, Any]] = {
     "timeout": _DURATION,
     "deadline": _DURATION,
     "priority": {"type": "integer", "minimum": limits.MIN_PRIORITY, "maximum": limits.MAX_PRIORITY},
-    "optional": {"type": "boolean", "default": False},
+    "mandatory": {"type": "boolean", "default": True},
     "form": {"type": "object", "description": "A JSON Schema of what the person answers."},
     "deadline_from": {"enum": list(DEADLINE_FROM)},
     "due_at": {"type": "string", "format": "date-time"},

@@ -18,14 +18,14 @@ from stepwell.define.template import (
     Wait,
 )
 
-__all__ = ["RETRY_WORDS", "STEP_WORDS", "WORKFLOW_WORDS", "head_of"]
+__all__ = ["FORMER_WORDS", "RETRY_WORDS", "STEP_WORDS", "WORKFLOW_WORDS", "head_of"]
 
 # Head key → the template class, and YAML key → the field it fills. The head comes first.
 STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     "operation": (
         Operation,
         {"operation": "name", "id": "id", "title": "title", "inputs": "inputs", "retry": "retry"}
-        | {"timeout": "timeout", "priority": "priority", "optional": "optional", "executor": "executor"},
+        | {"timeout": "timeout", "priority": "priority", "mandatory": "mandatory", "executor": "executor"},
     ),
     "sequential": (Sequential, {"sequential": "steps"}),
     "parallel": (Parallel, {"parallel": "steps", "max_concurrency": "max_concurrency"}),
@@ -33,27 +33,30 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     "map": (
         Map,
         {"map": "over", "id": "id", "title": "title", "max_concurrency": "max_concurrency"}
-        | {"optional": "optional", "do": "body"},
+        | {"mandatory": "mandatory", "do": "body"},
     ),
     "human": (
         Human,
         {"human": "id", "title": "title", "role": "role", "assignee": "assignee", "deadline": "deadline"}
-        | {"inputs": "inputs", "priority": "priority", "optional": "optional", "form": "form"}
+        | {"inputs": "inputs", "priority": "priority", "mandatory": "mandatory", "form": "form"}
         | {"deadline_from": "deadline_from", "due_at": "due_at", "calendar": "calendar", "tasks": "tasks"}
         | {"postcondition": "postcondition", "escalation": "escalation", "content": "content"},
     ),
     "wait": (
         Wait,
-        {"wait": "event", "id": "id", "title": "title", "timeout": "timeout", "optional": "optional"},
+        {"wait": "event", "id": "id", "title": "title", "timeout": "timeout", "mandatory": "mandatory"},
     ),
     "workflow": (
         SubWorkflow,
         {"workflow": "workflow", "id": "id", "title": "title", "inputs": "inputs", "timeout": "timeout"}
-        | {"priority": "priority", "optional": "optional"},
+        | {"priority": "priority", "mandatory": "mandatory"},
     ),
 }
 
 RETRY_WORDS: Final = ("max_attempts", "initial", "max", "multiplier", "non_retryable")
+
+# Words of earlier releases: the word that took their place, and how it is written.
+FORMER_WORDS: Final = {"optional": ("mandatory", "mandatory: false")}
 
 WORKFLOW_WORDS: Final = ("workflow", "title", "failure_policy", "steps")
 

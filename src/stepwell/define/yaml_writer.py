@@ -37,7 +37,7 @@ _DEFAULT_RETRY: Final = Retry()
 _DEFAULTS: Final[dict[str, Any]] = {
     "inputs": {},
     "priority": 0,
-    "optional": False,
+    "mandatory": True,
     "tasks": (),
     "escalation": (),
 }

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from stepwell.define.duration import parse_duration
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
-from stepwell.define.yaml_nodes import Located, compose, problem_at
+from stepwell.define.yaml_located import Located, compose, problem_at
 from stepwell.store.calls.policy import PolicyProblem
 
 __all__ = ["PolicyCase", "PolicyFile", "match_path", "read_policy"]
@@ -69,8 +69,8 @@ def read_policy(text: str | bytes, file: str) -> PolicyFile:
     if "rules" not in pairs and "cases" not in pairs:
         problems.append(problem_at(document.mark, "there are neither rules nor cases"))
     places = _list(pairs.get("rules"), "rules", problems)
-    rules = [_rule(node, problems) for node in places]
-    cases = [_case(node, problems) for node in _list(pairs.get("cases"), "cases", problems)]
+    rules = [_rule(located, problems) for located in places]
+    cases = [_case(located, problems) for located in _list(pairs.get("cases"), "cases", problems)]
     if problems:
         raise DefinitionError(problems)
     source = text if isinstance(text, str) else text.decode("utf-8-sig")
@@ -96,8 +96,8 @@ def _term(place: str, value: Any) -> str:
     return f"{place} == {json.dumps(value)}"
 
 
-def _rule(node: Located, problems: list[Problem]) -> dict[str, Any]:
-    pairs = _mapping(node, RULE_WORDS, problems)
+def _rule(located: Located, problems: list[Problem]) -> dict[str, Any]:
+    pairs = _mapping(located, RULE_WORDS, problems)
     rule = {name: found.plain() for name, found in pairs.items()}
     if "match" in pairs:
         rule["match"] = _match(pairs["match"], problems)
@@ -109,26 +109,26 @@ def _rule(node: Located, problems: list[Problem]) -> dict[str, Any]:
     return rule
 
 
-def _match(node: Located, problems: list[Problem]) -> Any:
-    if node.value == ANYTHING:
+def _match(located: Located, problems: list[Problem]) -> Any:
+    if located.value == ANYTHING:
         return "true"
-    if not isinstance(node.value, dict):
-        return node.plain()
-    if not node.value:
-        problems.append(problem_at(node.mark, f"is empty; write {ANYTHING} to match every action"))
-    for name, (mark, found) in node.value.items():
+    if not isinstance(located.value, dict):
+        return located.plain()
+    if not located.value:
+        problems.append(problem_at(located.mark, f"is empty; write {ANYTHING} to match every action"))
+    for name, (mark, found) in located.value.items():
         for value in found.value if isinstance(found.value, list) else [found]:
             if isinstance(value.value, (list, dict)) or (isinstance(found.value, list) and not found.value):
                 message = f"{quoted(name)}: a value or a list of values is accepted"
                 problems.append(problem_at(mark, message, field="match"))
-    return match_path(node.plain())
+    return match_path(located.plain())
 
 
-def _case(node: Located, problems: list[Problem]) -> PolicyCase | None:
-    pairs = _mapping(node, CASE_WORDS, problems)
+def _case(located: Located, problems: list[Problem]) -> PolicyCase | None:
+    pairs = _mapping(located, CASE_WORDS, problems)
     missing = [word for word in ("action", "expect") if word not in pairs]
     if missing:
-        problems.append(problem_at(node.mark, f"a case needs {' and '.join(missing)}"))
+        problems.append(problem_at(located.mark, f"a case needs {' and '.join(missing)}"))
         return None
     action, expect = pairs["action"], pairs["expect"]
     if not isinstance(action.value, dict):
@@ -141,28 +141,28 @@ def _case(node: Located, problems: list[Problem]) -> PolicyCase | None:
         wanted = {"effect": expect.plain()}
     if wanted.get("effect") not in EFFECTS:
         problems.append(problem_at(expect.mark, f"the effect is one of {', '.join(EFFECTS)}", field="expect"))
-    name = pairs["name"].plain() if "name" in pairs else f"line {node.mark.line}"
-    return PolicyCase(str(name), action.plain(), wanted, node.mark.line)
+    name = pairs["name"].plain() if "name" in pairs else f"line {located.mark.line}"
+    return PolicyCase(str(name), action.plain(), wanted, located.mark.line)
 
 
-def _mapping(node: Located, words: tuple[str, ...], problems: list[Problem]) -> dict[str, Located]:
-    if not isinstance(node.value, dict):
-        message = f"{node.kind()} is not accepted; accepted: a mapping with the keys {', '.join(words)}"
-        problems.append(problem_at(node.mark, message))
+def _mapping(located: Located, words: tuple[str, ...], problems: list[Problem]) -> dict[str, Located]:
+    if not isinstance(located.value, dict):
+        message = f"{located.kind()} is not accepted; accepted: a mapping with the keys {', '.join(words)}"
+        problems.append(problem_at(located.mark, message))
         return {}
-    for name, (mark, _) in node.value.items():
+    for name, (mark, _) in located.value.items():
         if name not in words:
             hint = did_you_mean(name, words)
             problems.append(
                 problem_at(mark, f"the key {quoted(name)} is not known{hint}; accepted: {', '.join(words)}")
             )
-    return {name: found for name, (_, found) in node.value.items() if name in words}
+    return {name: found for name, (_, found) in located.value.items() if name in words}
 
 
-def _list(node: Located | None, field: str, problems: list[Problem]) -> list[Located]:
-    if node is None:
+def _list(located: Located | None, field: str, problems: list[Problem]) -> list[Located]:
+    if located is None:
         return []
-    if not isinstance(node.value, list):
-        problems.append(problem_at(node.mark, f"{node.kind()} is not a list", field=field))
+    if not isinstance(located.value, list):
+        problems.append(problem_at(located.mark, f"{located.kind()} is not a list", field=field))
         return []
-    return node.value
+    return located.value

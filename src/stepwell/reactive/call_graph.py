@@ -87,7 +87,8 @@ class CallGraph:
         self.edges[key] = CallEdge(key, source, target, type)
 
     def _calls_before(self, path: str) -> list[str]:
-        """The latest calls of the nodes this one waits for. Decisions and maps make none: looked through."""
+        """The latest calls of the nodes this one waits for; of a conditional or map, which makes none, those
+        before it."""
         cut = path.rfind("].") + 2 if "]." in path else 0
         prefix, node = path[:cut], self.graph.by_id.get(path[cut:])
         found: dict[str, None] = {}
@@ -98,9 +99,9 @@ class CallGraph:
             if no in seen:
                 continue
             seen.add(no)
-            request_id = self._latest.get(prefix + self.graph.node(no).id)
+            request_id = self._latest.get(prefix + self.graph.step(no).id)
             if request_id is not None:
                 found[request_id] = None
-            elif self.graph.node(no).kind in ("decision", "map"):
+            elif self.graph.step(no).kind in ("conditional", "map"):
                 pending.extend(self.graph.predecessors[no])
         return list(found)

@@ -1,7 +1,7 @@
 """Read a stored log as call events: receives rows of `event_log`, hands on what a projection takes.
 
-Only what happened to calls is read. Readiness, decisions, skips, map items and aborts along edges are derived
-again, so that a rebuilt state proves the stored one.
+Only what happened to calls is read. Readiness, conditionals, skips, map items and aborts are derived again,
+so that a rebuilt state proves the stored one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stepwell.reactive.protocol import CallEvent, CallEventType
 
 __all__ = ["LogRow", "UnitRow", "call_events", "paths_of"]
 
-_DERIVED_KINDS = ("decision", "map")
+_DERIVED_KINDS = ("conditional", "map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ def paths_of(graph: Graph, units: Iterable[UnitRow]) -> dict[int, str]:
         prefix = ""
         if unit.item_no is not None and unit.parent_id is not None:
             prefix = f"{paths[unit.parent_id]}[{unit.item_no}]."
-        paths[unit.unit_id] = prefix + graph.node(unit.def_no).id
+        paths[unit.unit_id] = prefix + graph.step(unit.def_no).id
     return paths
 
 
 def call_events(graph: Graph, paths: Mapping[int, str], rows: Iterable[LogRow]) -> Iterator[CallEvent]:
     """The calls behind the rows, in their order."""
-    kinds = {node.id: node.kind for node in graph.nodes}
+    kinds = {node.id: node.kind for node in graph.steps}
     for row in rows:
         path = paths.get(row.unit_id)
         if path is None:

@@ -8,7 +8,7 @@ from bisect import insort
 from collections.abc import Iterator
 from typing import Any
 
-from stepwell.define.graph import Graph, Node
+from stepwell.define.graph import Graph, GraphStep
 from stepwell.reactive.protocol import SATISFYING, SETTLED, CallEvent, NodeStatus
 
 __all__ = ["Frame", "Line", "Unit", "reopen"]
@@ -36,7 +36,7 @@ class Unit:
         "status",
     )
 
-    def __init__(self, frame: Frame, node: Node, path: str, pending: int) -> None:
+    def __init__(self, frame: Frame, node: GraphStep, path: str, pending: int) -> None:
         self.frame = frame
         self.node = node
         self.path = path

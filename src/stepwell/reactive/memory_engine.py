@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from stepwell.define.graph import Graph
-from stepwell.outcome import Completed, Dead, TryAgain, Waiting
+from stepwell.outcome import Completed, Dead, RetryLater, Waiting
 from stepwell.reactive import rules
 from stepwell.reactive.frames import Unit
 from stepwell.reactive.projection import Projection
@@ -305,8 +305,8 @@ def _judge(outcome: Outcome, retry: Mapping[str, Any]) -> tuple[dict[str, str], 
     match outcome:
         case Dead(reason=reason):
             return rules.failure("Dead", reason), True
-        case TryAgain(reason=reason):
-            return rules.failure("TryAgain", reason), "TryAgain" in retry.get("non_retryable", ())
+        case RetryLater(reason=reason):
+            return rules.failure("RetryLater", reason), "RetryLater" in retry.get("non_retryable", ())
         case Raises():
             names = PERMANENT_EXCEPTIONS.union(retry.get("non_retryable", ()))
             return outcome.error, outcome.type in names

@@ -1,4 +1,4 @@
-"""Fold call events into the state of a run: statuses, results, decisions, map items, skips and aborts.
+"""Fold call events into the state of a run: statuses, results, conditionals, map items, skips and aborts.
 
 Receives a graph and events, hands on the state after each. One worklist, no recursion: a chain of any length
 costs the same per step. `root` puts signals on top; `memory_engine` drives it; a stored log rebuilds it.
@@ -51,10 +51,10 @@ class Projection:
         self._seen: set[tuple[str, str, bool]] = set()
         self._node_of_request: dict[str, str] = {}
         self._settled: deque[Unit] = deque()
-        # Decisions and maps whose turn has come; what one of them releases goes before the others.
+        # Conditionals and maps whose turn has come; what one of them releases goes before the others.
         self._due: deque[Unit] = deque()
         self._released: list[Unit] = []
-        # Decisions that wait for something open behind an aborted predecessor.
+        # Conditionals that wait for something open behind an aborted predecessor.
         self._held: list[Unit] = []
         self._open_maps: dict[str, Unit] = {}
         self.frame = Frame(graph, None)
@@ -181,14 +181,14 @@ class Projection:
                 self._propagate(self._settled.popleft())
             elif self._due:
                 self._carry_out(self._due.popleft())
-            # Maps last: a decision that catches a failure at once has done so.
+            # Maps last: a conditional that catches a failure at once has done so.
             elif not self._free_held() and not self._abort_failed_maps():
                 return
 
     def _carry_out(self, unit: Unit) -> None:
         if unit.is_settled or unit.pending:
             return
-        if unit.node.kind != "decision":
+        if unit.node.kind != "conditional":
             self._expand(unit)
         elif rules.must_wait(self.graph, unit):
             self._held.append(unit)
@@ -222,7 +222,7 @@ class Projection:
         """Something this unit waits for has ended well, or is caught: may it go, or does it wait on?"""
         if unit.pending:
             return
-        if unit.node.kind == "decision" or (unit.node.kind == "map" and not unit.blockers):
+        if unit.node.kind == "conditional" or (unit.node.kind == "map" and not unit.blockers):
             self._released.append(unit)
         elif not unit.blockers and unit.status in _UNSTARTED:
             self._line_up(unit)
@@ -335,8 +335,8 @@ class Projection:
             unit.frame.failed_count -= one.is_uncaught_failure
             one.is_caught = True
         for branch in self.graph.branches:
-            if branch.decision == unit.node.no and branch.negated is verdict:
-                for node in self.graph.branch_nodes(branch.no):
+            if branch.conditional == unit.node.no and branch.negated is verdict:
+                for node in self.graph.branch_steps(branch.no):
                     self._skip(unit.frame.units[node.no])
         self._settle(unit, NodeStatus.COMPLETED, output=verdict)
 
@@ -395,5 +395,5 @@ class Projection:
 
 
 def _turn(unit: Unit) -> tuple[bool, int]:
-    """Decisions before maps, each in the order of the graph."""
-    return (unit.node.kind != "decision", unit.node.no)
+    """Conditionals before maps, each in the order of the graph."""
+    return (unit.node.kind != "conditional", unit.node.no)

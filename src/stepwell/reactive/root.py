@@ -200,7 +200,7 @@ class WorkflowReactiveRoot:
         return all(status in SATISFYING for status in statuses)
 
     def _any_broken(self, unit: Unit) -> bool:
-        caught = (unit.node.reads or ()) if unit.node.kind == "decision" else ()
+        caught = (unit.node.reads or ()) if unit.node.kind == "conditional" else ()
         statuses = [self._status(one.path)() for one in self._before(unit) if one.node.no not in caught]
         return any(status in SETTLED and status not in SATISFYING for status in statuses)
 

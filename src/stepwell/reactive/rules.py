@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from stepwell.define.graph import Graph, Node
+from stepwell.define.graph import Graph, GraphStep
 from stepwell.reactive import jsonpath
 from stepwell.reactive.frames import Frame, Unit
 from stepwell.reactive.protocol import NodeStatus
@@ -36,18 +36,18 @@ def failure(type: str, message: str) -> dict[str, str]:
     return {"type": type, "message": message}
 
 
-def catches(node: Node, broken: Node) -> bool:
-    """A decision is an error boundary for the predecessors its test reads, and for no other."""
-    return node.kind == "decision" and broken.no in (node.reads or ())
+def catches(node: GraphStep, broken: GraphStep) -> bool:
+    """A conditional is an error boundary for the predecessors its test reads, and for no other."""
+    return node.kind == "conditional" and broken.no in (node.reads or ())
 
 
-def behind(graph: Graph, decision: Unit) -> Iterator[Unit]:
-    """The steps before a decision, and before those of them that were aborted. A step that ran has nothing
+def behind(graph: Graph, conditional: Unit) -> Iterator[Unit]:
+    """The steps before a conditional, and before those of them that were aborted. A step that ran has nothing
     open or broken before it, save what was caught.
     """
-    units = decision.frame.units
+    units = conditional.frame.units
     seen: set[int] = set()
-    pending = list(graph.predecessors[decision.node.no])
+    pending = list(graph.predecessors[conditional.node.no])
     while pending:
         no = pending.pop()
         if no not in seen:
@@ -57,14 +57,14 @@ def behind(graph: Graph, decision: Unit) -> Iterator[Unit]:
                 pending.extend(graph.predecessors[no])
 
 
-def must_wait(graph: Graph, decision: Unit) -> bool:
-    """A decision waits until all before it has ended: what it reads and catches depends on no order."""
-    return decision.blockers > 0 and any(not unit.is_settled for unit in behind(graph, decision))
+def must_wait(graph: Graph, conditional: Unit) -> bool:
+    """A conditional waits until all before it has ended: what it reads and catches depends on no order."""
+    return conditional.blockers > 0 and any(not unit.is_settled for unit in behind(graph, conditional))
 
 
-def caught_by(graph: Graph, decision: Unit) -> Iterator[Unit]:
-    """The failures behind a decision: of its predecessors, and of what those were aborted for."""
-    return (unit for unit in behind(graph, decision) if unit.status is NodeStatus.FAILED)
+def caught_by(graph: Graph, conditional: Unit) -> Iterator[Unit]:
+    """The failures behind a conditional: of its predecessors, and of what those were aborted for."""
+    return (unit for unit in behind(graph, conditional) if unit.status is NodeStatus.FAILED)
 
 
 def document_of(unit: Unit, run_input: Any) -> dict[str, Any]:

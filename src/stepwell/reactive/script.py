@@ -1,7 +1,7 @@
 """Say in advance how each step will end: receives outcomes by step, hands on the outcome of each call.
 
-The outcomes are those of real handlers: Completed, Waiting, TryAgain, Dead, an exception; `NEVER` answers not
-at all. The JSON form serves the command line.
+The outcomes are those of real handlers: Completed, Waiting, RetryLater, Dead, an exception; `NEVER` gives no
+answer. The JSON form serves the command line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from stepwell.errors import InvalidInput
-from stepwell.outcome import Completed, Dead, TryAgain, Waiting
+from stepwell.outcome import Completed, Dead, RetryLater, Waiting
 
 __all__ = ["NEVER", "PERMANENT_EXCEPTIONS", "Never", "Outcome", "Raises", "Script", "read_outcomes"]
 
@@ -50,7 +50,7 @@ class Never:
 
 
 NEVER: Final = Never()
-Outcome = Completed | Waiting | TryAgain | Dead | Raises | Never
+Outcome = Completed | Waiting | RetryLater | Dead | Raises | Never
 
 
 class Script:
@@ -124,7 +124,7 @@ def _read(step: str, given: Any) -> Outcome:
         case "error":
             return Raises(value or "Exception", str(given.get("message", "")))
         case "retry":
-            return TryAgain(given.get("after"), value or "another attempt is asked for")
+            return RetryLater(given.get("after"), value or "another attempt is asked for")
         case "dead":
             return Dead(value or "no attempt can help")
         case "waiting":

@@ -23,7 +23,7 @@ from stepwell.store.calls.leases import Lease, Report
 from stepwell.store.connection.wire import Wire
 
 BATCH_LIMIT = 500
-STREAM_BITS = 20
+UNIT_NO_BITS = 20
 RETRY_FIRST_SECONDS = 0.1
 RETRY_LIMIT_SECONDS = 10.0
 
@@ -84,8 +84,8 @@ class Exchange:
         """(tenant_id, unit_id, lease_no) of all that would be lost with this process."""
         return list(self._held.values())
 
-    def holds_unit_of(self, stream_id: int) -> bool:
-        return any(unit_id >> STREAM_BITS == stream_id for unit_id in self._held)
+    def holds_unit_of(self, run_id: int) -> bool:
+        return any(unit_id >> UNIT_NO_BITS == run_id for unit_id in self._held)
 
     @property
     def known_batch_id(self) -> int:
@@ -107,7 +107,7 @@ class Exchange:
             self._line_up(report)
 
     def _line_up(self, report: Report) -> None:
-        loop_no = (report.unit_id >> STREAM_BITS) % len(self._finished)
+        loop_no = (report.unit_id >> UNIT_NO_BITS) % len(self._finished)
         self._finished[loop_no].append(report)
         self._stirs[loop_no].set()
 

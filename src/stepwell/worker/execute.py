@@ -16,10 +16,10 @@ from stepwell.define.duration import parse_duration
 from stepwell.errors import InvalidInput, LeaseLost, StepwellError
 from stepwell.govern.actions import Awaiting
 from stepwell.handlers import Handler
-from stepwell.outcome import Completed, Dead, OutcomeKind, TryAgain, Waiting
+from stepwell.outcome import Completed, Dead, OutcomeKind, RetryLater, Waiting
 from stepwell.store.calls.leases import Lease, Report
-from stepwell.worker.apart import Apart
 from stepwell.worker.context import Context, Parked
+from stepwell.worker.handler_pools import HandlerPools
 
 MESSAGE_LIMIT = 2_000
 TRACE_LIMIT = 8_000
@@ -34,11 +34,11 @@ class HandlerTimeout(StepwellError):
 
 
 class Executor:
-    """Runs handlers: coroutines here, the others apart."""
+    """Runs handlers: coroutines on the event loop, the others in a thread or a process."""
 
-    def __init__(self, handlers: Mapping[str, Handler], apart: Apart) -> None:
+    def __init__(self, handlers: Mapping[str, Handler], pools: HandlerPools) -> None:
         self._handlers = handlers
-        self._apart = apart
+        self._pools = pools
 
     async def execute(self, lease: Lease, context: Context) -> Report | None:
         """None when there is nothing to report: the unit is not ours any more."""
@@ -86,16 +86,16 @@ class Executor:
             async with asyncio.timeout(timeout_seconds) as limit:
                 if handler.is_async:
                     return await handler.function(**arguments)
-                return await self._call_apart(handler, arguments)
+                return await self._call_in_pool(handler, arguments)
         except TimeoutError as error:
             if limit.expired():
                 raise HandlerTimeout(f"the handler ran longer than {timeout_seconds:g} s") from error
             raise
 
-    async def _call_apart(self, handler: Handler, arguments: dict[str, Any]) -> Any:
+    async def _call_in_pool(self, handler: Handler, arguments: dict[str, Any]) -> Any:
         if handler.executor == "process":
-            return await self._apart.in_process(handler.function, arguments)
-        return await self._apart.in_thread(handler.function, arguments)
+            return await self._pools.in_process(handler.function, arguments)
+        return await self._pools.in_thread(handler.function, arguments)
 
 
 def _given(lease: Lease) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def _encode(handler: Handler, value: Any) -> Judged:
             if timeout is not None:
                 body["seconds"] = parse_duration(timeout, "timeout")
             return OutcomeKind.WAITING, json_text.encode(body, "outcome")
-        case TryAgain(after=after, reason=reason):
-            body = {"error": {"type": "TryAgain", "message": reason}}
+        case RetryLater(after=after, reason=reason):
+            body = {"error": {"type": "RetryLater", "message": reason}}
             if after is not None:
                 body["delay_seconds"] = parse_duration(after, "after", zero=True)
             return OutcomeKind.RETRY, json_text.encode(body, "outcome")

@@ -22,10 +22,10 @@ from stepwell.store.calls.runs import Started
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.listen import Listener
 from stepwell.store.connection.wire import Wire, connect
-from stepwell.worker.apart import Apart
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
 from stepwell.worker.execute import Executor
+from stepwell.worker.handler_pools import HandlerPools
 
 DEFAULT_SLOTS = 100
 DEFAULT_LEASE_SECONDS = 30
@@ -51,7 +51,7 @@ class Worker:
         app: App,
         *,
         slots: int = DEFAULT_SLOTS,
-        classes: Iterable[str] | None = None,
+        executors: Iterable[str] | None = None,
         lease_seconds: int = DEFAULT_LEASE_SECONDS,
         name: str | None = None,
         exchanges: int = DEFAULT_EXCHANGES,
@@ -62,7 +62,7 @@ class Worker:
         self.app = app
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self._slots = slots
-        self._classes = tuple(classes) if classes is not None else app.classes()
+        self._executors = tuple(executors) if executors is not None else app.executors()
         self._lease_seconds = lease_seconds
         self._exchange_count = max(1, exchanges)
         self._grace_seconds = grace_seconds
@@ -110,8 +110,8 @@ class Worker:
         self._exchange = Exchange(
             self._open_wire, self._slots, self._start, self._renew, self._tell_end, self._exchange_count
         )
-        self._apart = Apart(self._slots, self._exchange)
-        self._executor = Executor(self.app.handlers, self._apart)
+        self._pools = HandlerPools(self._slots, self._exchange)
+        self._executor = Executor(self.app.handlers, self._pools)
         self._control = await connect(self._conninfo)
         await self._open_session()
         # A direct address where there is one: the lead belongs to a connection.
@@ -121,8 +121,8 @@ class Worker:
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
         helpers.append(asyncio.create_task(self._keep_alive()))
         helpers.append(asyncio.create_task(self._watch()))
-        self._client.beside.meet(self)
-        self._log.info("worker started", slots=self._slots, classes=self._classes)
+        self._client.local_workers.meet(self)
+        self._log.info("worker started", slots=self._slots, executors=self._executors)
         if started is not None:
             started.set()
         try:
@@ -144,7 +144,7 @@ class Worker:
     @property
     def abandoned_count(self) -> int:
         """Calls in threads or processes that were given up and still run."""
-        return self._apart.abandoned_count
+        return self._pools.abandoned_count
 
     def hint(self) -> None:
         """Look for work now, without waiting for a notification."""
@@ -168,7 +168,7 @@ class Worker:
 
     async def _open_session(self) -> None:
         self._exchange.session_id = await self._ask(
-            leases.register, self.name, self._classes, self._slots, self._lease_seconds,
+            leases.register, self.name, self._executors, self._slots, self._lease_seconds,
             {"pid": os.getpid(), "host": socket.gethostname()},
         )  # fmt: skip
         self._exchange.hint()
@@ -325,10 +325,10 @@ class Worker:
         for helper in helpers:
             helper.cancel()
         await asyncio.gather(*helpers, return_exceptions=True)
-        self._client.beside.part(self)
+        self._client.local_workers.part(self)
         self._exchange.close()
         await self._cancel_handlers()
-        self._apart.close()
+        self._pools.close()
         await asyncio.to_thread(self._keeper.close)
         try:
             given_back = await self._ask(leases.close, self._exchange.session_id)

@@ -17,7 +17,7 @@ from stepwell.define import (
     find_cycle,
     freeze,
 )
-from stepwell.define.limits import MAX_EDGES, MAX_NESTING, MAX_NODES, MAX_PROBLEMS
+from stepwell.define.limits import MAX_EDGES, MAX_NESTING, MAX_PROBLEMS, MAX_STEPS
 
 a, b, c = (Operation(name) for name in "abc")
 
@@ -130,10 +130,10 @@ def test_nesting_through_map_bodies_counts_too():
 
 def test_fifty_thousand_steps_are_taken_and_one_more_is_not():
     steps = [
-        Operation(f"s{n}", inputs={"x": f"$.steps.s{n - 1}.output"} if n else {}) for n in range(MAX_NODES)
+        Operation(f"s{n}", inputs={"x": f"$.steps.s{n - 1}.output"} if n else {}) for n in range(MAX_STEPS)
     ]
     graph = freeze(Workflow("w", Sequential(*steps)))
-    assert len(graph.nodes) == MAX_NODES
+    assert len(graph.steps) == MAX_STEPS
     assert len(graph.hash) == 64
     with pytest.raises(DefinitionError, match="more than 50,000 steps"):
         freeze(Workflow("w", Sequential(*steps, Operation("one-more"))))

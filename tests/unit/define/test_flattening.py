@@ -35,7 +35,7 @@ def edges(graph: Graph) -> set[str]:
     """Edges as `a>b`, with the label of the branch an edge opens: `if.b>b:then`."""
     labels = {branch.no: f":{branch.label}" for branch in graph.branches}
     return {
-        f"{graph.node(edge.from_no).id}>{graph.node(edge.to_no).id}{labels.get(edge.branch or 0, '')}"
+        f"{graph.step(edge.from_no).id}>{graph.step(edge.to_no).id}{labels.get(edge.branch or 0, '')}"
         for edge in graph.edges
     }
 
@@ -54,7 +54,7 @@ def parcels(order_id: str) -> list[str]:
 
 def test_containers_leave_no_nodes():
     graph = graph_of(Sequential(Sequential(a)), Parallel(Sequential(b, c), Parallel(d)), e)
-    assert [node.id for node in graph.nodes] == ["a", "b", "c", "d", "e"]
+    assert [node.id for node in graph.steps] == ["a", "b", "c", "d", "e"]
     assert edges(graph) == {"a>b", "b>c", "a>d", "c>e", "d>e"}
 
 
@@ -63,20 +63,20 @@ def test_a_join_waits_for_every_exit_of_what_came_before():
     assert edges(graph) == {"a>c", "b>c", "a>d", "b>d", "d>e"}
 
 
-def test_a_conditional_becomes_a_decision_whose_edges_carry_the_branch():
+def test_a_conditional_becomes_a_step_whose_edges_carry_the_branch():
     graph = graph_of(a, Conditional('$.steps.a.status == "completed"', then=Sequential(b, c), otherwise=d), e)
     assert edges(graph) == {"a>if.b", "if.b>b:then", "b>c", "if.b>d:otherwise", "c>e", "d>e"}
-    decision = graph.by_id["if.b"]
-    assert (decision.kind, decision.test) == ("decision", '$.steps.a.status == "completed"')
-    assert [graph.node(no).id for no in decision.reads or ()] == ["a"]
+    conditional = graph.by_id["if.b"]
+    assert (conditional.kind, conditional.test) == ("conditional", '$.steps.a.status == "completed"')
+    assert [graph.step(no).id for no in conditional.reads or ()] == ["a"]
     assert [graph.by_id[id].branch for id in "abcde"] == [None, 1, 1, 2, None]
-    assert [(branch.decision, branch.negated, branch.parent) for branch in graph.branches] == [
-        (decision.no, False, None),
-        (decision.no, True, None),
+    assert [(branch.conditional, branch.negated, branch.parent) for branch in graph.branches] == [
+        (conditional.no, False, None),
+        (conditional.no, True, None),
     ]
 
 
-def test_where_a_branch_is_empty_what_follows_waits_for_the_decision_too():
+def test_where_a_branch_is_empty_what_follows_waits_for_the_conditional_too():
     assert edges(graph_of(Conditional("$.input.x == 1", then=a), b)) == {"if.a>a:then", "a>b", "if.a>b"}
     assert edges(graph_of(Conditional("$.input.x == 1", otherwise=a), b)) == {
         "if.a>a:otherwise",
@@ -98,8 +98,8 @@ def test_nested_conditionals_know_their_outer_branch():
         "c>d",
     }
     assert [branch.parent for branch in graph.branches] == [None, 1, None]
-    assert {node.id for node in graph.branch_nodes(1)} == {"a", "if.b", "b"}
-    assert {node.id for node in graph.branch_nodes(2)} == {"b"}
+    assert {node.id for node in graph.branch_steps(1)} == {"a", "if.b", "b"}
+    assert {node.id for node in graph.branch_steps(2)} == {"b"}
 
 
 def test_a_bare_step_id_as_a_test_means_that_step_completed():
@@ -111,7 +111,7 @@ def test_a_bare_step_id_as_a_test_means_that_step_completed():
 def test_a_map_has_a_body_of_its_own_numbered_after_the_run():
     inner = Map("$.item.parts", c, id="inner")
     graph = graph_of(Map("$.input.items", Sequential(b, inner), id="outer", max_concurrency=3), d)
-    assert [(node.id, graph.node(node.scope).id if node.scope else None) for node in graph.nodes] == [
+    assert [(node.id, graph.step(node.scope).id if node.scope else None) for node in graph.steps] == [
         ("outer", None),
         ("d", None),
         ("b", "outer"),
@@ -135,7 +135,7 @@ def test_branch_and_group_end_at_the_edge_of_a_map_body():
 
 def test_a_limited_parallel_is_a_group_and_the_nearest_one_counts():
     graph = graph_of(Parallel(a, Parallel(b, c), Parallel(d, max_concurrency=1), max_concurrency=2))
-    assert [node.group for node in graph.nodes] == [1, 1, 1, 2]
+    assert [node.group for node in graph.steps] == [1, 1, 1, 2]
     assert [(group.no, group.max_concurrency) for group in graph.groups] == [(1, 2), (2, 1)]
 
 
@@ -186,7 +186,7 @@ ORDER = Workflow(
         Conditional(
             '$.steps.charge.status == "completed"',
             then=Map("$.steps.reserve.output.items", Operation("pack"), max_concurrency=10),
-            otherwise=Operation("refund", optional=True),
+            otherwise=Operation("refund", mandatory=False),
         ),
         Human("sign-off", role="warehouse", deadline="4h", form=SignOff),
         Wait("carrier.picked_up", timeout="2d"),

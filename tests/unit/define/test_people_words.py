@@ -27,12 +27,12 @@ FULL = Human(
 def test_the_words_reach_the_graph_and_survive_json_and_yaml():
     workflow = Workflow("w", Sequential(FULL, Human("late", role="r", due_at="2026-12-24T17:00:00+07:00")))
     graph = freeze(workflow)
-    node = graph.nodes[0].to_json()
+    node = graph.steps[0].to_json()
     assert node["deadline"] == 28_800
     assert node["escalation"] == [{"after": 14_400, "tell": "lead"}]
     assert [task["id"] for task in node["tasks"]] == ["count", "label", "export"]
     assert node["calendar"] == "office"
-    assert graph.nodes[1].to_json()["due_at"] == "2026-12-24T17:00:00+07:00"
+    assert graph.steps[1].to_json()["due_at"] == "2026-12-24T17:00:00+07:00"
     assert Graph.from_json(graph.to_json()).hash == graph.hash
     assert freeze(read_yaml(write_yaml(workflow))).hash == graph.hash
 

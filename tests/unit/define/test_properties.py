@@ -33,40 +33,40 @@ def test_every_graph_holds_together(workflow: Workflow):
     graph = freeze(workflow)
     numbered_in_order_without_a_cycle(graph)
     scopes_are_contiguous_and_the_run_comes_first(graph)
-    branches_are_entered_only_through_their_decision(graph)
+    branches_are_entered_only_through_their_conditional(graph)
     what_is_read_always_ends_before(graph)
 
 
 def numbered_in_order_without_a_cycle(graph: Graph) -> None:
     assert find_cycle(graph.successors) is None
-    assert [node.no for node in graph.nodes] == list(range(1, len(graph.nodes) + 1))
+    assert [node.no for node in graph.steps] == list(range(1, len(graph.steps) + 1))
     assert all(edge.from_no < edge.to_no for edge in graph.edges)
-    assert len({node.id for node in graph.nodes}) == len(graph.nodes) <= 60
+    assert len({node.id for node in graph.steps}) == len(graph.steps) <= 60
     assert len({(edge.from_no, edge.to_no) for edge in graph.edges}) == len(graph.edges)
 
 
 def scopes_are_contiguous_and_the_run_comes_first(graph: Graph) -> None:
-    scopes = [node.scope for node in graph.nodes]
+    scopes = [node.scope for node in graph.steps]
     runs = [scope for at, scope in enumerate(scopes) if at == 0 or scopes[at - 1] != scope]
     assert runs[0] == 0
     assert len(set(runs)) == len(runs)
-    assert set(runs) - {0} == {node.no for node in graph.nodes if node.kind == "map"}
+    assert set(runs) - {0} == {node.no for node in graph.steps if node.kind == "map"}
     for edge in graph.edges:
-        assert graph.node(edge.from_no).scope == graph.node(edge.to_no).scope
+        assert graph.step(edge.from_no).scope == graph.step(edge.to_no).scope
 
 
-def branches_are_entered_only_through_their_decision(graph: Graph) -> None:
+def branches_are_entered_only_through_their_conditional(graph: Graph) -> None:
     for branch in graph.branches:
-        inside = {node.no for node in graph.branch_nodes(branch.no)}
+        inside = {node.no for node in graph.branch_steps(branch.no)}
         for edge in graph.edges:
             if edge.to_no in inside and edge.from_no not in inside:
-                assert (edge.from_no, edge.branch) == (branch.decision, branch.no)
+                assert (edge.from_no, edge.branch) == (branch.conditional, branch.no)
             if edge.branch == branch.no:
                 assert edge.to_no in inside
 
 
 def what_is_read_always_ends_before(graph: Graph) -> None:
-    for node in graph.nodes:
+    for node in graph.steps:
         read = {id for _, text in node.expressions() for id in read_expression(text).steps}
         if node.test is not None and not isinstance(node.test, str):
             read.add(node.test["step"])
@@ -82,7 +82,7 @@ def ancestors(graph: Graph, no: int) -> set[int]:
     while pending:
         at = pending.pop()
         before = set(graph.predecessors[at])
-        scope = graph.node(at).scope
+        scope = graph.step(at).scope
         if scope:
             pending.append(scope)
         pending += before - found

@@ -39,7 +39,7 @@ steps:
         retry: {max_attempts: 5, initial: 2s, max: PT1M, multiplier: 1.5, non_retryable: [ValueError]}
         timeout: 30
         priority: 3
-        optional: true
+        mandatory: false
         executor: process
     max_concurrency: 2
   - if: $.steps.charge.status == "completed"
@@ -80,7 +80,7 @@ def test_yaml_and_python_say_the_same():
                     retry=retry,
                     timeout="30s",
                     priority=3,
-                    optional=True,
+                    mandatory=False,
                     executor="process",
                 ),
                 max_concurrency=2,
@@ -154,7 +154,11 @@ MISTAKES = [
         "4:12: a number is not accepted; accepted: a mapping",
     ),
     ("workflow: w\nsteps:\n  - operation: a\n    retry: {max_attempts: 0}\n", "4:27: retry.max_attempts:"),
-    ("workflow: w\nsteps:\n  - operation: a\n    optional: yes\n", "4:15: optional:"),
+    ("workflow: w\nsteps:\n  - operation: a\n    mandatory: yes\n", "4:16: mandatory:"),
+    (
+        "workflow: w\nsteps:\n  - operation: a\n    optional: true\n",
+        '4:5: the key "optional" is not known (write "mandatory: false"); accepted: operation, id',
+    ),
     (
         "workflow: w\nsteps:\n  - operation: a\n    inputs: {x: [1]}\n",
         "4:17: inputs.x: a list is not accepted",

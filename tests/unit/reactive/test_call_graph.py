@@ -57,7 +57,7 @@ def test_a_caller_nobody_has_seen_is_pending_and_an_unknown_node_is_kept():
 
 
 @pytest.mark.requirement("RX-12")
-def test_decisions_and_maps_are_looked_through():
+def test_conditionals_and_maps_are_looked_through():
     graph = graph_of(Sequential(op("a"), Conditional("a", op("b")), op("c")))
     calls = CallGraph.of(graph, MemoryEngine(graph).run().projections[""].log)
     assert set(calls.edges) == {"a#1->b#1:depends_on", "a#1->c#1:depends_on", "b#1->c#1:depends_on"}

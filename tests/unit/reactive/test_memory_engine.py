@@ -7,7 +7,7 @@ import pytest
 
 from stepwell.define import Conditional, Human, Map, Operation, Parallel, Retry, Sequential, SubWorkflow, Wait
 from stepwell.errors import InvalidInput
-from stepwell.outcome import Completed, Dead, TryAgain, Waiting
+from stepwell.outcome import Completed, Dead, RetryLater, Waiting
 from stepwell.reactive import NEVER, Action, MemoryEngine, Raises, RunStatus, Script, read_outcomes
 from stepwell.reactive.memory_engine import NotPossible
 from stepwell.reactive.script import PERMANENT_EXCEPTIONS
@@ -33,7 +33,7 @@ def test_without_a_script_everything_completes():
     ("outcome", "call_count", "status"),
     [
         (ValueError("x"), 3, "failed"),
-        ([ValueError("x"), TryAgain(), 5], 3, "completed"),
+        ([ValueError("x"), RetryLater(), 5], 3, "completed"),
         (TypeError("x"), 1, "failed"),
         (KeyError, 1, "failed"),
         (Dead("no"), 1, "failed"),
@@ -152,7 +152,7 @@ def test_outcomes_as_json_are_read_or_refused_by_step_name():
     assert read_outcomes(text) == {
         "a": [Completed()],
         "b": [Raises("ValueError", "no"), Completed(3)],
-        "c": [TryAgain(None, "later")],
+        "c": [RetryLater(None, "later")],
         "d": [Dead("gone")],
         "e": [Waiting("go", "5m")],
         "f": [NEVER],

@@ -30,7 +30,9 @@ ORDER = Workflow(
         Parallel(op("charge", retry=Retry(2)), op("reserve")),
         Conditional(
             "charge",
-            then=Map("$.steps.reserve.output", Sequential(op("pack"), op("label", optional=True)), id="all"),
+            then=Map(
+                "$.steps.reserve.output", Sequential(op("pack"), op("label", mandatory=False)), id="all"
+            ),
             otherwise=op("refund"),
         ),
         Human("sign", role="clerk"),
@@ -64,14 +66,14 @@ def test_the_tree_shows_what_happens_to_each_step(files: list[Path]):
         "order.process ✓ completed",
         "✓ completed charge 2 calls",
         '✓ completed reserve → ["A", "B"]',
-        "✓ completed if.all decision → true",
+        "✓ completed if.all conditional → true",
         "✓ completed then: all map",
         '[0] "A"',
         "✓ completed pack",
-        "✓ completed label optional",
+        "✓ completed label not mandatory",
         '[1] "B"',
         "✓ completed pack",
-        "⛔ failed label optional Dead: no paper",
+        "⛔ failed label not mandatory Dead: no paper",
         "↷ skipped otherwise: refund",
         "✓ completed sign human",
         "✓ completed picked wait → {}",

@@ -109,7 +109,7 @@ def test_a_dependent_that_already_runs_follows_the_policy(policy: str, status: N
 
 @pytest.mark.requirement("RX-05")
 def test_an_optional_node_that_fails_does_not_fail_the_run():
-    run = Projection(graph_of(Parallel(op("a", optional=True), op("b"))))
+    run = Projection(graph_of(Parallel(op("a", mandatory=False), op("b"))))
     fail(run, "a")
     complete(run, "b")
     assert run.run_status is RunStatus.COMPLETED

@@ -79,7 +79,7 @@ def _written(value: str | int | list[str] | None) -> bytes | None:
 async def register(
     connection: Connection,
     name: str,
-    classes: Sequence[str],
+    executors: Sequence[str],
     slot_count: int,
     lease_seconds: int,
     info: dict[str, Any],
@@ -87,7 +87,7 @@ async def register(
     rows = await _rows(
         connection,
         "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb)",
-        (name, list(classes), slot_count, lease_seconds, json_text.encode(info, "info")),
+        (name, list(executors), slot_count, lease_seconds, json_text.encode(info, "info")),
     )
     return int(rows[0][0])
 

@@ -26,7 +26,7 @@ from stepwell.store.schema import migrate
 
 # A test's data need not survive a power cut.
 FAST_SETTINGS = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off", "shared_buffers": "64MB"}
-TEMPLATE_NAME = "stepwell_bench_template"
+TEMPLATE_NAME = "stepwell_test_template"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Flight:
         return self.ready_count == 0 and self.leased_count == 0
 
 
-def look(class_names: Sequence[str]) -> Call[Flight]:
+def look(executors: Sequence[str]) -> Call[Flight]:
     """One statement, so one snapshot: a unit that moves on between two tables is seen in one of them."""
     return Call(
         "select (select count(*) from stepwell.job_ready as r"
@@ -51,7 +51,7 @@ def look(class_names: Sequence[str]) -> Call[Flight]:
         " (select count(*) from stepwell.work_unit as u where u.lease_session_id is not null"
         " and u.state_code in ('in_progress', 'overdue')),"
         " (select min(t.due_at) from stepwell.timer as t), stepwell.now()",
-        (list(class_names),),
+        (list(executors),),
         lambda rows: Flight(*rows[0]),
     )
 
@@ -98,10 +98,10 @@ def broken_invariants(conninfo: str) -> list[str]:
 
 
 @contextmanager
-def database_beside() -> Iterator[str]:
-    """A migrated database on a server that all benches of this process share; dropped at the end."""
+def throwaway_database() -> Iterator[str]:
+    """A migrated database on a server that all harnesses of this process share; dropped at the end."""
     server = _shared.start()
-    name = f"stepwell_bench_{secrets.token_hex(6)}"
+    name = f"stepwell_test_{secrets.token_hex(6)}"
     admin_conninfo = server.conninfo("postgres")
     _execute(admin_conninfo, "create database {} template {}", name, TEMPLATE_NAME)
     try:
@@ -113,8 +113,8 @@ def database_beside() -> Iterator[str]:
 def require_empty(run_total: int) -> None:
     if run_total:
         raise UsageError(
-            f"the database of the bench holds {run_total} runs already",
-            hint="give it a database of its own: the bench turns the clock for all of it",
+            f"the database of the harness holds {run_total} runs already",
+            hint="give it a database of its own: the harness turns the clock for all of it",
             field="dsn",
         )
 
@@ -129,7 +129,7 @@ class _Shared:
     def start(self) -> EmbeddedServer:
         with self._lock:
             if self._server is None:
-                folder = tempfile.mkdtemp(prefix="stepwell-bench-")
+                folder = tempfile.mkdtemp(prefix="stepwell-test-")
                 server = EmbeddedServer(folder, settings=FAST_SETTINGS)
                 atexit.register(self._end, server, folder)
                 server.start()

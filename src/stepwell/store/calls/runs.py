@@ -53,11 +53,11 @@ def start_runs(
 
 
 def signal(
-    tenant: int, stream_id: int, event_type: str, payload: Mapping[str, Any], event_key: str, actor: str
+    tenant: int, run_id: int, event_type: str, payload: Mapping[str, Any], event_key: str, actor: str
 ) -> Call[Signalled]:
     return Call(
         "select * from stepwell.fn_signal(%s, %s, %s, %s::jsonb, %s, %s)",
-        (tenant, stream_id, event_type, json_text.encode(payload, "payload"), event_key, actor),
+        (tenant, run_id, event_type, json_text.encode(payload, "payload"), event_key, actor),
         lambda rows: Signalled(*rows[0]),
     )
 
@@ -106,7 +106,7 @@ def run_outcome(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
 
 
 def watch_run(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
-    """The same, and the end of the run will be told on the channel of `store.connection.ends`."""
+    """The same, and the end of the run will be told on the channel of `store.connection.run_ends`."""
     return Call(
         "select w.state_code, w.result from stepwell.fn_run_watch(%s, %s) as w",
         (tenant, run_id),

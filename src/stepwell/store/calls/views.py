@@ -58,7 +58,7 @@ class Step:
     scope_no: int
     item_no: int
     branch_no: int | None
-    decision_no: int | None
+    conditional_no: int | None
     parent_id: int | None
     state_code: str
     waiting_facet: str | None

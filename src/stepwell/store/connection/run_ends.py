@@ -20,7 +20,7 @@ LISTEN_SECONDS = 3600.0
 EARLY_LIMIT = 1000
 
 
-class Word:
+class RunEnd:
     """What one waiter is told: that the run has ended or may have, and perhaps how."""
 
     def __init__(self) -> None:
@@ -41,12 +41,12 @@ class Word:
         return was_told
 
 
-class Ends:
+class RunEnds:
     """Listens from the first waiter on until it is closed."""
 
     def __init__(self, conninfo: str) -> None:
         self._listener = Listener(conninfo, [CHANNEL])
-        self._waiting: defaultdict[int, set[Word]] = defaultdict(set)
+        self._waiting: defaultdict[int, set[RunEnd]] = defaultdict(set)
         # In the order they came; the oldest goes first.
         self._early: dict[int, None] = {}
         self._beginning = asyncio.Lock()
@@ -72,17 +72,17 @@ class Ends:
         await self._listener.close()
 
     @contextmanager
-    def expecting(self, run_id: int) -> Iterator[Word]:
+    def expecting(self, run_id: int) -> Iterator[RunEnd]:
         """The word comes when the run has ended, or may have."""
-        word = Word()
+        end = RunEnd()
         if run_id in self._early:
-            word.say(None)
-        self._waiting[run_id].add(word)
+            end.say(None)
+        self._waiting[run_id].add(end)
         try:
-            yield word
+            yield end
         finally:
             waiting = self._waiting[run_id]
-            waiting.discard(word)
+            waiting.discard(end)
             if not waiting:
                 del self._waiting[run_id]
 
@@ -95,8 +95,8 @@ class Ends:
             if len(self._early) > EARLY_LIMIT:
                 del self._early[next(iter(self._early))]
             return
-        for word in waiting:
-            word.say(outcome)
+        for end in waiting:
+            end.say(outcome)
 
     async def _listen(self) -> None:
         while True:

@@ -23,7 +23,7 @@ class Seats(Protocol):
     def give_back(self) -> None: ...
 
 
-class Apart:
+class HandlerPools:
     """Threads and processes, made when the first handler needs them."""
 
     def __init__(self, slot_count: int, seats: Seats) -> None:

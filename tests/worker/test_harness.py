@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 import stepwell as sw
-from stepwell.testing import Bench, Signal, Stuck, check_invariants
+from stepwell.testing import Harness, Signal, Stuck, check_invariants
 
 
 @pytest.fixture
@@ -39,31 +39,31 @@ def shop():
 
 def rehearse(app, scenario, **options):
     async def whole():
-        async with Bench(app, **options) as bench:
-            return await scenario(bench)
+        async with Harness(app, **options) as harness:
+            return await scenario(harness)
 
     return asyncio.run(whole())
 
 
 def test_retries_sleeps_and_waits_take_no_time(shop, dsn):
-    async def scenario(bench):
-        began_at = await bench.now()
-        ended = await bench.run(
+    async def scenario(harness):
+        began_at = await harness.now()
+        ended = await harness.run(
             "order", {"order_id": "A"}, signals=[Signal("carrier.picked_up", {"by": "bike"})]
         )
         assert ended.state == "completed"
         assert ended.result == {"by": "bike"}
         assert ended.states == dict.fromkeys(["charge", "remind", "carrier.picked_up"], "completed")
-        assert await bench.now() - began_at > timedelta(days=40)
+        assert await harness.now() - began_at > timedelta(days=40)
 
     rehearse(shop, scenario, dsn=dsn)
     assert check_invariants(dsn) == []
 
 
 def test_the_same_run_takes_the_same_way_each_time(shop, databases, template):
-    async def scenario(bench):
-        await bench.run("order", {"order_id": "A"}, signals=[("carrier.picked_up", {})])
-        return await bench.client.perform(_history())
+    async def scenario(harness):
+        await harness.run("order", {"order_id": "A"}, signals=[("carrier.picked_up", {})])
+        return await harness.client.perform(_history())
 
     found = []
     for _ in range(2):
@@ -84,9 +84,9 @@ def _history():
 
 
 def test_a_signal_that_comes_too_late_finds_the_wait_timed_out(shop, dsn):
-    async def scenario(bench):
+    async def scenario(harness):
         late = Signal("carrier.picked_up", after="60d")
-        ended = await bench.run("order", {"order_id": "A"}, signals=[late])
+        ended = await harness.run("order", {"order_id": "A"}, signals=[late])
         assert ended.state == "failed"
         assert ended.states["carrier.picked_up"] == "cannot_complete"
 
@@ -97,27 +97,27 @@ def test_a_run_that_does_not_move_says_why(dsn):
     app = sw.App()
     app.publish(sw.Workflow("w", sw.Wait("never")))
 
-    async def scenario(bench):
+    async def scenario(harness):
         with pytest.raises(Stuck, match="does not move") as raised:
-            await bench.run("w")
+            await harness.run("w")
         assert "waits for the event never" in raised.value.sentence()
 
     rehearse(app, scenario, dsn=dsn)
 
 
 def test_one_steps_through_time_by_hand(shop, dsn):
-    async def scenario(bench):
+    async def scenario(harness):
         run = await shop.start("order", {"order_id": "A"})
-        await bench.until_idle()
-        assert (await bench.states(run))["charge"] == "failed"
-        await bench.jump("2h")
-        await bench.jump("2h")
-        assert await bench.states(run) == {
+        await harness.until_idle()
+        assert (await harness.states(run))["charge"] == "failed"
+        await harness.jump("2h")
+        await harness.jump("2h")
+        assert await harness.states(run) == {
             "charge": "completed", "remind": "waiting", "carrier.picked_up": "not_started",
         }  # fmt: skip
-        await bench.jump("41d")
-        await bench.signal(run, "carrier.picked_up", {"n": 1})
-        assert (await bench.end(run)).result == {"n": 1}
+        await harness.jump("41d")
+        await harness.signal(run, "carrier.picked_up", {"n": 1})
+        assert (await harness.end(run)).result == {"n": 1}
 
     rehearse(shop, scenario, dsn=dsn)
 
@@ -131,22 +131,22 @@ def test_a_bench_is_bounded(dsn):
 
     app.publish(sw.Workflow("w", sw.Operation("never")))
 
-    async def scenario(bench):
+    async def scenario(harness):
         with pytest.raises(Stuck, match="has not ended after 5 jumps"):
-            await bench.run("w")
+            await harness.run("w")
 
     rehearse(app, scenario, dsn=dsn, jump_limit=5)
 
 
 def test_a_database_with_runs_is_refused(shop, dsn):
-    rehearse(shop, lambda bench: shop.start("order", {"order_id": "A"}), dsn=dsn)
+    rehearse(shop, lambda harness: shop.start("order", {"order_id": "A"}), dsn=dsn)
     with pytest.raises(sw.StepwellError, match="holds 1 runs already"):
-        rehearse(shop, lambda bench: bench.until_idle(), dsn=dsn)
+        rehearse(shop, lambda harness: harness.until_idle(), dsn=dsn)
 
 
 def test_without_an_address_it_brings_its_own_server(shop):
-    async def scenario(bench):
-        return await bench.run("order", {"order_id": "A"}, signals=[("carrier.picked_up", {})])
+    async def scenario(harness):
+        return await harness.run("order", {"order_id": "A"}, signals=[("carrier.picked_up", {})])
 
     before = shop.settings
     assert rehearse(shop, scenario).state == "completed"

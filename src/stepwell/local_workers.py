@@ -22,7 +22,7 @@ class LocalWorker(Protocol):
         """A step of the run is in hand, or its report on the way."""
 
 
-class Beside:
+class LocalWorkers:
     """Those that run now, of this process and this client's database."""
 
     def __init__(self) -> None:

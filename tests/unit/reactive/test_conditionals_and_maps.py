@@ -132,7 +132,7 @@ def test_a_held_boundary_waits_again_when_what_failed_is_tried_again():
         ("$.input.word + 1 > 3", "test: gives null; accepted: true or false"),
     ],
 )
-def test_a_test_that_gives_no_boolean_fails_the_decision_for_good(test: str, message: str):
+def test_a_test_that_gives_no_boolean_fails_the_conditional_for_good(test: str, message: str):
     run = run_of(Sequential(Conditional(test, op("a"), op("b")), op("c")), {"word": "no"})
     assert run.get_result("if.a").error == {"type": "ExpressionError", "message": message}
     assert words(run) == {"if.a": "failed", "a": "aborted", "b": "aborted", "c": "aborted"}
@@ -214,7 +214,7 @@ def test_an_optional_or_caught_failure_inside_an_item_does_not_fail_the_map():
     fail(run, "all[0].a")
     complete(run, "all[0].c", output=5)
     assert run.get_result("all").output == [{"b": None, "c": 5}]
-    run = run_of(Map("$.input.items", op("a", optional=True), id="all"), {"items": [1]})
+    run = run_of(Map("$.input.items", op("a", mandatory=False), id="all"), {"items": [1]})
     fail(run, "all[0].a")
     assert run.get_result("all").output == [None]
 

@@ -1,4 +1,4 @@
-"""Compose YAML text into located nodes: scalars, lists and mappings with their line and column.
+"""Compose YAML text into located values: scalars, lists and mappings with their line and column.
 
 Built on the event stream of the YAML reader, so that nesting, duplicate keys, tags and aliases are judged
 while reading: a hostile file is refused before it costs memory.
@@ -125,7 +125,7 @@ def _compose_document(events: Iterator[Any], file: str) -> Located:
                 if root is not None:
                     raise refuse(mark, "a second document begins here; accepted: one workflow in a file")
             case _:
-                root = _compose_node(event, events, file, 1)
+                root = _compose_value(event, events, file, 1)
     if root is None:
         raise refuse(
             Mark(file, 1, 1), "the file is empty; accepted: a mapping that begins with workflow: <name>"
@@ -133,7 +133,7 @@ def _compose_document(events: Iterator[Any], file: str) -> Located:
     return root
 
 
-def _compose_node(event: Any, events: Iterator[Any], file: str, depth: int) -> Located:
+def _compose_value(event: Any, events: Iterator[Any], file: str, depth: int) -> Located:
     mark = Mark(file, event.start_mark.line + 1, event.start_mark.column + 1)
     kind = type(event).__name__
     if depth > MAX_YAML_DEPTH:
@@ -147,17 +147,17 @@ def _compose_node(event: Any, events: Iterator[Any], file: str, depth: int) -> L
     if kind == "SequenceStartEvent":
         items: list[Located] = []
         while type(inner := next(events)).__name__ != "SequenceEndEvent":
-            items.append(_compose_node(inner, events, file, depth + 1))
+            items.append(_compose_value(inner, events, file, depth + 1))
         return Located(mark, items)
     pairs: dict[str, tuple[Mark, Located]] = {}
     while type(inner := next(events)).__name__ != "MappingEndEvent":
-        key = _compose_node(inner, events, file, depth + 1)
+        key = _compose_value(inner, events, file, depth + 1)
         if not isinstance(key.value, str):
             raise refuse(key.mark, f"{key.kind()} is not accepted as a key; accepted: a text")
         if key.value in pairs:
             first = pairs[key.value][0]
             raise refuse(key.mark, f"the key {quoted(key.value)} was already given in line {first.line}")
-        pairs[key.value] = (key.mark, _compose_node(next(events), events, file, depth + 1))
+        pairs[key.value] = (key.mark, _compose_value(next(events), events, file, depth + 1))
     return Located(mark, pairs)
 
 
