@@ -1,10 +1,10 @@
--- Cancelling a run, a step or a job.
+-- Somebody cancels a run, a step or a job.
 
--- Cancels a run: every unit that has not ended is cancelled, nothing of it stays queued, parked or timed; a running handler
--- is told at its next heartbeat. Sub-workflows go with it.
+-- Cancels a run and its sub-runs: every open unit is cancelled, and nothing of the run stays in the queue, waiting or
+-- timed. A running handler is told at its next heartbeat.
 -- Locks: the run and those above it, then each run below it, top down.
--- Idempotency: a run already cancelled stays so.
--- Raises: SW002 when there is no such run; SW003 when it has ended otherwise; SW004 when the registry refuses; SW007 for
+-- Idempotency: a cancelled run stays cancelled.
+-- Raises: SW002 when there is no such run; SW003 when it has completed; SW004 when the registry refuses; SW007 for
 --   another tenant.
 create or replace function stepwell.fn_run_cancel(
     p_tenant_id int, p_run_id bigint, p_actor text, p_reason text default null, p_evidence jsonb default '{}'
@@ -48,10 +48,10 @@ begin
 end
 $$;
 
--- Cancels one unit (a free-standing job, or a step of a run): out of the queue, lease ended, dependents aborted. A running
--- handler is told at its next heartbeat.
+-- Cancels one unit, a free-standing job or a step of a run: it leaves the queue, its lease ends, steps that depend on
+-- it are cancelled. A running handler is told at its next heartbeat.
 -- Locks: the run, or the job itself.
--- Idempotency: a cancelled unit stays so.
+-- Idempotency: a cancelled unit stays cancelled.
 -- Raises: SW002 when there is no such unit; SW003 when it has ended; SW004 when the registry refuses; SW007 for another
 --   tenant.
 create or replace function stepwell.fn_job_cancel(
@@ -85,7 +85,7 @@ begin
         raise exception using errcode = 'SW003', message = format('job %s has ended (%s)', p_unit_id, v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
-    -- Read again: a claim may have been on its way, and what it got holds a slot.
+    -- Read again: a claim may have been running, and what it leased has a slot.
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
@@ -95,7 +95,7 @@ begin
     end if;
     if v_unit.scope = 'step' then
         perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
-        -- What the step stands for goes with it: the items of a map, the run of a sub-workflow.
+        -- What is inside the step is cancelled with it: the items of a Map, the run of a sub-workflow.
         perform stepwell._map_abort(p_tenant_id, p_unit_id);
         perform stepwell._subruns_cancel(p_tenant_id, array[p_unit_id], p_actor, p_reason);
         perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);

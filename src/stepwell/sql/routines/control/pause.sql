@@ -1,6 +1,6 @@
--- Pausing a run and letting it go on.
+-- Somebody pauses a run, or resumes it.
 
--- Pauses a run: nothing new of it is claimed, what runs may finish, its roll-up colour freezes.
+-- Pauses a run: nothing of it can be claimed, running handlers may finish, its colour stays as it is.
 -- Locks: the run.
 -- Idempotency: a paused run stays paused.
 -- Raises: SW002 when there is no such run; SW004 when the registry refuses; SW007 for another tenant.
@@ -47,9 +47,9 @@ begin
 end
 $$;
 
--- Resumes a paused run: what was ready is queued again, the colour is computed anew.
+-- Resumes a paused run: what is ready is queued again, the colour is computed again.
 -- Locks: the run, after those above it.
--- Idempotency: a run in progress stays so.
+-- Idempotency: a run in progress stays in progress.
 -- Raises: SW002 when there is no such run; SW004 when the registry refuses; SW007 for another tenant.
 create or replace function stepwell.fn_run_resume(p_tenant_id int, p_run_id bigint, p_actor text) returns text
 language plpgsql volatile security definer

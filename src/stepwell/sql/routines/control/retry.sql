@@ -1,11 +1,12 @@
--- Retrying by hand. What failed for good needs a replay request and its approval.
+-- Somebody retries a failed run, step or job. A unit that failed for good (dead) requires a replay request and its
+-- approval.
 
--- Lets a failed run go on: every dead step of it gets a replay request under one approval. When the configuration asks for
--- no approval (approval.required.replay), it is granted at once and the run goes on with this call.
+-- Continues a failed run: every dead step of it gets a replay request, all under one approval. When the configuration
+-- requires no approval (approval.required.replay), it is granted at once and the run continues in this call.
 -- Locks: the run.
--- Idempotency: a run that is not failed is refused; a step is requested once for each time it died.
--- Raises: SW002 when there is no such run; SW003 when it has not failed, has no dead step, or belongs to another run; SW007
---   for another tenant.
+-- Idempotency: a run that has not failed is refused; a step is requested once for each time it died.
+-- Raises: SW002 when there is no such run; SW003 when it has not failed, has no dead step, or is a sub-run; SW007 for
+--   another tenant.
 create or replace function stepwell.fn_run_retry(
     p_tenant_id int, p_run_id bigint, p_actor text, p_reason text default null
 ) returns jsonb
@@ -42,8 +43,8 @@ begin
 end
 $$;
 
--- Retries one unit by hand: a failed one now instead of at its next time, a dead one through a replay request and its
--- approval, with a fresh number of attempts. A step takes its failed run with it.
+-- Retries one unit: a failed one now, not at its retry time; a dead one through a replay request and its approval, with
+-- its full number of attempts. The failed run of a step continues with it.
 -- Locks: the run, or the job itself.
 -- Idempotency: a unit that is neither failed nor dead is refused.
 -- Raises: SW002 when there is no such unit; SW003 when it cannot be retried; SW004 when the registry refuses; SW007 for
@@ -91,7 +92,7 @@ begin
 end
 $$;
 
--- What must be replayed with one dead unit: the dead maps around it, and the dead steps inside it.
+-- What must be replayed with one dead unit: the dead Maps around it, and the dead steps inside it.
 create or replace function stepwell._replay_set(p_tenant_id int, p_unit_id bigint) returns bigint[]
 language sql stable
 set search_path = stepwell, pg_temp
@@ -116,11 +117,10 @@ as $$
     from (select a.unit_id from around as a union select i.unit_id from inside as i) as x
 $$;
 
--- Asks for dead units of one run, or one dead job, to run again: a request each, one approval for all. Granted at once
--- where no approval is required, and then carried out.
+-- Requests a replay of dead units of one run, or of one dead job: one request for each, one approval for all. Where no
+-- approval is required it is granted at once and carried out. A unit is requested once for each time it died.
 -- Locks: the caller holds the run or the job.
--- Idempotency: a unit is requested once for each time it died.
--- Raises: SW003 when a request for the same death waits for its approval.
+-- Raises: SW003 when an earlier request for the same death waits for its approval.
 create or replace function stepwell._replay_request(p_tenant_id int, p_unit_ids bigint[], p_actor text, p_reason text)
 returns jsonb
 language plpgsql volatile
@@ -164,9 +164,9 @@ begin
 end
 $$;
 
--- Writes down how replays ended: the unit completed, died again or was cancelled. Looked at by the keeper, so that the hot
--- path knows nothing of replays.
--- Locks: the requests, skipping those another keeper holds.
+-- Records how replays ended: the unit completed, died again or was cancelled. The keeper calls this, so that reports
+-- need not know about replays.
+-- Locks: the requests, without those that another keeper holds.
 -- Idempotency: an outcome is written once.
 -- Raises: nothing.
 create or replace function stepwell.fn_replays_settle(p_limit int default 500) returns int

@@ -1,9 +1,9 @@
--- Waiting for the end of a run.
+-- A client waits for the end of a run.
 
--- How a run stands, for somebody who will wait for its end: whoever ends it says so on channel stepwell_ended, with the
--- number of the run. No rows when there is no such run.
--- Locks: the run's particulars.
--- Idempotency: watching twice is watching once.
+-- The state of a run, for a client that will wait for its end: from now on its end is notified on the channel
+-- stepwell_ended, with the number of the run. No rows when there is no such run.
+-- Locks: the row of the run in run_detail.
+-- Idempotency: yes.
 -- Raises: SW007 for another tenant.
 create or replace function stepwell.fn_run_watch(p_tenant_id int, p_run_id bigint)
 returns table (state_code text, result jsonb)

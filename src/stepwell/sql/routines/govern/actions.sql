@@ -1,13 +1,14 @@
--- A handler is about to act on another system. Policy judges, an approval may be needed, a receipt is written before.
+-- A handler wants to act on another system. The policy judges the action, an approval may be required, and a receipt is
+-- written before the effect.
 
--- A handler is about to act on another system: may it? Looks for the receipt of the key, judges by policy, asks for an
--- approval where one is needed, and, when the way is free, writes the receipt as intended before anything happens.
--- Decisions: go, cached, doubt, busy, conflict, deny, wait, rejected, expired, cancelled.
--- Locks: the run where an approval is needed; the unit (shared) so that the lease holds; then the receipt; then the run's
---   write count.
--- Idempotency: by (tenant, idempotency key): a confirmed effect is handed back, never made again.
--- Raises: SW001 and SW006 for an action that cannot be read; SW005 when the lease is no longer held; SW007 for another
---   tenant; 40001 to try again.
+-- Answers whether a handler may act on another system. Finds the receipt of the idempotency key, judges by policy,
+-- requests an approval where one is required and, when the action is allowed, writes the receipt as intended before
+-- anything happens. Answers: go, cached, doubt, busy, conflict, deny, wait, rejected, expired, cancelled.
+-- Locks: the run when an approval is required; the unit (shared) so that the lease stays; then the receipt; then the
+--   run's write count.
+-- Idempotency: by (tenant, idempotency key): a confirmed effect is returned, never made again.
+-- Raises: SW001 and SW006 for an action that cannot be read; SW005 when the session does not have the lease any more;
+--   SW007 for another tenant; 40001 to try again.
 create or replace function stepwell.fn_action_propose(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_fault text default null
 ) returns jsonb
@@ -26,11 +27,11 @@ begin
     perform stepwell._tenant_bound(p_tenant_id);
     v_action := stepwell._action_read(p_tenant_id, p_unit_id, p_action);
     v_document := stepwell._action_document(p_session_id, p_tenant_id, p_unit_id, v_action);
-    -- Judged before the lease is held: a slow rule keeps nobody from cancelling.
+    -- Judged before the unit is locked: so a slow rule does not delay a cancel.
     v_verdict := case when p_fault is null then stepwell.fn_policy_evaluate(p_tenant_id, v_document)
         else jsonb_build_object('effect', 'deny', 'reason_code', p_fault, 'reason', 'the policy gave no answer in time') end;
     if v_verdict ->> 'effect' = 'needs_approval' then
-        -- A question marks the run; whoever marks a run holds it before its units.
+        -- An approval marks the run; whoever marks a run locks it before its units.
         perform stepwell._runs_lock(array[p_tenant_id], array[p_unit_id]);
     end if;
     perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
@@ -55,7 +56,8 @@ begin
     v_decision_id := stepwell._action_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action,
         v_verdict, v_approval_id);
     if v_receipt.receipt_id is not null and v_receipt.state_code <> 'void' then
-        -- An earlier attempt got as far as this and nobody knows how much farther. This attempt takes it over.
+        -- An earlier attempt came as far as this, and nobody knows whether it made the effect. This attempt takes the
+        -- receipt over.
         perform stepwell._receipt_take_over(p_session_id, p_tenant_id, v_receipt.receipt_id, p_lease_no);
         return jsonb_build_object('decision', 'doubt', 'receipt_id', v_receipt.receipt_id, 'may_perform', v_permit = 'allow',
             'idempotency_key', v_action ->> 'key', 'reason', v_verdict ->> 'reason');
@@ -69,7 +71,7 @@ begin
 end
 $$;
 
--- Bounds the next statements of this transaction: a judgement that takes too long is ended, which is a refusal.
+-- Limits the time of the next statements of this transaction: a policy that takes too long counts as a denial.
 -- Locks: none.
 -- Idempotency: yes.
 -- Raises: nothing.
@@ -79,13 +81,13 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform set_config('statement_timeout', stepwell._limit('policy.timeout_ms')::text, true);
-    -- Who waits for a lock that long gives up and comes again: that is no answer of the policy.
+    -- A transaction that waits too long for a lock ends and is tried again: that is no answer of the policy.
     perform set_config('lock_timeout', (stepwell._limit('policy.timeout_ms') / 2)::text, true);
 end
 $$;
 
--- A proposed action in its one form: checked, with its idempotency key (derived from the installation, the unit, its
--- correction cycle and the call where the handler gives none) and the digest of what it does.
+-- A proposed action in its standard form: checked, with its idempotency key and the digest of what it does. When the
+-- handler gives no key, it is made from the installation, the unit, its correction cycle and the call.
 -- Raises: SW001 naming the field; SW006 over a limit.
 create or replace function stepwell._action_read(p_tenant_id int, p_unit_id bigint, p_action jsonb) returns jsonb
 language plpgsql stable
@@ -126,7 +128,7 @@ begin
 end
 $$;
 
--- What a policy may read about an action: the action itself, where it comes from, and the input of its run.
+-- What a policy can read about an action: the action itself, where it comes from, and the input of its run.
 create or replace function stepwell._action_document(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_action jsonb
 ) returns jsonb
@@ -148,9 +150,8 @@ as $$
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
 $$;
 
--- An action that undoes another is refused, whatever the policy says, when there is nothing to undo: no such receipt, not
--- confirmed, not reversible, or undone already.
--- Raises: nothing; hands on the verdict, or a denial.
+-- Denies an action that reverses another, whatever the policy says, when the other cannot be reversed: no such receipt,
+-- not confirmed, not reversible, or reversed already. Otherwise returns the verdict as it is.
 create or replace function stepwell._reversal_judge(p_tenant_id int, p_action jsonb, p_verdict jsonb) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -169,9 +170,7 @@ begin
 end
 $$;
 
--- A verdict on record: one row and one event of the step.
--- Locks: none beyond the new rows.
--- Idempotency: none; every judgement is on record.
+-- Records a verdict: one row and one event of the step. Every verdict is recorded.
 create or replace function stepwell._action_record(
     p_tenant_id int, p_unit_id bigint, p_lease_no int, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint
 ) returns bigint
@@ -199,9 +198,7 @@ begin
 end
 $$;
 
--- The approval an action needs: the one asked for before, for this very action and no weaker, or a new question.
--- Locks: none beyond the new rows.
--- Idempotency: by the action's key, its digest, the tier, the quorum and the life of the unit.
+-- The approval that an action requires: an earlier one for the same action with the same tier and quorum, or a new one.
 create or replace function stepwell._action_approval(
     p_tenant_id int, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb
 ) returns bigint
@@ -211,7 +208,7 @@ as $$
 declare
     v_quorum constant int := case when p_verdict ->> 'two_person' = 'true' then 2 else 1 end;
     v_tier constant int := array_position(array['low', 'med', 'high'], p_verdict ->> 'tier');
-    -- A unit that died of a refusal and is replayed asks again.
+    -- A unit that died because of a reject and is replayed requests a new approval.
     v_key constant text := format('act:%s:%s:%s:%s:%s', p_action ->> 'key', p_action ->> 'hash', v_tier, v_quorum,
         (select count(*) from stepwell.job_dead_letter as d where d.tenant_id = p_tenant_id and d.unit_id = p_unit_id));
     v_pattern constant text := stepwell._redaction_pattern();

@@ -1,9 +1,8 @@
--- What follows from the end of an approval.
+-- What follows from the end of an approval: a replay, an action or a policy change goes on, or does not.
 
--- Ends an approval as approved or rejected through the core, which asks for the quorum.
+-- Ends an approval as approved or rejected; the core checks the quorum.
 -- Locks: the approval unit.
--- Idempotency: the registry refuses a decided approval.
--- Raises: SW004 when the registry refuses, the missing quorum included.
+-- Raises: SW004 when the registry refuses, also when the quorum is missing.
 create or replace function stepwell._approval_end(
     p_tenant_id int, p_approval_id bigint, p_state text, p_actor text, p_reason text
 ) returns void
@@ -18,11 +17,11 @@ begin
 end
 $$;
 
--- What follows from the end of an approval: a granted replay runs, an action goes on or its step fails, a change of policy
--- comes into force or does not. The one place where a kind of approval says what it is good for.
+-- Does what follows from the end of an approval: a granted replay is carried out, the step of an action continues or
+-- fails, a policy change takes effect or is rejected. This is the only place that knows what each kind of approval is
+-- for.
 -- Locks: the caller holds the subject's run, or the subject itself, and the approval.
--- Idempotency: called once, by whoever ended it.
--- Raises: SW003 when what was approved no longer fits; SW004 when the registry refuses.
+-- Raises: SW003 when what was approved does not fit any more; SW004 when the registry refuses.
 create or replace function stepwell._approval_settle(p_tenant_id int, p_approval_id bigint, p_actor text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -44,10 +43,9 @@ begin
 end
 $$;
 
--- The approval of an action has ended: granted, its step runs again and goes on; otherwise the step fails for good, with
--- the reason. One that has not parked yet finds the news when it does.
+-- The approval of an action has ended. Granted: the step becomes ready and continues. Otherwise: the step fails for
+-- good, with the reason. A step that does not wait yet finds the event when it begins to wait.
 -- Locks: the caller holds the run or job, and the approval.
--- Idempotency: the news is delivered once.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._action_decided(p_tenant_id int, p_approval_id bigint) returns void
 language plpgsql volatile

@@ -1,11 +1,12 @@
--- Questions to reviewers: asked, decided, withdrawn.
+-- Approvals: questions to reviewers that are requested, decided and withdrawn. What follows from their end is in
+-- govern/approval_ends.sql.
 
--- Puts a question to the reviewers: may this be done to this step or run? One or two of them must agree, in time; anybody
--- but who asks and who acts, or only those who are named, or only those with a role.
+-- Asks reviewers whether something may be done to a step or run. One or two of them must agree in time: everybody
+-- except the requester and the actor, or only the named approvers, or only those with a role.
 -- Locks: none beyond the new rows.
--- Idempotency: by key: the same key returns the approval it made.
--- Raises: SW001 for a quorum, tier, time or list that is not accepted; SW002 when there is no such step or run; SW003 when
---   its run is cancelled, or is to be cancelled and has completed; SW007 for another tenant.
+-- Idempotency: by key: the same key returns the approval that exists.
+-- Raises: SW001 for a quorum, tier, time or list that is not accepted; SW002 when there is no such step or run; SW003
+--   when its run is cancelled, or is to be cancelled and has completed; SW007 for another tenant.
 create or replace function stepwell.fn_approval_request(
     p_tenant_id int, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text default null,
     p_quorum int default 1, p_expires_seconds int default null, p_key text default null, p_tier int default 1,
@@ -56,12 +57,12 @@ begin
 end
 $$;
 
--- A reviewer's word on an approval: one refusal ends it, enough agreement grants it, and what follows from either happens
--- in the same transaction. Neither who asked nor who acts decides; where approvers are named, only they do.
+-- A reviewer decides: one reject ends the approval, enough agreement grants it, and what follows happens in the same
+-- transaction. Neither the requester nor the actor may decide; where approvers are named, only they may.
 -- Locks: the run or job it is about, then the approval.
--- Idempotency: the same word of the same reviewer again changes nothing.
--- Raises: SW001 for an unknown decision, or a refusal that does not say why; SW002 when there is no such approval; SW003
---   when it is decided or has expired; SW007 when this person may not decide, or for another tenant.
+-- Idempotency: the same decision of the same reviewer again changes nothing.
+-- Raises: SW001 for an unknown decision, or a reject without a reason; SW002 when there is no such approval; SW003 when
+--   it is decided or has expired; SW007 when this person may not decide, or for another tenant.
 create or replace function stepwell.fn_approval_decide(
     p_tenant_id int, p_approval_id bigint, p_decision text, p_actor text, p_reason text default null
 ) returns text
@@ -115,11 +116,11 @@ begin
 end
 $$;
 
--- Who asked takes the question back; what waited for it does not go on.
+-- The requester withdraws an approval; what waited for it does not continue.
 -- Locks: the run or job it is about, then the approval.
--- Idempotency: a withdrawn approval stays so.
--- Raises: SW002 when there is no such approval; SW003 when it is decided; SW007 when somebody else asked, or for another
---   tenant.
+-- Idempotency: a withdrawn approval stays withdrawn.
+-- Raises: SW002 when there is no such approval; SW003 when it is decided; SW007 when somebody else requested it, or for
+--   another tenant.
 create or replace function stepwell.fn_approval_withdraw(
     p_tenant_id int, p_approval_id bigint, p_actor text, p_reason text default null
 ) returns text
@@ -158,10 +159,8 @@ begin
 end
 $$;
 
--- Puts a question to the reviewers: an approval unit, born requested, with what it is about and who may decide. The tier
--- says how long it may be decided and by which role, where the asker does not.
--- Locks: none beyond the new rows.
--- Idempotency: none; callers ask once.
+-- Creates an approval: a unit in the state requested, with its subject and who may decide. The tier gives the time to
+-- decide and the role, where the request does not.
 create or replace function stepwell._approval_request(
     p_tenant_id int, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier int default 1,
     p_quorum int default 1, p_expires_seconds int default null, p_key text default null, p_acting text default null,
@@ -199,14 +198,15 @@ begin
         p_key, p_acting, p_approvers, v_role, p_about);
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
     values (p_tenant_id, v_approval_id, 'approval_expiry', v_expires_at);
-    -- The run looks at its open questions whenever something of it changes.
+    -- The run checks its open approvals after each change.
     update stepwell.run_progress as p set needs_attention = true
     where p.tenant_id = p_tenant_id and p.run_id = p_subject_unit_id >> 20 and not p.needs_attention;
     return v_approval_id;
 end
 $$;
 
--- May this person decide this approval? Not who asked and not who acts; where approvers or a role are named, only they.
+-- Checks that this person may decide this approval: not the requester, not the actor; where approvers or a role are
+-- named, only they.
 -- Raises: SW007 when not.
 create or replace function stepwell._approval_voter_check(p_approval stepwell.approval_detail, p_voter text) returns void
 language plpgsql stable
@@ -239,7 +239,7 @@ begin
 end
 $$;
 
--- Questions put to reviewers: what about, who asked, how many must agree, who has decided, until when.
+-- Approvals: their subject, who requested them, how many must agree, who has decided, until when.
 create or replace view stepwell.v_approval with (security_invoker = true) as
 select
     a.tenant_id,

@@ -1,9 +1,9 @@
--- A rule set is proposed, approved and put in force. It is never changed afterwards.
+-- A policy is a set of rules. A new set is proposed, approved and put in force; it is never changed afterwards.
 
--- Proposes a rule set: a new version with what it changes, put to the reviewers. It judges nothing until its approval is
+-- Proposes a rule set: a new version, with what it changes, and an approval. It judges nothing until its approval is
 -- granted.
--- Locks: none beyond the new rows; two proposals at once get different versions, one of them by another try.
--- Idempotency: none; the rules in force are refused as no change.
+-- Locks: none beyond the new rows; two proposals at once get different versions, one of them after a retry.
+-- Idempotency: none; the rules in force are refused, because nothing would change.
 -- Raises: SW001 naming the first problem of the rules; SW003 when nothing would change; SW006 over a limit; SW007 for
 --   another tenant.
 create or replace function stepwell.fn_policy_propose(
@@ -65,10 +65,10 @@ exception when unique_violation then
 end
 $$;
 
--- Puts the first rule set of an empty installation in force without an approval: nobody could be asked yet. For the
--- operator, who alone can call it; afterwards every change needs its approval.
+-- Puts the first rule set of a new installation in force without an approval, because nobody can approve yet. Only the
+-- operator can call it; every later change requires its approval.
 -- Locks: the proposal, then its approval, then the tenant's row in policy_active.
--- Idempotency: the version in force stays so.
+-- Idempotency: the version in force stays in force.
 -- Raises: SW002 when there is no such version; SW003 when another one is in force, or the proposal has ended; SW007 for
 --   another tenant.
 create or replace function stepwell.fn_policy_activate(p_tenant_id int, p_version_no int, p_actor text) returns text
@@ -112,11 +112,10 @@ begin
 end
 $$;
 
--- The approval of a change of policy has ended: granted, the proposal is merged and its rules are in force; otherwise it is
--- rejected.
+-- The approval of a policy change has ended. Granted: the proposal is merged and its rules are in force. Otherwise: it
+-- is rejected. A proposal that is no policy is left alone.
 -- Locks: the caller holds the proposal and the approval; then the tenant's row in policy_active.
--- Idempotency: called once, by whoever ended the approval. Proposals that are no policy are passed over.
--- Raises: SW003 when the rules in force have changed since; SW004 when the registry refuses.
+-- Raises: SW003 when the rules in force have changed meanwhile; SW004 when the registry refuses.
 create or replace function stepwell._policy_decided(
     p_tenant_id int, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text
 ) returns void
@@ -147,8 +146,7 @@ $$;
 
 -- Puts a rule set in force, with its event.
 -- Locks: the row of the tenant in policy_active; the caller holds the proposal.
--- Idempotency: none; callers ask once.
--- Raises: SW003 when the rules in force are not those the proposal was compared with.
+-- Raises: SW003 when the rules in force are not those with which the proposal was compared.
 create or replace function stepwell._policy_put(p_policy stepwell.policy_set, p_actor text, p_approval_id bigint) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -195,8 +193,7 @@ as $$
     from pair as p
 $$;
 
--- Keeps rule sets as they were approved, for their owner too: one is neither changed nor deleted.
--- Idempotency: refuses always.
+-- Refuses every change and deletion of a rule set, for the owner too.
 -- Raises: SW007.
 create or replace function stepwell._policy_set_refuse() returns trigger
 language plpgsql

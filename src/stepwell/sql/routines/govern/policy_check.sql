@@ -1,6 +1,6 @@
 -- What is wrong with a rule set.
 
--- Everything wrong with a rule set, by the number of the rule, from 1; number 0 is the set as a whole.
+-- Everything that is wrong with a rule set, by the number of the rule, from 1; number 0 is the set as a whole.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing; no rows when the set can be used.
@@ -37,7 +37,7 @@ begin
 end
 $$;
 
--- Everything wrong with one rule, field by field.
+-- Everything that is wrong with one rule, field by field.
 create or replace function stepwell._policy_rule_problems(p_rule jsonb)
 returns table (field text, problem text)
 language sql stable
@@ -81,9 +81,8 @@ as $$
         'expires_seconds')
 $$;
 
--- Why a match expression cannot be used: too long, no SQL/JSON path, a variable, or a root that no action has (a mistyped
--- root would never match, and a rule that never matches denies nothing).
--- Raises: nothing; null when it can be used.
+-- Why a match expression cannot be used: it is too long, no SQL/JSON path, has a variable, or a root that no action has
+-- (a mistyped root would never match, and a rule that never matches denies nothing). Null when it can be used.
 create or replace function stepwell._policy_match_problem(p_match text) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp

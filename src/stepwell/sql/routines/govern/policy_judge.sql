@@ -1,10 +1,10 @@
--- The policy in force judges an action. Closed by default: whatever goes wrong is a denial.
+-- The policy in force judges an action: allow, deny or needs approval. Whatever goes wrong is a denial.
 
--- The verdict of the policy in force on an action: effect, reason code, reason, rule, tier, two_person. Closed by default:
--- no policy, one that is missing, altered or broken, and any error are a denial with a name.
+-- The verdict of the policy in force on an action: effect, reason code, reason, rule, tier, two_person. No policy, a
+-- policy that is missing, changed or broken, and any error are a denial with its own reason code.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: nothing but the statement's time-out, which the caller counts as a denial.
+-- Raises: only the time-out of the statement, which the caller counts as a denial.
 create or replace function stepwell.fn_policy_evaluate(p_tenant_id int, p_action jsonb) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -38,10 +38,10 @@ exception when others then
 end
 $$;
 
--- What a rule set that is not stored would say to an action; for files under test.
+-- The verdict of a rule set that is not stored, to test policy files.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: nothing but the statement's time-out.
+-- Raises: only the time-out of the statement.
 create or replace function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
@@ -49,11 +49,11 @@ as $$
     select stepwell._policy_judge(p_rules, p_action)
 $$;
 
--- How each rule of a set stands to an action, in the order in which they are asked: true, false, unknown, or why it cannot
--- be evaluated. For people who want to know why.
+-- The result of each rule of a set for an action, in the order of evaluation: true, false, unknown, or why it cannot be
+-- evaluated. For people who want to know why.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: nothing but the statement's time-out.
+-- Raises: only the time-out of the statement.
 create or replace function stepwell.fn_policy_trace(p_rules jsonb, p_action jsonb)
 returns table (priority int, rule text, effect text, answer text)
 language sql stable
@@ -66,9 +66,8 @@ as $$
     order by 1
 $$;
 
--- What a rule set says to an action: the first rule that matches, by priority, decides. No match, an expression that fails,
--- and one that is neither true nor false all deny, each with its own reason code.
--- Raises: nothing but the statement's time-out.
+-- The verdict of a rule set on an action: the first rule that matches, by priority, decides. No match, an expression
+-- that fails, and one that is neither true nor false deny, each with its own reason code.
 create or replace function stepwell._policy_judge(p_rules jsonb, p_action jsonb) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -82,7 +81,7 @@ begin
         return jsonb_build_object('effect', 'deny', 'reason_code', 'action_too_large', 'reason',
             format('an action of more than %s bytes is not judged', stepwell._limit('limits.action_bytes')));
     end if;
-    -- A broken rule anywhere: nobody can say what the set was meant to be.
+    -- With one broken rule nobody can say what the whole set means.
     select c.rule_no, c.field, c.problem into v_problem from stepwell.fn_policy_check(p_rules) as c limit 1;
     if found then
         return jsonb_build_object('effect', 'deny', 'reason_code', 'policy_broken', 'reason',
@@ -107,8 +106,7 @@ begin
 end
 $$;
 
--- Is a match expression true of an action? true, false, unknown, or what went wrong.
--- Raises: nothing but the statement's time-out.
+-- Whether a match expression is true for an action: true, false, unknown, or what went wrong.
 create or replace function stepwell._policy_match(p_match text, p_action jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -120,7 +118,7 @@ exception when others then
 end
 $$;
 
--- The digest of a rule set: the same rules, the same digest.
+-- The digest of a rule set: the same rules have the same digest.
 create or replace function stepwell._policy_hash(p_rules jsonb) returns text
 language sql immutable
 set search_path = stepwell, pg_temp
@@ -128,7 +126,7 @@ as $$
     select encode(sha256(convert_to(p_rules::text, 'UTF8')), 'hex')
 $$;
 
--- Rule sets, each with where its proposal stands and whether it judges now.
+-- Rule sets, with the state of their proposals, and which one is in force.
 create or replace view stepwell.v_policy with (security_invoker = true) as
 select
     s.tenant_id,

@@ -1,10 +1,10 @@
--- Receipts of actions, from birth to end: found or written as intended before the effect, settled after it by the worker, or
--- by a person when nobody knew whether it happened.
+-- Receipts of actions. A receipt is written as intended before the effect, and settled after it: by the worker, or by a
+-- person when nobody knows whether the effect happened.
 
--- The receipt of a key, if there is one, locked, and whether it settles the matter: done before, of another action, in the
--- hands of somebody else, or written by this very call. Null as decision: the caller goes on.
+-- The receipt of a key, locked, and the answer when it already decides the matter: the effect was made before, the key
+-- belongs to another action, another attempt has the receipt, or this same call wrote it. Null as answer: the caller
+-- continues.
 -- Locks: the receipt.
--- Idempotency: locks only.
 create or replace function stepwell._receipt_found(
     p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb,
     out receipt_id bigint, out state_code text, out reply jsonb
@@ -39,7 +39,7 @@ begin
         reply := null;
     elsif state_code = 'intended' and v_receipt.unit_id = p_unit_id and v_receipt.lease_no = p_lease_no
         and v_receipt.intent_token = p_action ->> 'token' then
-        -- The same question of the same call again: its answer was lost on the way, and nothing has been done since.
+        -- The same call asks again: its answer was lost, and nothing was done since.
         reply := reply || jsonb_build_object('decision', 'go');
     elsif v_receipt.unit_id <> p_unit_id or (v_receipt.lease_no = p_lease_no and state_code = 'intended') then
         reply := reply || jsonb_build_object('decision', 'busy', 'reason', format(
@@ -50,7 +50,7 @@ begin
 end
 $$;
 
--- A receipt in doubt passes to the present attempt: whoever held it before settles it no more.
+-- Gives a receipt in doubt to the present attempt: the earlier attempt cannot settle it any more.
 -- Locks: the caller holds the receipt.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._receipt_take_over(
@@ -70,9 +70,8 @@ begin
 end
 $$;
 
--- Writes down that an effect is about to be made: a receipt, born intended, or one that was void and is tried again.
+-- Records that an effect is about to be made: a new receipt in the state intended, or a void one that is tried again.
 -- Locks: the receipt that is tried again.
--- Idempotency: by (tenant, idempotency key).
 -- Raises: 40001 when another transaction wrote the same key (try again); SW004 when the registry refuses.
 create or replace function stepwell._receipt_intend(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_document jsonb,
@@ -116,13 +115,13 @@ exception when unique_violation then
 end
 $$;
 
--- What came of an effect that was intended: confirmed with what happened, void when it surely did not happen, unconfirmed
--- when nobody knows. Taken from whoever holds the receipt, also after the unit's lease was lost: an effect that happened
--- has happened.
+-- Records what became of an intended effect: confirmed with its result, void when it surely did not happen, unconfirmed
+-- when nobody knows. Accepted from the attempt that has the receipt, also after the lease of the unit was lost: an
+-- effect that happened has happened.
 -- Locks: the receipt and the one it reverses, in id order; then the run's write count.
--- Idempotency: the same outcome again changes nothing and hands back what is kept.
--- Raises: SW001 for an unknown outcome; SW003 when it is settled otherwise; SW005 when another attempt holds the receipt;
---   SW007 for another tenant.
+-- Idempotency: the same outcome again changes nothing and returns what is stored.
+-- Raises: SW001 for an unknown outcome; SW003 when it is settled with another outcome; SW005 when another attempt has
+--   the receipt; SW007 for another tenant.
 create or replace function stepwell.fn_action_settle(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_receipt_id bigint, p_outcome text,
     p_effect jsonb default '{}'
@@ -165,12 +164,12 @@ begin
 end
 $$;
 
--- A person has found out whether an effect happened that nobody could tell: confirmed or void. The step that waits for it
--- goes on: with the result, or by making the effect.
+-- A person has found out whether an effect in doubt happened: confirmed or void. The step that waits for it continues:
+-- with the result, or by making the effect.
 -- Locks: the run or job, then the receipt.
--- Idempotency: the same word again changes nothing.
--- Raises: SW001 for an unknown word; SW002 when there is no such receipt; SW003 when it is not in doubt; SW007 for another
---   tenant.
+-- Idempotency: the same outcome again changes nothing.
+-- Raises: SW001 for an unknown outcome; SW002 when there is no such receipt; SW003 when it is not in doubt; SW007 for
+--   another tenant.
 create or replace function stepwell.fn_receipt_settle(
     p_tenant_id int, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text default null
 ) returns text
@@ -201,7 +200,7 @@ begin
     if v_state = 'intended' and not exists (select from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = v_receipt.unit_id and u.lease_no = v_receipt.lease_no
             and u.lease_session_id is not null) then
-        -- Whoever was making it has ended without a word.
+        -- The attempt that was making the effect has ended without a result.
         perform stepwell._must_apply(array[p_tenant_id], array[p_receipt_id], 'unconfirmed', 'system', 'event', 'lease_lost',
             'engine');
     elsif v_state <> 'unconfirmed' then
@@ -218,10 +217,10 @@ begin
 end
 $$;
 
--- What a settled receipt keeps: result, external id, prior values, how to undo it, what it cost; secrets replaced. A void
--- one gives its write back; the confirmation of a reversal marks what it undid. Told in the step's own stream.
+-- Stores what a settled receipt keeps: result, external id, earlier values, how to reverse it, its cost; secrets are
+-- replaced. A void receipt gives its write back to the cap; a confirmed reversal marks the receipt that it reversed.
+-- Appends an event of the step.
 -- Locks: the caller holds the receipt and the one it reverses; then the run's write count.
--- Idempotency: called once per change of state.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._receipt_close(
     p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text
@@ -233,7 +232,7 @@ declare
     v_pattern constant text := stepwell._redaction_pattern();
     v_fits constant boolean := octet_length(p_effect::text) <= stepwell._limit('limits.payload_bytes');
     v_reversal constant jsonb := nullif(p_effect -> 'reversal', 'null');
-    -- A way back that holds a secret is not kept, and without it there is no way back.
+    -- A reversal that contains a secret is not stored, and without it the effect is not reversible.
     v_way_back constant jsonb := case when v_fits and stepwell._redact(v_reversal, v_pattern) = v_reversal then v_reversal end;
     v_told constant jsonb := jsonb_build_object('receipt_id', p_receipt.receipt_id, 'idempotency_key', p_receipt.idempotency_key);
 begin
@@ -274,9 +273,9 @@ begin
 end
 $$;
 
--- Tells a unit what it waits for, or will wait for: an event of its own run, accepted once.
+-- Delivers an event to a unit that waits for it, or will wait for it. The name of the event belongs to one approval or
+-- receipt, so it is accepted once.
 -- Locks: the caller holds the run or job.
--- Idempotency: by the event's name, which is of one approval or receipt.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._news_deliver(p_tenant_id int, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void
 language plpgsql volatile
@@ -293,7 +292,7 @@ begin
 end
 $$;
 
--- Receipts: what was attempted, what happened, how it is undone, who asked, what judged it, what it cost.
+-- Receipts: what was attempted, what happened, how it is reversed, who requested it, the verdict, the cost.
 create or replace view stepwell.v_action_receipt with (security_invoker = true) as
 select
     r.tenant_id,

@@ -1,8 +1,7 @@
--- Values and texts without secrets, fit to be kept.
+-- Values and texts without secrets: only these are stored.
 
--- A value fit to be kept: whatever stands under the name of a secret is replaced, references (env:…, file:…) are not
--- secrets and stay, and passwords in addresses go.
--- Idempotency: a redacted value stays as it is.
+-- A value without secrets: what has the name of a secret is replaced, passwords in addresses are removed. References
+-- (env:…, file:…) are no secrets and stay.
 create or replace function stepwell._redact(p_value jsonb, p_pattern text) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -25,8 +24,7 @@ begin
 end
 $$;
 
--- A text fit to be kept: no password in an address, no secret in its query, no bearer token.
--- Idempotency: a redacted text stays as it is.
+-- A text without secrets: no password in an address, no secret in its query, no bearer token.
 create or replace function stepwell._redact_text(p_text text) returns text
 language sql immutable
 set search_path = stepwell, pg_temp
@@ -38,8 +36,8 @@ as $$
         '((bearer|basic)[[:space:]]+)[A-Za-z0-9._~+/=-]{8,}', '\1[redacted]', 'gi')
 $$;
 
--- The names under which secrets stand, as a regular expression.
--- Raises: nothing; a missing or unusable setting counts as every name, so that nothing leaks.
+-- The names of secrets, as a regular expression. A missing or invalid setting counts as every name, so that nothing
+-- leaks.
 create or replace function stepwell._redaction_pattern() returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp

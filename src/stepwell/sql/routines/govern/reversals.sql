@@ -1,9 +1,9 @@
--- An effect that happened is undone by another action.
+-- An effect that happened is reversed by another action.
 
--- Asks for an effect to be undone: a job that a worker with the connector carries out, as an action like any other, judged
--- by policy, with a receipt of its own.
+-- Requests that an effect is reversed: creates a job that a worker with the connector carries out. It is an action like
+-- any other, judged by policy, with its own receipt.
 -- Locks: none beyond the new rows.
--- Idempotency: while a request is under way, the same job is handed back.
+-- Idempotency: while a request is open, its job is returned.
 -- Raises: SW002 when there is no such receipt; SW003 when its effect cannot be reversed; SW007 for another tenant.
 create or replace function stepwell.fn_receipt_reverse(
     p_tenant_id int, p_receipt_id bigint, p_actor text, p_reason text default null
@@ -36,7 +36,7 @@ begin
 end
 $$;
 
--- What a worker needs to undo an effect: connector, operation, target and fields of the way back.
+-- What a worker needs to reverse an effect: connector, operation, target and fields.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such receipt; SW004 when its effect cannot be reversed; SW007 for another tenant.
@@ -60,8 +60,7 @@ begin
 end
 $$;
 
--- Why an effect cannot be undone.
--- Raises: nothing; null when it can.
+-- Why an effect cannot be reversed; null when it can.
 create or replace function stepwell._reversal_problem(p_tenant_id int, p_receipt_id bigint) returns text
 language sql stable
 set search_path = stepwell, pg_temp

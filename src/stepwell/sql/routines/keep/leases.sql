@@ -1,6 +1,6 @@
--- How leases come back when their session ends: closed by its worker, or lost.
+-- A session ends, and its leases with it: closed by its worker, or lost because its heartbeat stopped.
 
--- Ends a worker's session in good order: what it still holds goes back to the queue, uncounted.
+-- Closes the session of a worker that stops: its units become ready again, and no attempt is counted.
 -- Locks: the session, the runs, the units.
 -- Idempotency: a closed session stays closed.
 -- Raises: nothing.
@@ -24,7 +24,7 @@ begin
         return 0;
     end if;
     v_count := stepwell._session_release(p_session_id, false);
-    -- The time after the locks: a report that had its run before us came before the end.
+    -- The time after the locks: a report that had locked its run before came before the end of the session.
     update stepwell.worker_session as s set closed_at = stepwell.now() where s.session_id = p_session_id;
     if v_count > 0 then
         perform stepwell._workers_wake(null);
@@ -33,9 +33,9 @@ begin
 end
 $$;
 
--- Sessions whose heartbeat stopped: their units return to ready with one more attempt counted (LEASE_EXPIRED), or end as
--- dead when their attempts are used up. Returns how many units were recovered.
--- Locks: the session (skipping one that another keeper handles or a report holds), the runs, the units.
+-- Closes sessions whose heartbeat stopped: their units become ready again and one attempt is counted (LEASE_EXPIRED),
+-- or they fail for good when no attempt is left. Returns how many units were recovered.
+-- Locks: the sessions (without those that another keeper or a report holds), the runs, the units.
 -- Idempotency: a session is closed in the same transaction.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell.fn_leases_recover(p_limit int default 10) returns int
@@ -59,11 +59,12 @@ begin
     with gone as (
         select s.session_id
         from stepwell.worker_session as s
-        -- Said of the row itself too, so that a heartbeat that came first is seen once the lock is had.
+        -- The condition is repeated for the row itself, so that a heartbeat that came first is seen after the row is
+        -- locked.
         where (s.closed_at is not null or s.expires_at < v_now) and s.session_id in (
             select x.session_id from stepwell.worker_session as x where x.closed_at is null and x.expires_at < v_now
             union all
-            -- A claim that was on its way when its session was closed.
+            -- A claim that was running when its session was closed.
             select l.session_id from stepwell.worker_lease as l
             inner join stepwell.worker_session as x on l.session_id = x.session_id
             where x.closed_at is not null
@@ -73,7 +74,7 @@ begin
         for update skip locked
     )
     select array_agg(g.session_id order by g.session_id) into v_ids from gone as g;
-    -- The runs of all of them at once: session by session they would not be in order.
+    -- The runs of all sessions at once: one session after the other would not be in lock order.
     select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id) as unit_ids
     into v_held
     from stepwell.worker_lease as l
@@ -87,7 +88,7 @@ begin
         where s.session_id = any (v_ids)
         order by s.session_id
     loop
-        -- The time after the locks: a report that had its run before us came before the end.
+        -- The time after the locks: a report that had locked its run before came before the end of the session.
         update stepwell.worker_session as s set closed_at = coalesce(s.closed_at, stepwell.now()), is_idle = false
         where s.session_id = v_session.session_id;
         v_count := v_count + stepwell._session_release(v_session.session_id, true);
@@ -102,9 +103,9 @@ begin
 end
 $$;
 
--- Gives back every unit a closed session still holds: expired leases count as a failed attempt, released ones do not.
+-- Ends the leases of a closed session: when it was lost, one failed attempt is counted for each unit; when its worker
+-- closed it, none. Only units that this session still has are changed.
 -- Locks: the caller holds the session; the runs, then the units.
--- Idempotency: only units still leased by this session are touched.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._session_release(p_session_id bigint, p_expired boolean) returns int
 language plpgsql volatile
@@ -167,7 +168,8 @@ begin
 end
 $$;
 
--- Leases were lost while effects were being made: nobody knows whether they happened.
+-- Receipts of effects that were being made when these leases were lost become unconfirmed: nobody knows whether the
+-- effects happened.
 -- Locks: the receipts in id order; the caller holds the runs.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._receipts_doubt(p_tenant_ids int[], p_unit_ids bigint[]) returns void

@@ -1,9 +1,9 @@
--- What is older than its retention is removed, a bounded part in each sweep.
+-- Removes what is older than its retention. Each sweep removes a limited amount; the next sweep continues.
 
--- Removes what is older than its retention (dot_config retention.*): ended runs and jobs with everything that hangs on
--- them, remembered verdicts, taken events from outside, rejected events, closed sessions, settled dead letters, replays and
--- receipts, whole months of the log. Bounded: the next sweep goes on. Says how much of each it removed.
--- Locks: the runs it removes (skipping those in use); event_log exclusively, last and briefly, when a month goes.
+-- Removes what is older than its retention (dot_config retention.*): ended runs and jobs with all their rows, stored
+-- answers of repeated calls, events from outside that were taken, rejected events, closed sessions, settled dead
+-- letters, replay requests and receipts, whole months of the log. Returns how much of each it removed.
+-- Locks: the runs it removes (without those in use); event_log exclusively, last and briefly, when a month is dropped.
 -- Idempotency: a second sweep finds nothing.
 -- Raises: nothing.
 create or replace function stepwell.fn_retention_sweep(p_limit int default null)
@@ -68,9 +68,9 @@ begin
 end
 $$;
 
--- Removes ended runs past their retention. A run whose dead letter nobody settled stays longer, and so does one inside a
--- run that stays.
--- Locks: run_progress of the runs it removes, skipping those in use.
+-- Removes ended runs. A run with a dead letter that nobody settled stays longer, and so does a run inside a run that
+-- stays.
+-- Locks: run_progress of the runs it removes, without those in use.
 create or replace function stepwell._retention_runs(p_now timestamptz, p_limit int) returns bigint
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -102,7 +102,7 @@ begin
         return 0;
     end if;
     perform stepwell._streams_delete(v_tenant_ids, v_run_ids);
-    -- Limits of groups and maps belong to their run: run:<id>:…
+    -- The limits of groups and Maps belong to their run: run:<id>:…
     delete from stepwell.concurrency_slot as s
     using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where s.tenant_id = q.tenant_id and s.slot_key like 'run:%' and split_part(s.slot_key, ':', 2) = q.run_id::text;
@@ -116,8 +116,8 @@ begin
 end
 $$;
 
--- Removes ended free-standing jobs past their retention; one whose dead letter nobody settled stays longer.
--- Locks: the units it removes, skipping those in use.
+-- Removes ended free-standing jobs; one with a dead letter that nobody settled stays longer.
+-- Locks: the units it removes, without those in use.
 create or replace function stepwell._retention_jobs(p_now timestamptz, p_limit int) returns bigint
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -152,8 +152,7 @@ begin
 end
 $$;
 
--- Removes settled receipts past their retention; their keys are forgotten with them. One that another refers to waits for
--- it.
+-- Removes settled receipts, and their keys with them. A receipt stays as long as another one refers to it.
 -- Locks: their rows.
 create or replace function stepwell._retention_receipts(p_now timestamptz, p_limit int) returns bigint
 language plpgsql volatile
@@ -187,7 +186,7 @@ begin
 end
 $$;
 
--- Removes settled replay requests and decided approvals past their retention.
+-- Removes settled replay requests and decided approvals.
 -- Locks: their rows.
 create or replace function stepwell._retention_replays(p_now timestamptz, p_limit int) returns bigint
 language plpgsql volatile
@@ -222,8 +221,8 @@ begin
 end
 $$;
 
--- Removes the units of whole streams (runs or free-standing jobs) and everything that hangs on them.
--- Locks: the caller holds the streams.
+-- Removes the units of whole runs or free-standing jobs, and all rows that belong to them.
+-- Locks: the caller holds the runs and jobs.
 create or replace function stepwell._streams_delete(p_tenant_ids int[], p_stream_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -231,7 +230,7 @@ as $$
 declare
     v_table text;
 begin
-    -- Each of these keys begins with (tenant_id, unit_id): a range of the key is deleted per stream.
+    -- Each of these keys begins with (tenant_id, unit_id): one range of the key is deleted for each run.
     foreach v_table in array array['unit_output', 'unit_failure', 'unit_checkpoint', 'unit_wake', 'event_wait',
         'timer', 'map_item', 'transition_idempotency', 'task_detail', 'step_block', 'step_escalation',
         'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'policy_decision',
@@ -245,7 +244,7 @@ begin
 end
 $$;
 
--- Removes dead letters past their retention: those that were settled, and those whose unit is gone.
+-- Removes dead letters that were settled, or whose unit was removed.
 -- Locks: their rows.
 create or replace function stepwell._retention_letters(p_now timestamptz, p_limit int) returns bigint
 language sql volatile
@@ -265,9 +264,9 @@ as $$
     select count(*) from gone
 $$;
 
--- Drops the months of the event log that lie wholly before the retention, and remembers them as archived. A month that is
--- in use right now, or holds an event that a chain has not sealed yet, is left for the next sweep.
--- Locks: event_log exclusively, for at most two seconds of waiting each.
+-- Drops the months of the event log that are completely older than the retention, and records them as archived. A month
+-- that is in use now, or has an event that is not sealed yet, stays until the next sweep.
+-- Locks: event_log exclusively; it waits at most two seconds for each.
 create or replace function stepwell._retention_months(p_now timestamptz) returns bigint
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -309,9 +308,8 @@ begin
 end
 $$;
 
--- Remembers which months of the log retention dropped, and lets go of the leaves of blocks that have no event left. Their
--- headers stay. The last block of a stream that still lives stays known, for the next one refers to it.
--- Locks: none that anybody waits for.
+-- Records which months of the log were dropped, and removes the leaves of blocks without any event left. Their headers
+-- stay. The last block of a run that still exists stays known, because the next block refers to it.
 create or replace function stepwell._audit_archive(p_months date[], p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,9 +1,11 @@
--- Schedules start runs at their times. The keeper reads cron; the database decides that each time fires once.
+-- Schedules start runs at their times. The keeper reads the cron expression; the database makes sure that each time
+-- fires once.
 
--- Makes or changes a schedule. The caller has read the cron expression and says when it is due next.
+-- Creates or changes a schedule. The caller has read the cron expression and says when it is due next.
 -- Locks: the schedule's row.
--- Idempotency: the same definition again changes nothing, the next time included.
--- Raises: SW001 naming the field; SW002 when the workflow is not published; SW006 over a limit; SW007 for another tenant.
+-- Idempotency: the same definition again changes nothing, also not the next time.
+-- Raises: SW001 naming the field; SW002 when the workflow is not published; SW006 over a limit; SW007 for another
+--   tenant.
 create or replace function stepwell.fn_schedule_set(
     p_tenant_id int, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb,
     p_misfire text, p_backfill_limit int, p_next_at timestamptz, p_actor text
@@ -56,8 +58,7 @@ begin
 end
 $$;
 
--- Pauses a schedule, or lets it go on. Times that pass while it is paused are not made up for: its next time is found anew
--- by the keeper.
+-- Pauses or resumes a schedule. Times that pass while it is paused do not fire later: the keeper finds its next time.
 -- Locks: the schedule's row.
 -- Idempotency: yes.
 -- Raises: SW002 when there is no such schedule; SW007 for another tenant.
@@ -77,9 +78,9 @@ begin
 end
 $$;
 
--- Removes a schedule; the runs it started stay.
+-- Deletes a schedule; the runs that it started stay.
 -- Locks: the schedule's row.
--- Idempotency: a schedule that is gone is SW002.
+-- Idempotency: a second call raises SW002.
 -- Raises: SW002 when there is no such schedule; SW007 for another tenant.
 create or replace function stepwell.fn_schedule_delete(p_tenant_id int, p_schedule_name text) returns void
 language plpgsql volatile security definer
@@ -95,9 +96,9 @@ begin
 end
 $$;
 
--- The schedules a keeper must look at now: those whose time has come, and those without a next time. Cron is read by the
--- keeper, with time zones; fn_schedule_fire takes its answer.
--- Locks: none; two keepers that see the same schedule fire it once.
+-- The schedules that a keeper must handle now: those whose time has come, and those without a next time. The keeper
+-- reads the cron expression with its time zone and calls fn_schedule_fire.
+-- Locks: none; when two keepers see the same schedule, it fires once.
 -- Idempotency: reads only.
 -- Raises: nothing.
 create or replace function stepwell.fn_schedule_due(p_limit int default 100)
@@ -116,11 +117,12 @@ as $$
     limit least(p_limit, 1000)
 $$;
 
--- Starts the runs of a schedule for the given times and sets its next time, all or nothing. The time the caller saw as next
--- must still be the next: of two keepers one fires, the other changes nothing.
+-- Starts the runs of a schedule for the given times and sets its next time, all or nothing. The next time that the
+-- caller saw must still be the next time: of two keepers one fires, the other changes nothing.
 -- Locks: the schedule's row, then what fn_run_start takes.
 -- Idempotency: by the time seen, and by the trigger (schedule, name@time) of each run.
--- Raises: SW001 for more times than the schedule's backfill limit; nothing when the schedule is gone, paused or moved on.
+-- Raises: SW001 for more times than the schedule's backfill limit; nothing when the schedule is deleted, paused or has
+--   another next time.
 create or replace function stepwell.fn_schedule_fire(
     p_tenant_id int, p_schedule_name text, p_seen_next_at timestamptz, p_fire_ats timestamptz[], p_next_at timestamptz
 ) returns table (run_id bigint, fire_at timestamptz)

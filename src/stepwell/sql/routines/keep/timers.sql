@@ -1,9 +1,11 @@
--- What is due: the keeper fires timers in batches.
+-- Timers that are due are fired by the keeper, in batches. Callers of the helpers hold the locks of the runs. SW004:
+-- the registry refuses.
 
--- Does what is due: entries of rate limits come back, retries and delayed starts enter the queue, sleepers and timed-out
--- waits wake, deadlines mark their units overdue. Returns how many it handled and when the next one is due.
--- Locks: the runs of the due units and those above, then their timers; bounded by p_limit.
--- Idempotency: a timer fires once: it is deleted in the transaction that acts on it.
+-- Does what is due: gives back entries of rate limits, queues retries and delayed jobs, wakes steps that sleep or whose
+-- wait timed out, marks units whose deadline passed, and handles the timers of people's work. Returns how many timers
+-- fired and when the next one is due.
+-- Locks: the runs of the due units and the runs above, then their timers; at most p_limit of them.
+-- Idempotency: a timer fires once: it is deleted in the same transaction.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell.fn_timers_fire(p_limit int default 500)
 returns table (fired_count int, next_due_at timestamptz)
@@ -32,7 +34,7 @@ begin
     from (
         select x.tenant_id, x.unit_id from stepwell.timer as x where x.due_at <= v_now order by x.due_at limit p_limit
     ) as x
-    -- The end of an approval may move what it is about: that is locked first, with the others.
+    -- The end of an approval may change its subject: that is locked first, with the others.
     cross join lateral (
         select x.tenant_id, x.unit_id
         union all
@@ -53,7 +55,7 @@ begin
                 array_agg(g.unit_id order by g.unit_id) as unit_ids
             from gone as g
             inner join stepwell.work_unit as u on g.tenant_id = u.tenant_id and g.unit_id = u.unit_id
-            -- A timer that its unit has outlived wakes nobody, and must not stop the others.
+            -- A timer that does not fit the state of its unit any more wakes nothing, and must not stop the others.
             where case
                 when g.timer_kind = 'sleep' then u.state_code = 'waiting'
                 when g.timer_kind in ('start', 'retry') then u.state_code in ('ready', 'failed')
@@ -82,11 +84,8 @@ begin
 end
 $$;
 
--- Waits whose time is up. A sub-workflow step takes its run along and fails for good; whatever else waits wakes and is told
--- that nothing came.
--- Locks: the caller holds the runs; the runs of sub-workflows are locked after them.
--- Idempotency: a step that no longer waits is passed over.
--- Raises: SW004 when the registry refuses.
+-- Waits whose time is up. A sub-workflow step cancels its run and fails for good; any other unit is woken, with the
+-- reason that nothing came. A step that does not wait any more is left alone.
 create or replace function stepwell._waits_expire(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -112,7 +111,7 @@ begin
         where u.state_code in ('in_progress', 'overdue') and d.step_kind = 'subworkflow'
         order by u.unit_id
     loop
-        -- One before it may have called it off.
+        -- A step before it may have cancelled it.
         continue when not exists (select from stepwell.work_unit as u where u.tenant_id = v_step.tenant_id
             and u.unit_id = v_step.unit_id and u.state_code in ('in_progress', 'overdue'));
         perform stepwell._subruns_cancel(v_step.tenant_id, array[v_step.unit_id], 'engine', 'timeout');
@@ -125,11 +124,8 @@ begin
 end
 $$;
 
--- Units past their deadline: one in progress becomes overdue; any other gets its first mark and its event, which governance
--- counts. A blocked one turns red.
--- Locks: the caller holds the runs.
--- Idempotency: the first mark stays.
--- Raises: SW004 when the registry refuses.
+-- Units past their deadline: a unit in progress becomes overdue; any other gets the time in overdue_first_at and an
+-- event. A blocked one turns red.
 create or replace function stepwell._units_overdue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -162,10 +158,7 @@ begin
 end
 $$;
 
--- Due timers of people's work: blocked units that turn red, approvals that expire, people who are told.
--- Locks: the caller holds the runs.
--- Idempotency: a timer fires once.
--- Raises: SW004 when the registry refuses.
+-- Due timers of people's work: blocks that turn red, approvals that expire, escalation levels that are notified.
 create or replace function stepwell._timers_people(p_timer_kind text, p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,10 +1,11 @@
--- Something is missing without which a step cannot go on.
+-- A step is blocked: something is missing without which the work cannot continue.
 
--- The person in charge says that something is missing without which the work cannot go on (T4); the reason is a key of
--- vocab.block_reason. How severe that is follows from time, deadline and critical path.
+-- The person in charge says that something is missing without which the work cannot continue (T4); the reason is a key
+-- of vocab.block_reason. The severity follows from time, deadline and critical path.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, block_reason_known included.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, also by the guard
+--   block_reason_known.
 create or replace function stepwell.fn_step_block(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text, p_detail text default null, p_key text default null
 ) returns jsonb
@@ -31,11 +32,11 @@ begin
 end
 $$;
 
--- What was missing is there (T4r): work goes on. The reference says what shows it.
+-- What was missing is there (T4r): the work continues. The reference names the proof.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, blocker_resolution_evidence and
---   actor_takes_part included.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, also by the guards
+--   blocker_resolution_evidence and actor_takes_part.
 create or replace function stepwell.fn_step_unblock(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text default null
 ) returns jsonb
@@ -56,11 +57,11 @@ end
 $$;
 
 -- Marks a blocked step as urgent by hand: it is shown red and counts as red. A block that lasts longer than
--- block_severity.review_seconds of its workflow class needs a granted approval of the action block_escalate.
+-- block_severity.review_seconds of its workflow class requires a granted approval of the action block_escalate.
 -- Locks: the run.
--- Idempotency: by key; an escalated block stays so.
--- Raises: SW002 when step or person do not exist; SW003 when the step is not blocked; SW004 when the approval is missing or
---   the guard actor_oversees refuses.
+-- Idempotency: by key; a second escalation changes nothing.
+-- Raises: SW002 when step or person do not exist; SW003 when the step is not blocked; SW004 when the approval is
+--   missing or the guard actor_oversees refuses.
 create or replace function stepwell.fn_step_block_escalate(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null, p_approval_id bigint default null,
     p_key text default null

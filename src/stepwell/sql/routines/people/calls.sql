@@ -1,10 +1,8 @@
--- What every call on a person's work shares: it locks the run, answers a repeated call, checks who calls, changes the state
--- through the door and keeps its answer.
+-- What all calls of people on steps and tasks share: lock the run, answer a repeated call, check who calls, change the
+-- state, store the answer.
 
--- What every call on a person's work begins with: the run is locked, a repeated call gets its first answer, and what a
--- worker carries out is not for people.
--- Locks: the run.
--- Idempotency: as _step_answer.
+-- The beginning of every call: locks the run, returns the first answer to a repeated call, and refuses a step that a
+-- worker carries out.
 -- Raises: SW001 for a key that is too long; SW002 when there is no such step; SW003 when a worker carries it out.
 create or replace function stepwell._step_enter(p_tenant_id int, p_unit_id bigint, p_call text, p_key text)
 returns jsonb
@@ -24,9 +22,9 @@ begin
 end
 $$;
 
--- Locks the run of a step or task and gives the first answer again when the same call came before with the same key.
--- Locks: the run, after those above it.
--- Idempotency: answers of earlier calls are kept in transition_idempotency under the name of the call.
+-- Locks the run of a step or task, and returns the first answer when the same call came before with the same key; else
+-- null. Answers are stored in transition_idempotency under the name of the call.
+-- Locks: the run, after the runs above it.
 -- Raises: SW001 for a key that is too long; SW002 when there is no such step; SW007 for another tenant.
 create or replace function stepwell._step_answer(p_tenant_id int, p_unit_id bigint, p_call text, p_key text)
 returns jsonb
@@ -51,9 +49,7 @@ begin
 end
 $$;
 
--- What every call on a person's work ends with: the answer, kept under the key of the call.
--- Locks: the caller holds the run.
--- Idempotency: the first answer stays.
+-- The end of every call: the answer, stored under the key of the call. The first answer of a key stays.
 create or replace function stepwell._step_leave(
     p_tenant_id int, p_unit_id bigint, p_call text, p_key text, p_answer jsonb
 ) returns jsonb
@@ -77,10 +73,8 @@ begin
 end
 $$;
 
--- One state change of a person's work through the door, with its evidence; a refusal becomes an error that names the guard
--- and, where an output broke its contract, the field.
--- Locks: the caller holds the run.
--- Idempotency: none here; callers keep their answers.
+-- One state change of a person's work, with its evidence. A refusal becomes an error that names the guard and, when an
+-- output breaks its contract, the field.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._step_move(
     p_tenant_id int, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text,
@@ -114,8 +108,8 @@ begin
 end
 $$;
 
--- May this person make this call? By the guard that is named: actor_oversees lets those who look after the unit,
--- actor_is_responsible the person in charge too, actor_takes_part whoever could take it as well. Hands on the person.
+-- Checks that this person may make this call, by the named guard: actor_oversees accepts those who oversee the unit,
+-- actor_is_responsible also the person in charge, actor_takes_part also candidates. Returns the id of the person.
 -- Raises: SW002 when there is no such person; SW004 naming the guard.
 create or replace function stepwell._step_actor_check(p_tenant_id int, p_unit_id bigint, p_actor text, p_guard text)
 returns bigint
@@ -140,7 +134,7 @@ begin
 end
 $$;
 
--- Only the person in charge may go on with a unit; says so as the guard does.
+-- Checks that the caller is the person in charge. Returns the id of the person.
 -- Raises: SW002 when there is no such person; SW004 naming the guard actor_is_pic.
 create or replace function stepwell._step_pic_check(p_tenant_id int, p_unit_id bigint, p_actor text) returns bigint
 language plpgsql stable
@@ -163,8 +157,8 @@ begin
 end
 $$;
 
--- Only a candidate may take the unit; says for whom it is.
--- Raises: SW007 when the person is no candidate.
+-- Checks that a person may take the unit.
+-- Raises: SW007 when the person is no candidate, naming who is.
 create or replace function stepwell._step_candidate_check(p_unit stepwell.work_unit, p_person_id bigint) returns void
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -178,9 +172,7 @@ begin
 end
 $$;
 
--- Puts another person, or nobody, in charge of a unit, and tells it.
--- Locks: the caller holds the run.
--- Idempotency: the same person again changes nothing.
+-- Puts another person, or nobody, in charge of a unit, with an event. The same person changes nothing.
 create or replace function stepwell._pic_change(
     p_tenant_id int, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text
 ) returns void

@@ -1,10 +1,10 @@
 -- Who is in charge of a step: it is claimed, released, assigned, delegated.
 
--- A person takes up a ready step or task (T2) and is in charge of it from now on.
+-- A person takes a ready step or task (T2) and is in charge of it from now on.
 -- Locks: the run.
--- Idempotency: by key; who holds it already gets the same answer again.
--- Raises: SW002 when step or person do not exist; SW003 when somebody else is in charge or the run is paused; SW004 when
---   the registry refuses; SW007 when the person is no candidate.
+-- Idempotency: by key; the person in charge gets the same answer again.
+-- Raises: SW002 when step or person do not exist; SW003 when another person is in charge or the run is paused; SW004
+--   when the registry refuses; SW007 when the person is no candidate.
 create or replace function stepwell.fn_step_claim(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_key text default null
 ) returns jsonb
@@ -42,10 +42,10 @@ begin
 end
 $$;
 
--- The person in charge hands a step or task back (T2r); it is ready for any candidate again.
+-- The person in charge gives a step or task back (T2r); it is ready for any candidate again.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, the guard actor_is_pic included.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, also by the guard actor_is_pic.
 create or replace function stepwell.fn_step_release(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null, p_key text default null
 ) returns jsonb
@@ -66,7 +66,7 @@ begin
 end
 $$;
 
--- Puts a person in charge of an open step or task; whoever was in charge is no longer.
+-- Puts a person in charge of an open step or task, in place of whoever was in charge.
 -- Locks: the run.
 -- Idempotency: by key; the same person again changes nothing.
 -- Raises: SW002 when step or person do not exist; SW003 when the step has ended; SW004 naming the guard
@@ -90,7 +90,7 @@ begin
         raise exception using errcode = 'SW003',
             message = format('step %s is %s; only an open step can be assigned', p_unit_id, v_unit.state_code);
     end if;
-    -- Whoever may take a step that nobody has may also be put in charge of it by his own word.
+    -- Persons who may take a step without anybody in charge may also assign it to themselves.
     if p_actor is distinct from p_person or coalesce(v_unit.pic_id, v_person_id) <> v_person_id then
         perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_is_responsible');
     end if;
@@ -100,11 +100,11 @@ begin
 end
 $$;
 
--- The person in charge hands a step or task over to another candidate without letting go of its state.
+-- The person in charge gives a step or task to another candidate; its state stays.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW004 naming the guard actor_is_pic; SW007 when the other is no
---   candidate.
+-- Raises: SW002 when step or person do not exist; SW004 naming the guard actor_is_pic; SW007 when the other person is
+--   no candidate.
 create or replace function stepwell.fn_step_delegate(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_person text, p_reason text default null, p_key text default null
 ) returns jsonb
@@ -123,9 +123,8 @@ begin
 end
 $$;
 
--- A step whose deadline counts from its start gets it when a person first takes it up.
--- Locks: the caller holds the run.
--- Idempotency: a deadline that is set stays.
+-- Sets the deadline of a step whose deadline counts from its start, when a person first takes it. A deadline that is
+-- set stays.
 create or replace function stepwell._deadline_begin(p_tenant_id int, p_unit_id bigint) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,11 +1,11 @@
--- A step that has ended is opened again for correction, with all that ended around it.
+-- A step that has ended is opened again for correction, together with everything around it that has ended.
 
--- What reopening a step for correction touches. Around it: maps and sub-workflow steps that have ended and open with it, in
--- its run and in the runs above. After it and after those: every step that has begun or could begin and depends on one of
--- them, directly or not; what it would wait for, and whether it could be opened again too, if it has completed.
+-- What a correction of a step would change. Around it: Maps and sub-workflow steps that have ended and would open with
+-- it, in its run and in the runs above. After these: every step that depends on one of them, directly or not, and has
+-- begun or could begin; what it would wait for; and whether it could be opened too, if it has completed.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: nothing; no rows when nothing is touched.
+-- Raises: nothing; no rows when nothing would change.
 create or replace function stepwell.fn_step_correction_preview(p_tenant_id int, p_unit_id bigint)
 returns table (
     relation text, run_id bigint, step_run_id bigint, step_id text, step_kind text, state_code text, can_reopen boolean,
@@ -22,7 +22,7 @@ as $$
         where u.tenant_id = p_tenant_id and u.scope = 'step'
             and (u.unit_id = p_unit_id or u.unit_id in (select a.unit_id from around as a))
         union
-        -- A step that cannot be opened again hands on what it depends on.
+        -- Steps after one that cannot be opened again depend on what that one depends on.
         select s.unit_id, s.version_id, s.def_no, s.state_code, case when c.cause is null
             or k.step_kind in ('human', 'operation') then c.unit_id else c.cause end, s.state_code <> 'completed'
         from down as c
@@ -47,13 +47,14 @@ as $$
     order by d.unit_id >> 20 desc, d.unit_id
 $$;
 
--- Opens an ended step again for correction, with an approval and a reason from the vocabulary. How it had ended stays:
--- audit row, output snapshot, completion time. What has ended around it opens with it: maps, sub-workflow steps, runs, up
--- to the outermost. What completed after any of these is left, or opened too and waits. Steps called off wait again.
+-- Opens an ended step again for correction, with an approval and a reason from the vocabulary. The record of how it had
+-- ended stays: audit row, output snapshot, completion time. What has ended around it opens with it: Maps, sub-workflow
+-- steps, runs, up to the outermost. What completed after these stays, or is opened too and waits, as p_downstream says.
+-- Steps that were cancelled wait again.
 -- Locks: the runs above, then the run.
 -- Idempotency: by key; an approval opens a step once.
 -- Raises: SW001 for an unknown choice; SW002 when there is no such step; SW003 when it cannot be opened; SW004 when the
---   registry refuses, the guards reopen_approved and actor_oversees included; SW007 for another tenant.
+--   registry refuses, also by the guards reopen_approved and actor_oversees; SW007 for another tenant.
 create or replace function stepwell.fn_step_reopen_for_correction(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text default 'leave',
     p_person text default null, p_key text default null
@@ -79,7 +80,7 @@ begin
     perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_oversees');
     v_person_id := case when p_person is not null then stepwell._person_find(p_tenant_id, p_person) end;
     perform stepwell._correction_check(p_tenant_id, p_unit_id, p_approval_id, p_downstream);
-    -- Asked before anything changes: what is around it would no longer look ended.
+    -- Read before anything changes: afterwards what is around the step has not ended any more.
     v_failed_ids := array(select u.unit_id from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = any (v_around || p_unit_id) and u.scope = 'step'
             and u.state_code = 'cannot_complete');
@@ -93,7 +94,8 @@ begin
     from unnest(v_around) as a (unit_id) where a.unit_id & 1048575 = 0;
     v_root := stepwell._correction_open(p_tenant_id, p_unit_id, p_unit_id, p_actor, p_reason, p_approval_id, p_downstream,
         '{}', v_person_id);
-    -- From the inside out: a map counts what opens inside it before it opens itself, so that it does not end at once.
+    -- From the inside to the outside: a Map counts what opens inside it before it opens itself, so that it does not end
+    -- at once.
     for v_step in
         select t.step_run_id, t.waits_for
         from jsonb_to_recordset(v_touched) as t (step_run_id bigint, relation text, waits_for bigint[], reopened boolean)
@@ -116,9 +118,8 @@ begin
 end
 $$;
 
--- May this step be opened again? It has ended, is a person's or an operation's, nothing around it was called off or
--- replaced, and this very approval was granted for it. Hands on the state it ended in.
--- Locks: the caller holds the run and those above it.
+-- Checks that this step may be opened again: it has ended, it is a human step or an operation, nothing around it was
+-- cancelled or replaced, and this approval was granted for it. Returns the state in which it ended.
 -- Raises: SW001 for an unknown choice; SW003 when it cannot be opened; SW004 when the approval is missing.
 create or replace function stepwell._correction_check(
     p_tenant_id int, p_unit_id bigint, p_approval_id bigint, p_downstream text
@@ -177,8 +178,8 @@ begin
 end
 $$;
 
--- What lies around a step, from the inside out: the maps it is an item of, its run, the step a sub-workflow's run belongs
--- to, and so on to the outermost run. What has ended of it is opened with the step.
+-- What is around a step, from the inside to the outside: the Maps it is an item of, its run, the step around a sub-run,
+-- and so on up to the outermost run.
 create or replace function stepwell._correction_around(p_tenant_id int, p_unit_id bigint)
 returns table (place int, unit_id bigint, scope text, state_code text)
 language sql stable
@@ -197,9 +198,8 @@ as $$
     select a.place, a.unit_id, a.scope, a.state_code from around as a where a.place > 0 order by a.place
 $$;
 
--- A run that has ended goes on (W7) because a step of it is opened again.
--- Locks: the caller holds the run.
--- Idempotency: a run that has not ended is passed over; it is marked for another look in any case.
+-- A run that has ended continues (W7), because a step of it is opened again. A run that has not ended only gets the
+-- mark needs_attention.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._correction_run_open(
     p_tenant_id int, p_run_id bigint, p_actor text, p_reason text, p_approval_id bigint
@@ -220,11 +220,9 @@ begin
 end
 $$;
 
--- Opens one ended step again (T8r, T12r) after its record is written. The root of a correction goes on: a person's with a
--- fresh deadline, a worker's back in the queue unless a person is named; what depends on it waits for it; a map or
--- sub-workflow around it is under way again.
--- Locks: the caller holds the run.
--- Idempotency: none; an approval opens a step once.
+-- Opens one ended step again (T8r, T12r) after its record is written. The corrected step itself continues: a human step
+-- with a new deadline, an operation in the queue unless a person is named. A step that depends on it waits for it. A
+-- Map or sub-workflow around it is in progress again.
 -- Raises: SW003 when the approval has opened this step before; SW004 when the registry refuses.
 create or replace function stepwell._correction_open(
     p_tenant_id int, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint,
@@ -271,10 +269,8 @@ begin
 end
 $$;
 
--- Writes down how a step had ended before it is opened again: the audit of the ending, a snapshot of its output, and the
+-- Records how a step had ended before it is opened again: the audit row, a snapshot of its output, and the correction
 -- cycle that refers to both.
--- Locks: the caller holds the run.
--- Idempotency: none; an approval opens a step once.
 -- Raises: SW003 when the approval has opened this step before.
 create or replace function stepwell._correction_record(
     p_tenant_id int, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint,
@@ -325,9 +321,8 @@ begin
 end
 $$;
 
--- What else changes with the steps that a correction opened: steps called off because of them wait again, items that a
--- failed map had given up begin, and what has not begun waits for the opened ones.
--- Locks: the caller holds the runs.
+-- What else changes when a correction opens steps: steps that were cancelled because of them wait again, items that a
+-- failed Map had cancelled begin, and steps that have not begun wait for the opened ones.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._correction_rest(
     p_tenant_id int, p_failed_ids bigint[], p_open_ids bigint[], p_actor text, p_evidence jsonb

@@ -1,9 +1,10 @@
--- A step stays open too long: people are told, deadlines move.
+-- A step stays open too long: people are notified, deadlines are changed.
 
--- Tells the next level of a step's escalation chain now; a step that failed for good is given up instead (T11).
+-- Notifies the next level of the step's escalation chain now. A failed step becomes cannot_complete instead and is not
+-- tried again (T11).
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW003 when nobody is left to tell; SW004 when the registry or a guard of
+-- Raises: SW002 when step or person do not exist; SW003 when no level is left; SW004 when the registry or a guard of
 --   the actor (actor_takes_part, actor_oversees) refuses.
 create or replace function stepwell.fn_step_escalate(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null, p_key text default null
@@ -21,7 +22,7 @@ begin
         return v_answer;
     end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    -- To give a step up is not for whoever might take it.
+    -- A candidate may not end a step for good.
     perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor,
         case v_unit.state_code when 'failed' then 'actor_oversees' else 'actor_takes_part' end);
     if v_unit.state_code = 'failed' then
@@ -41,9 +42,7 @@ begin
 end
 $$;
 
--- Tells one level of a unit's escalation chain: an event that names who is told.
--- Locks: the caller holds the run.
--- Idempotency: a level is told once.
+-- Notifies one level of the escalation chain of a unit: an event names the person or role. Each level is notified once.
 create or replace function stepwell._escalation_tell(
     p_tenant_id int, p_unit_id bigint, p_level int, p_actor text, p_reason text
 ) returns void
@@ -65,12 +64,12 @@ begin
 end
 $$;
 
--- Moves the deadline of an open step or task. One that was overdue and has time again goes on (T6); that it was late once
--- stays on record.
+-- Moves the deadline of an open step or task. An overdue one that has time again is in progress again (T6); the record
+-- that it was late stays.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW001 without a time; SW002 when step or person do not exist; SW003 when it has ended; SW004 when the registry or
---   the guard actor_is_responsible refuses.
+-- Raises: SW001 without a time; SW002 when step or person do not exist; SW003 when it has ended; SW004 when the
+--   registry or the guard actor_is_responsible refuses.
 create or replace function stepwell.fn_step_deadline_change(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_deadline_at timestamptz, p_reason text default null,
     p_key text default null

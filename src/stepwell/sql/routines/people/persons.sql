@@ -1,6 +1,6 @@
 -- People, their roles and their inbox.
 
--- Adds a person, or changes name to show, roles and whether the person still takes part.
+-- Adds a person, or changes the display name, the roles and whether the person is active.
 -- Locks: the person's row.
 -- Idempotency: the same values again change nothing.
 -- Raises: SW001 when the name is missing or too long; SW007 for another tenant.
@@ -35,8 +35,8 @@ begin
 end
 $$;
 
--- The number of a person, by name.
--- Raises: SW002 when there is no such person, or the person is no longer active.
+-- The id of an active person, by name.
+-- Raises: SW002 when there is no such person, or the person is not active any more.
 create or replace function stepwell._person_find(p_tenant_id int, p_person_name text) returns bigint
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -55,7 +55,7 @@ begin
 end
 $$;
 
--- Work of people, open or ended: human steps, the tasks inside them, and steps of workers that a person corrects.
+-- Work of people, open or ended: human steps, the tasks inside them, and operations that a person corrects.
 create or replace view stepwell.v_human_step with (security_invoker = true) as
 select
     u.tenant_id,
@@ -111,15 +111,14 @@ left join lateral (
 ) as e on true
 where (u.scope = 'step' and (d.step_kind = 'human' or u.pic_id is not null)) or (u.scope = 'task' and u.class_id is null);
 
--- What people have before them: their open work and what their roles may take, most urgent first when ordered by priority
--- and deadline.
+-- The open work of people, and what their roles may take; the most urgent first when ordered by priority and deadline.
 create or replace view stepwell.v_inbox with (security_invoker = true) as
 select h.*
 from stepwell.v_human_step as h
 where h.state_code in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue');
 
--- The inbox of a person: what is in the person's hands, what is ready for one of the person's roles and in nobody's hands,
--- and what the person was told of because it stays open too long. Without a person, everybody's.
+-- The inbox of a person: work that the person is in charge of, ready work for one of the person's roles without anybody
+-- in charge, and work about which the person was notified. Without a person, everybody's.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such person.

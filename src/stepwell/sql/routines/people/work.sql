@@ -1,11 +1,11 @@
--- The person in charge works: waits, goes on, completes, or cannot complete.
+-- The person in charge works: completes, cannot complete, waits, continues.
 
--- The person in charge ends a step or task with its output (T8, or T7 when it is overdue). The form, the postcondition and
--- the tasks inside are checked by the door: no client can go round them.
+-- The person in charge completes a step or task with its output (T8, or T7 when it is overdue). The form, the
+-- postcondition and the tasks inside are checked here, so no client can avoid them.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, naming the field; SW006 when the output
---   is too large.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, naming the field; SW006 when the
+--   output is too large.
 create or replace function stepwell.fn_step_complete(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_output jsonb default '{}', p_key text default null
 ) returns jsonb
@@ -29,10 +29,11 @@ begin
 end
 $$;
 
--- The person in charge declares that a step or task cannot be finished (T12), with a reference to the declaration.
+-- The person in charge declares that a step or task cannot be completed (T12), with a reference to the declaration.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, declaration_evidence included.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, also by the guard
+--   declaration_evidence.
 create or replace function stepwell.fn_step_cannot_complete(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_evidence_ref text, p_reason text default null, p_key text default null
 ) returns jsonb
@@ -53,11 +54,11 @@ begin
 end
 $$;
 
--- The person in charge waits (T3) for one or several things at once: the facet with the lowest ordinal is the primary one,
--- the others stay beside it. An event of the run, or a time, ends the wait by itself.
+-- The person in charge waits (T3) for one or several things: the facet with the lowest ordinal is the primary one, the
+-- others are stored with it. An event of the run, or a time, ends the wait.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW001 for no facet or a time that has passed; SW002 when step or person do not exist; SW004 when the registry
+-- Raises: SW001 for no facet or a time in the past; SW002 when step or person do not exist; SW004 when the registry
 --   refuses.
 create or replace function stepwell.fn_step_wait(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text default null,
@@ -82,7 +83,7 @@ begin
         raise exception using errcode = 'SW001', column = 'resume_at', message = 'resume_at: must lie ahead';
     end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    -- An unknown facet comes first, so that the door refuses it by name.
+    -- An unknown facet comes first, so that the registry refuses it by name.
     select array_agg(x.facet order by f.primary_ordinal nulls first) into v_facets
     from (select distinct unnest(p_facets) as facet) as x
     left join stepwell.state_facet_def as f
@@ -106,11 +107,11 @@ begin
 end
 $$;
 
--- What a step or task waited for has come (T3r): work goes on. The reference says what shows it.
+-- What a step or task waited for has come (T3r): the work continues. The reference names the proof.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, facet_resolution_proof and
---   actor_takes_part included.
+-- Raises: SW002 when step or person do not exist; SW004 when the registry refuses, also by the guards
+--   facet_resolution_proof and actor_takes_part.
 create or replace function stepwell.fn_step_resume(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text default null
 ) returns jsonb

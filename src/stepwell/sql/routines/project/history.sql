@@ -1,7 +1,7 @@
--- What happened: states visited, events with names, the state of a run at a moment of the past.
+-- What happened: the states of units over time, events with names, the state of a run at an earlier time.
 
--- Every visit of every state, from events alone: which state, from when to when, by which event, by whom. A unit that was
--- born without an event of its own (a step) began its first state when its run started.
+-- Every state that every unit had, from events alone: which state, from when to when, by which event, by whom. A unit
+-- without an event of its creation (a step) has its first state since its run started.
 create or replace view stepwell.step_run_state_history with (security_invoker = true) as
 with change as (
     select
@@ -45,7 +45,8 @@ select
     v.audit_ref
 from visit as v;
 
--- The log for a reader: every event with the names of what it is about. Filter by trace_id, correlation_id or run_id.
+-- The event log for readers: every event with the names of its run, step and workflow. Filter by trace_id,
+-- correlation_id or run_id.
 create or replace view stepwell.vw_audit_event_timeline with (security_invoker = true) as
 select
     e.tenant_id,
@@ -77,11 +78,10 @@ left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.wor
 left join stepwell.workflow_step_def as d
     on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no;
 
--- Time travel: the state of a run and of each of its units as they were after an event, or at a moment, folded from the log
--- alone.
+-- The state of a run and of each of its units after an event, or at a time, computed from the log alone.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: SW001 when neither a position nor a moment is given; SW002 when there is no such run; SW007 for another tenant.
+-- Raises: SW001 when neither a position nor a time is given; SW002 when there is no such run; SW007 for another tenant.
 create or replace function stepwell.fn_run_state_at(
     p_tenant_id int, p_run_id bigint, p_event_id bigint default null, p_at timestamptz default null
 ) returns table (unit_id bigint, scope text, step_id text, item_no int, state_code text, since_at timestamptz, event_id bigint)
@@ -113,7 +113,7 @@ begin
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     left join past as p on u.unit_id = p.unit_id
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id
-        -- Steps of a map's items exist from the moment the map began.
+        -- Steps of the items of a Map exist since the Map began.
         and (u.item_no is null or p.unit_id is not null or exists (
             select from past as m where m.unit_id = u.parent_id and m.to_state not in ('not_started', 'ready')))
     order by u.unit_id;

@@ -1,7 +1,7 @@
--- What must be true at every moment, proved on the rows.
+-- What must be true at every moment, checked on the rows. Each helper returns the faults of one subject.
 
--- Proves on the rows what must be true at every moment: one row per invariant, ok or with the first faults named. Reads
--- everything, in sets; for tests, for doctor and after an incident, not for every minute.
+-- Checks what must be true at every moment: one row for each invariant, ok or with the first faults named. It reads
+-- everything, so it is for tests, for `stepwell doctor` and after an incident.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
@@ -52,8 +52,8 @@ begin
 end
 $$;
 
--- Faults of the log against the states: a unit whose last event says another state, an event that does not begin where the
--- one before ended, a unit that moved without an event.
+-- The log against the states: a unit whose last event has another state, an event that does not begin with the state of
+-- the event before it, a unit that changed without an event.
 create or replace function stepwell._invariant_fold()
 returns table (invariant text, fault text)
 language sql stable
@@ -89,7 +89,7 @@ as $$
     where u.initial_state is null
         and not exists (select from change as c where c.tenant_id = u.tenant_id and c.unit_id = u.unit_id)
     union all
-    -- A unit that is born with an event is born once.
+    -- A unit that is created with an event is created once.
     select 'states_are_the_fold_of_events', format('unit %s was born %s times', c.unit_id, count(*))
     from change as c
     where c.from_state is null
@@ -97,8 +97,8 @@ as $$
     having count(*) > 1
 $$;
 
--- Faults of the counters of runs against a recount of their steps, of the colour against the counters, and of pending
--- counts against the predecessors that have not ended.
+-- The counters of runs against their steps, the colour against the counters, and pending counts against the
+-- predecessors that have not ended.
 create or replace function stepwell._invariant_counts()
 returns table (invariant text, fault text)
 language sql stable
@@ -160,14 +160,14 @@ as $$
         inner join stepwell.work_unit as b
             on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
         where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
-            -- A step that failed releases nothing but a decision that catches it; all others it takes along.
+            -- A step that failed releases only a conditional that catches it; all others are cancelled.
             and b.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')
     ) as b
     where u.scope = 'step' and u.state_code = 'not_started' and u.pending_count <> b.unfinished_count
 $$;
 
--- Faults of leases: held by an ended session, missing, in the wrong state, unknown to recovery, or a unit that is leased
--- and claimable at once; and state changes written by a session after its end.
+-- Leases: of an ended session, missing, in the wrong state, unknown to recovery, or of a unit that is in the queue too;
+-- and state changes that a session wrote after its end.
 create or replace function stepwell._invariant_leases()
 returns table (invariant text, fault text)
 language sql stable
@@ -213,7 +213,7 @@ as $$
     where e.at > s.closed_at and e.to_state is not null and e.event_type not like '%.released'
 $$;
 
--- Faults of concurrency limits: slots in use that nobody holds, holders without a slot, a line before free slots.
+-- Concurrency limits: slots in use without a unit, units without their slot, units in line while slots are free.
 create or replace function stepwell._invariant_slots()
 returns table (invariant text, fault text)
 language sql stable
@@ -240,7 +240,7 @@ as $$
     where s.line_count > 0 and s.used_count < s.max_count and s.rate_used_count < coalesce(s.rate_count, 1)
 $$;
 
--- Faults of what has ended: something of it still queued, in line, timed, waiting, leased or unfinished.
+-- What has ended: something of it is still in the queue, in line, timed, waiting, leased or open.
 create or replace function stepwell._invariant_leftovers()
 returns table (invariant text, fault text)
 language sql stable
@@ -282,8 +282,8 @@ as $$
     where e.scope = 'workflow_run' and (r.finished_at is null or r.finished_state is distinct from e.state_code)
 $$;
 
--- Faults of effects: a receipt without its unit or a unit without its receipt, a reversal that is not linked both ways, a
--- count of writes that is not that of the receipts.
+-- Effects: a receipt without its unit or a unit without its receipt, a reversal that is not linked both ways, a count
+-- of writes that differs from the receipts.
 create or replace function stepwell._invariant_effects()
 returns table (invariant text, fault text)
 language sql stable
@@ -315,8 +315,8 @@ as $$
     where c.write_count <> x.receipt_count
 $$;
 
--- Open units nothing will ever move. A cheap look finds the few that are in none of the usual places; of those
--- fn_why_not_running decides.
+-- Open units that nothing will ever change. A cheap query finds the few that are in none of the usual places;
+-- fn_why_not_running decides about these.
 create or replace function stepwell._invariant_explained()
 returns table (invariant text, fault text)
 language sql stable
@@ -351,7 +351,7 @@ as $$
     inner join stepwell.workflow_step_relations as r
         on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.to_no
     inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
-    -- A decision may catch the failure of what comes before it.
+    -- A conditional may catch the failure of a step before it.
     where u.state_code = 'not_started' and d.step_kind <> 'decision' and b.state_code in ('cancelled', 'cannot_complete')
     union all
     select 'every_open_unit_is_explained', format('run %s is in progress, and every step of it has ended', p.run_id)

@@ -1,7 +1,7 @@
--- The queue under the names of document 001, its health, and the state of units in the words of other documents.
+-- The queue under the names of document 001, its health, and the states of units in the words of the other documents.
 
 -- The state of every unit in the words of the other documents: linear (004), runtime (003), node (002), job (001). A
--- qualifier narrows a state where a document has two words for it; nothing executes on a dialect.
+-- qualifier is given where a document has two words for one state. Nothing executes on a dialect.
 create or replace view stepwell.v_unit_dialect with (security_invoker = true) as
 select
     q.tenant_id,
@@ -76,7 +76,7 @@ from (
     where u.scope in ('workflow_run', 'step', 'task', 'job')
 ) as q;
 
--- Everything executable under the names of document 001: free-standing jobs and the machine steps of runs.
+-- Everything that workers execute, under the names of document 001: free-standing jobs and operations of runs.
 create or replace view stepwell.job_queue with (security_invoker = true) as
 select
     u.tenant_id,
@@ -140,8 +140,8 @@ left join stepwell.workflow_step_def as s
     on u.tenant_id = s.tenant_id and u.version_id = s.version_id and u.def_no = s.step_no
 left join stepwell.worker_session as w on u.lease_session_id = w.session_id;
 
--- Heartbeats per worker session and executor class. Executors come from executor_class, which never names the template
--- generator.
+-- Heartbeats of each worker session and executor class. Executors come from executor_class, which never names the
+-- template generator.
 create or replace view stepwell.queue_heartbeat with (security_invoker = true) as
 select
     s.session_id,
@@ -170,8 +170,8 @@ cross join lateral (
             where f.config_key = 'heartbeat.threshold_seconds.default'), 60))
 ) as h (threshold);
 
--- How many units of a tenant and class are being worked on. Read from the claims of open sessions, which are few, and not
--- from the units, which are many; as owner, because a claim may hold units of several tenants.
+-- How many units of a tenant and class are leased. It reads the claims of open sessions, which are few, and not the
+-- units, which are many. It runs as owner, because a claim may have units of several tenants.
 create or replace function stepwell._leased_count(p_tenant_id int, p_class_id int) returns bigint
 language sql stable security definer
 set search_path = stepwell, pg_temp
@@ -185,8 +185,8 @@ as $$
         and u.lease_session_id = s.session_id and u.class_id = p_class_id
 $$;
 
--- The queue of each tenant and executor class in one row: what can start, stands in line, runs, waits or died, how old the
--- oldest claimable job is, and who is there to take it.
+-- The queue of each tenant and executor class in one row: what can start, is in line, runs, waits or died, the age of
+-- the oldest claimable job, and which workers serve it.
 create or replace view stepwell.v_queue_health with (security_invoker = true) as
 select
     t.tenant_id,

@@ -1,6 +1,6 @@
--- Runs, steps and tasks under the names people look for.
+-- Runs, steps and tasks under the names that people look for.
 
--- Runs as people know them: which workflow and version, why it runs, where it stands, its roll-up and its counts.
+-- Runs: workflow and version, trigger, state, roll-up and counters.
 create or replace view stepwell.workflow_run with (security_invoker = true) as
 select
     r.tenant_id,
@@ -46,7 +46,7 @@ inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id 
 inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
 inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;
 
--- Steps of runs: business state, who carries the step out, lease, attempts, deadline, last output and last error.
+-- Steps of runs: state, who carries them out, lease, attempts, deadline, last output and last error.
 create or replace view stepwell.step_run with (security_invoker = true) as
 select
     u.tenant_id,
@@ -113,7 +113,7 @@ left join stepwell.executor_class as c on u.class_id = c.class_id
 left join stepwell.worker_session as s on u.lease_session_id = s.session_id
 where u.scope = 'step';
 
--- Tasks inside steps, each with a person in charge of its own.
+-- Tasks inside human steps, each with its own person in charge.
 create or replace view stepwell.task_run with (security_invoker = true) as
 select
     u.tenant_id,

@@ -1,7 +1,7 @@
--- Why a unit is not being worked on, in one sentence, and who can change it.
+-- Why nobody works on a unit now, in one sentence, and who can change that.
 
--- Why a unit (run, step, task or job) is not being worked on now, or who works on it: a code, one sentence in each
--- language, and who can change it. The sentences are texts of the registry (why.*).
+-- Why nobody works on a unit (run, step, task or job) now, or who does: a code, one sentence in each language, and who
+-- can change it. The sentences are texts of the registry (why.*).
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such unit.
@@ -21,7 +21,7 @@ begin
         raise exception using errcode = 'SW002', message = format('unit %s does not exist', p_unit_id);
     end if;
     if v_unit.scope = 'workflow_run' and v_unit.state_code = 'in_progress' then
-        -- A run stands where its foremost unfinished step stands.
+        -- For a run the answer is that of its first open step.
         select u.* into v_child
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id + 1 and p_unit_id + 1048575
@@ -39,8 +39,8 @@ begin
 end
 $$;
 
--- The reason behind fn_why_not_running: a code, the facts its sentence needs, and who can change it.
--- Raises: nothing; a unit that is in none of the places it could be in is `unexplained`, and that is a fault of ours.
+-- The reason behind fn_why_not_running: a code, the values for its sentence, and who can change it. A unit for which no
+-- reason is found is `unexplained`, and that is a fault of the engine.
 create or replace function stepwell._why(p_unit stepwell.work_unit)
 returns table (code text, facts jsonb, who text)
 language plpgsql stable
@@ -57,7 +57,7 @@ begin
             case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
     elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope = 'step' and p_unit.class_id is null
         and p_unit.pic_id is null then
-        -- A step of the engine's own: a sub-workflow, whose run is at work.
+        -- A step that the engine carries out: a sub-workflow whose run is in progress.
         return query select w.* from stepwell._why_waiting(p_unit, v_name) as w;
     elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope <> 'workflow_run' then
         select s.worker_name, s.expires_at into v_found
@@ -95,8 +95,8 @@ begin
 end
 $$;
 
--- Why a unit has not become ready, or a decision has not been made: a branch not chosen yet, or the steps before it that
--- have not ended, by name.
+-- Why a unit is not ready, or a conditional is not decided: a branch is not chosen yet, or steps before it have not
+-- ended, by name.
 create or replace function stepwell._why_not_started(p_unit stepwell.work_unit, p_name text)
 returns table (code text, facts jsonb, who text)
 language plpgsql stable
@@ -146,8 +146,8 @@ begin
 end
 $$;
 
--- Why a unit that could run does not: its time has not come, it stands in line behind a limit, nobody serves its class, it
--- is about to be taken, or it is a person's.
+-- Why nobody works on a ready unit: its time has not come, it is in line for a limit, no worker serves its class, it is
+-- about to be claimed, or it is the work of a person.
 create or replace function stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text)
 returns table (code text, facts jsonb, who text)
 language plpgsql stable
@@ -216,7 +216,7 @@ begin
 end
 $$;
 
--- What a waiting unit waits for: an approval, an event, a point in time, another run, the items of a map, a person.
+-- What a waiting unit waits for: an approval, an event, a time, another run, the items of a Map, a person.
 create or replace function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text)
 returns table (code text, facts jsonb, who text)
 language plpgsql stable
@@ -283,9 +283,8 @@ begin
 end
 $$;
 
--- A text of the registry with its {places} filled in. A fact may hold places of its own, {state.ready.label} or
--- {vocab.block_reason.other}: they become the text or the word of that name.
--- Raises: nothing; a missing text gives its key.
+-- A text of the registry with its {places} filled in. A value may contain places too, {state.ready.label} or
+-- {vocab.block_reason.other}: they become the text or the word of that name. A missing text gives its key.
 create or replace function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp

@@ -1,10 +1,11 @@
--- Approvals shown as messages in Slack. The state is the outbox: what is shown catches up with it.
+-- Approvals are shown as messages (cards) in Slack. There is no separate outbox: a card is updated whenever it does not
+-- show the present state of its approval.
 
--- The approvals whose message in Slack is missing or behind, each held for one notifier until it has noted what came of it,
--- or the hold is over. The state is the outbox: whatever happened meanwhile, what is shown catches up with it.
--- Locks: the cards it takes; those that another notifier holds are passed over.
--- Idempotency: what is held is not handed out again before its time.
--- Raises: SW001 for a channel that is none or a number out of bounds; SW007 for another tenant.
+-- The approvals whose message in Slack is missing or outdated. Each is reserved for one notifier until it has stored
+-- the result, or the reservation expires.
+-- Locks: the cards it takes; cards that another notifier holds are left out.
+-- Idempotency: a reserved card is not returned again before its reservation expires.
+-- Raises: SW001 when the channel is no channel id or a number is out of range; SW007 for another tenant.
 create or replace function stepwell.fn_slack_cards_take(
     p_tenant_id int, p_channel text, p_limit int default 20, p_hold_seconds int default 120
 ) returns table (approval_id bigint, channel text, message_ts text, try_count int, face text, approval jsonb)
@@ -52,10 +53,10 @@ begin
 end
 $$;
 
--- Notes what came of showing an approval in Slack: the message and what it shows, or why it could not be shown; then it is
--- tried again, each time later.
+-- Stores the result of showing an approval in Slack: the message and what it shows, or why it could not be shown. Then
+-- it is tried again, with a growing delay.
 -- Locks: the card.
--- Idempotency: the same note again changes nothing but its time.
+-- Idempotency: the same result again changes only its time.
 -- Raises: SW007 for another tenant.
 create or replace function stepwell.fn_slack_card_note(
     p_tenant_id int, p_approval_id bigint, p_message_ts text default null, p_face text default null,
@@ -79,7 +80,7 @@ begin
 end
 $$;
 
--- An approval with the words a message about it needs: the workflow, and what its step or job is called.
+-- An approval with the names that a message needs: its workflow, and its step or job.
 create or replace function stepwell._slack_card_approval(p_tenant_id int, p_approval_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
@@ -96,7 +97,7 @@ as $$
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id
 $$;
 
--- What a message about an approval ought to show, in short: its state and how many have decided.
+-- What a message about an approval should show, in short: its state and how many have decided.
 create or replace function stepwell._slack_card_face(p_tenant_id int, p_approval_id bigint) returns text
 language sql stable
 set search_path = stepwell, pg_temp

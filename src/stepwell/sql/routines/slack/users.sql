@@ -1,10 +1,10 @@
--- Slack accounts of people, and the callbacks they send.
+-- The Slack accounts of people, and the callbacks that Slack sends.
 
--- Says whose Slack account it is. A person has one, an account belongs to one person.
+-- Connects a Slack account with a person. A person has one account, an account belongs to one person.
 -- Locks: the account's row and the person's.
 -- Idempotency: the same again changes nothing.
--- Raises: SW001 for an id that is none; SW002 when there is no such person; SW003 when the account or the person is taken;
---   SW007 for another tenant.
+-- Raises: SW001 for a text that is no id; SW002 when there is no such person; SW003 when the account or the person is
+--   connected already; SW007 for another tenant.
 create or replace function stepwell.fn_slack_user_map(
     p_tenant_id int, p_slack_user_id text, p_person_name text, p_actor text
 ) returns boolean
@@ -39,9 +39,9 @@ begin
 end
 $$;
 
--- A Slack account is nobody's from now on.
+-- Disconnects a Slack account.
 -- Locks: the account's row.
--- Idempotency: an account that is nobody's stays so, and the answer says so.
+-- Idempotency: an account that is not connected stays so, and false is returned.
 -- Raises: SW007 for another tenant.
 create or replace function stepwell.fn_slack_user_unmap(p_tenant_id int, p_slack_user_id text) returns boolean
 language plpgsql volatile security definer
@@ -54,11 +54,11 @@ begin
 end
 $$;
 
--- Takes a signed callback once, while it is fresh. Who calls has checked the signature already.
+-- Accepts a signed callback once, while it is new. The caller has checked the signature.
 -- Locks: the row of the signature.
 -- Idempotency: none, on purpose: the second time is refused.
--- Raises: SW001 without a signature; SW003 when it was seen before; SW007 when it is too old or too new, or for another
---   tenant.
+-- Raises: SW001 without a signature; SW003 when it was accepted before; SW007 when its time is too old or too new, or
+--   for another tenant.
 create or replace function stepwell.fn_slack_callback_accept(p_tenant_id int, p_signature text, p_sent_epoch bigint)
 returns void
 language plpgsql volatile security definer
