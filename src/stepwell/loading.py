@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import sysconfig
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +17,9 @@ from stepwell.errors import StepwellError, UsageError
 
 DEFAULT_ATTRIBUTE = "app"
 YAML_BYTES_LIMIT = 5_000_000
+
+# Where Python and packages live: a line there is not a line of the app.
+_INSTALLED = tuple({Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib", "platlib")})
 
 
 def load_app(target: str) -> App:
@@ -89,13 +94,41 @@ def _imported(name: str, target: str) -> ModuleType:
         raise UsageError(f"--app {target}: {name} needs the module {missing}", field="app") from error
     except StepwellError as error:
         raise UsageError(f"--app {target}: {error.message}", hint=error.hint, field="app") from error
+    except SyntaxError as error:
+        shown = f": {error.text.strip()}" if error.text else ""
+        raise UsageError(
+            f"--app {target}: {_place(error.filename)}:{error.lineno}: {error.msg}{shown}", field="app"
+        ) from error
     except Exception as error:
         what = " ".join(str(error).split())
         raise UsageError(
-            f"--app {target}: loading it raised {type(error).__name__}: {what}",
-            hint="STEPWELL_DEBUG=1 shows where",
+            f"--app {target}: {_raised_at(error)}: {type(error).__name__}: {what}",
+            hint="STEPWELL_DEBUG=1 shows the whole traceback",
             field="app",
         ) from error
+
+
+def _raised_at(error: Exception) -> str:
+    """The line of the app that raised: the innermost that is neither installed nor of the import system."""
+    frames = traceback.extract_tb(error.__traceback__)
+    of_app = [
+        frame
+        for frame in frames
+        if not frame.filename.startswith("<") and not _is_installed(Path(frame.filename))
+    ]
+    frame = (of_app or frames)[-1]
+    return f"{_place(frame.filename)}:{frame.lineno}"
+
+
+def _is_installed(path: Path) -> bool:
+    own = Path(__file__).parent
+    return path.is_relative_to(own) or any(path.is_relative_to(folder) for folder in _INSTALLED)
+
+
+def _place(filename: str | None) -> str:
+    """A file as one would type its name here."""
+    path = Path(filename or "<unknown>")
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _look_in(folder: Path) -> None:

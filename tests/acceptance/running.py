@@ -20,13 +20,17 @@ COMMANDS = ("serve", "worker", "keeper")
 
 
 class Running:
-    """One `stepwell up`. A thread reads its output, so that waiting for a line is waiting for an event."""
+    """One `stepwell up` or `dev`. A thread reads its output: waiting for a line is waiting for an event."""
 
     def __init__(
-        self, *arguments: str, environment: dict[str, str] | None = None, python: Path | None = None
+        self,
+        *arguments: str,
+        command: str = "up",
+        environment: dict[str, str] | None = None,
+        python: Path | None = None,
     ) -> None:
         self.process = subprocess.Popen(
-            [str(python or sys.executable), "-m", "stepwell", "up", *arguments],
+            [str(python or sys.executable), "-m", "stepwell", command, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -54,11 +58,11 @@ class Running:
     def output(self) -> str:
         return "\n".join(self.lines)
 
-    def wait_for(self, pattern: str) -> re.Match[str]:
-        """The first line that matches, now or later."""
+    def wait_for(self, pattern: str, *, after: int = 0) -> re.Match[str]:
+        """The first line that matches, now or later; `after` so many lines."""
 
         def found() -> re.Match[str] | None:
-            return next((match for line in self.lines if (match := re.search(pattern, line))), None)
+            return next((match for line in self.lines[after:] if (match := re.search(pattern, line))), None)
 
         with self._changed:
             self._changed.wait_for(lambda: found() or self._is_over, LIMIT_SECONDS)
@@ -91,9 +95,9 @@ class Running:
 
 
 @contextmanager
-def up(*arguments: str, environment: dict[str, str] | None = None) -> Iterator[Running]:
+def up(*arguments: str, command: str = "up", environment: dict[str, str] | None = None) -> Iterator[Running]:
     """Ends it however the test ended; a database that was left behind is stopped by `stop_database`."""
-    running = Running(*arguments, environment=environment)
+    running = Running(*arguments, command=command, environment=environment)
     try:
         yield running
     finally:

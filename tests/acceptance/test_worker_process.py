@@ -54,7 +54,7 @@ def test_the_second_signal_gives_back_and_exits_though_a_thread_hangs(dsn, effec
         working.wait_for("Finishing what runs")
         working.process.send_signal(signal.SIGINT)
         assert working.process.wait(60) == 0
-        assert "Giving everything back" in working.output
+        assert "Releasing everything" in working.output
     state = effects.execute(
         "select state_code, attempt_count from step_run order by step_no limit 1"
     ).fetchone()

@@ -20,6 +20,7 @@ def _entry(name: str, summary: str) -> Entry:
 
 SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     "Begin": {
+        "dev": _entry("dev", "Run an app with everything around it; a changed file starts the worker again."),
         "up": _entry("up", "Start database, server, worker and keeper in one process tree."),
         "doctor": _entry("doctor", "Check the installation and say what to do about each problem."),
     },

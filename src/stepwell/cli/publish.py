@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.cli.next_steps import describe
 from stepwell.client import Client
 from stepwell.define import DefinitionError, Graph
 from stepwell.errors import UsageError
 from stepwell.store.calls.publish import Published, register_operations
+
+if TYPE_CHECKING:
+    from stepwell.handlers import Handler
 
 app = typer.Typer(add_completion=False)
 
@@ -34,22 +40,27 @@ def publish(
     if not files and app_name is None:
         raise UsageError("nothing to publish", hint="give YAML files, or an app with --app module:app")
     graphs: list[Graph] = []
-    declarations = []
+    handlers: Mapping[str, Handler] = {}
     try:
         graphs += load_workflows(files or [])
         if app_name is not None:
             found = load_app(app_name)
             graphs += found.graphs.values()
-            declarations = [handler.declaration() for handler in found.handlers.values()]
+            handlers = found.handlers
     except DefinitionError as error:
         _refuse(error)
     if check:
-        for graph in graphs:
-            typer.echo(f"{graph.name}: no problem found")
+        if as_json:
+            # On one line, the last one: an app may print while it is loaded.
+            typer.echo(json.dumps([describe(graph, handlers) for graph in graphs]))
+        else:
+            for graph in graphs:
+                typer.echo(f"{graph.name}: no problem found")
         return
 
     async def send(client: Client) -> list[Published]:
-        if declarations:
+        if handlers:
+            declarations = [handler.declaration() for handler in handlers.values()]
             await client.perform(register_operations(client.tenant_id, declarations))
         return [await client.publish(graph) for graph in graphs]
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stepwell import __version__, config
+from stepwell.cli.next_steps import commands, program
 from stepwell.cli.serve import HostOption, PortOption
 from stepwell.config import Settings
 from stepwell.errors import DatabaseUnavailable, StepwellError
@@ -18,6 +20,7 @@ from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
 from stepwell.up.address import Address, listen
 from stepwell.up.children import ChildSpec
+from stepwell.up.reload import Examined, changes, examine
 from stepwell.up.signals import signals_interrupt
 from stepwell.up.supervise import ChildFailed, Supervisor
 
@@ -25,10 +28,38 @@ app = typer.Typer(add_completion=False)
 
 DATABASE_WATCH_SECONDS = 1.0
 READY_LIMIT_SECONDS = 60.0
-OPEN_WARNING = "Not only this machine can reach this address: keep it behind a firewall or a proxy.\n"
+OPEN_WARNING = "Not only this machine can reach this address: keep it behind a firewall or a proxy."
 # Time for handlers to finish, and then for the worker to report or give back what it holds.
 WORK_GRACE_SECONDS = 10.0
 WORK_REPORT_SECONDS = 5.0
+# A developer waits for the new worker; what runs longer is released and starts again there.
+RELOAD_GRACE_SECONDS = 2.0
+NAMES_LIMIT = 3
+# Workflows whose first commands are shown.
+NEXT_LIMIT = 2
+
+
+AppOption = Annotated[
+    str | None,
+    typer.Option(
+        "--app",
+        envvar="STEPWELL_APP",
+        show_envvar=False,
+        help="The app whose operations are run: module:app or file.py:app; default: STEPWELL_APP.",
+    ),
+]
+DataDirOption = Annotated[
+    Path | None, typer.Option(help="Folder of the embedded database, as before the command.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is started around a database. With `watched` folders the worker follows the files of the app."""
+
+    app_name: str | None
+    with_keeper: bool = True
+    watched: tuple[Path, ...] = ()
 
 
 @app.command()
@@ -36,55 +67,73 @@ def up(
     context: typer.Context,
     host: HostOption = "127.0.0.1",
     port: PortOption = None,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Folder of the embedded database, as before the command.")
-    ] = None,
-    app_name: Annotated[
-        str | None,
-        typer.Option(
-            "--app",
-            envvar="STEPWELL_APP",
-            show_envvar=False,
-            help="The app to run operations of: module:app or file.py:app; default: STEPWELL_APP.",
-        ),
-    ] = None,
+    data_dir: DataDirOption = None,
+    app_name: AppOption = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker and no keeper.")] = False,
 ) -> None:
     """Start database, server, worker, keeper and web interface; Ctrl-C stops everything, data stays."""
-    settings: Settings = context.obj
+    plan = Plan(None if no_worker else app_name, with_keeper=not no_worker)
+    run_tree(context.obj, host, port, data_dir, plan)
+
+
+def run_tree(settings: Settings, host: str, port: int | None, data_dir: Path | None, plan: Plan) -> None:
+    """Everything in one process tree, until a signal."""
     if data_dir is not None:
         settings = config.load(data_dir=data_dir)
     # The address first: what is refused is refused before a database was started.
     address = listen(host, port)
     with address.listener, signals_interrupt(), _database(settings) as (conninfo, embedded):
         migrate.migrate(conninfo)
-        specs = _specs(settings, address, None if no_worker else app_name, with_keeper=not no_worker)
-        asyncio.run(_supervise(settings, address, specs, embedded))
+        asyncio.run(_supervise(settings, address, plan, embedded))
     with suppress(OSError):
         typer.echo("Stopped.")
 
 
 async def _supervise(
-    settings: Settings, address: Address, specs: list[ChildSpec], embedded: EmbeddedServer | None
+    settings: Settings, address: Address, plan: Plan, embedded: EmbeddedServer | None
 ) -> None:
+    specs = _specs(settings, address, plan)
+    # The app is loaded by the worker, too; asked here it is known what to type next.
+    examining = asyncio.create_task(examine(plan.app_name)) if plan.app_name else None
+
     async def ready() -> None:
         await _answers(address)
-        _greet(settings, address, specs)
+        found = Examined([]) if examining is None else await examining
+        _greet(settings, address, specs, plan, found)
 
     async def watch_database() -> None:
         if embedded is not None:
             await _watch(embedded)
 
-    supervisor = Supervisor(specs, say=typer.echo, ready=ready, also=[watch_database])
+    async def follow_files() -> None:
+        if plan.watched and plan.app_name is not None:
+            await _follow(supervisor, plan.app_name, plan.watched)
+
+    supervisor = Supervisor(specs, say=typer.echo, ready=ready, also=[watch_database, follow_files])
     try:
         await supervisor.run()
     except ChildFailed as error:
         raise StepwellError(str(error), hint="its reason is above") from error
+    finally:
+        if examining is not None:
+            examining.cancel()
 
 
-def _specs(
-    settings: Settings, address: Address, app_name: str | None, *, with_keeper: bool
-) -> list[ChildSpec]:
+async def _follow(supervisor: Supervisor, app_name: str, folders: Sequence[Path]) -> None:
+    """A changed app gets a new worker; one that cannot be loaded leaves the old worker as it is."""
+    async for changed in changes(folders):
+        names = ", ".join(path.name for path in changed[:NAMES_LIMIT])
+        more = f" and {len(changed) - NAMES_LIMIT} more" if len(changed) > NAMES_LIMIT else ""
+        found = await examine(app_name)
+        if found.problem is not None:
+            typer.echo(f"{names}{more} changed, but the app cannot be loaded; the worker stays as it is:")
+            typer.echo(f"  {found.problem}", err=True)
+            continue
+        typer.echo(f"{names}{more} changed; the worker is started again.")
+        await supervisor.restart("worker")
+
+
+def _specs(settings: Settings, address: Address, plan: Plan) -> list[ChildSpec]:
     """Which children, in the order they are started. A worker without an app would have nothing to run."""
     # An address by environment, not by argument: it may hold a password, and arguments are public.
     target = ("--data-dir", str(settings.data_dir)) if settings.database_url is None else ()
@@ -92,29 +141,56 @@ def _specs(
     handle = address.listener.fileno()
     serve = (*target, "serve", "--socket-handle", str(handle))
     specs = [ChildSpec("server", serve, environment, handles=(handle,))]
-    if app_name:
-        work = (*target, "worker", "--app", app_name, "--grace-seconds", str(WORK_GRACE_SECONDS))
-        grace_seconds = WORK_GRACE_SECONDS + WORK_REPORT_SECONDS
-        specs.append(ChildSpec("worker", work, environment, grace_seconds=grace_seconds))
-    if with_keeper:
+    if plan.app_name:
+        is_reloaded = bool(plan.watched)
+        work_seconds = RELOAD_GRACE_SECONDS if is_reloaded else WORK_GRACE_SECONDS
+        options = ("--app", plan.app_name, "--supervised", "--grace-seconds", str(work_seconds))
+        specs.append(
+            ChildSpec(
+                "worker",
+                (*target, "worker", *options),
+                environment,
+                grace_seconds=work_seconds + WORK_REPORT_SECONDS,
+                is_reloaded=is_reloaded,
+            )
+        )
+    if plan.with_keeper:
         specs.append(ChildSpec("keeper", (*target, "keeper"), environment))
     return specs
 
 
-def _greet(settings: Settings, address: Address, specs: list[ChildSpec]) -> None:
+def _greet(settings: Settings, address: Address, specs: list[ChildSpec], plan: Plan, found: Examined) -> None:
     if address.busy_port is not None:
         typer.echo(f"Port {address.busy_port} is in use; taking {address.port}.")
-    data = f"Data folder  {settings.data_dir}" if settings.is_embedded else "Database     given by URL"
-    names = [spec.name for spec in specs]
-    hint = "" if "worker" in names or "keeper" not in names else " (a worker with --app module:app)"
-    typer.echo(
-        f"Stepwell {__version__}\n"
-        f"  Address      {address.url}\n"
-        f"  {data}\n"
-        f"  Running      {', '.join(names)}{hint}\n"
-        f"{'' if address.is_loopback else OPEN_WARNING}"
-        "Ctrl-C stops everything."
-    )
+    facts = {
+        "Address": address.url,
+        "Data folder" if settings.is_embedded else "Database": (
+            str(settings.data_dir) if settings.is_embedded else "given by URL"
+        ),
+        "Running": ", ".join(spec.name for spec in specs),
+        "Workflows": ", ".join(workflow["workflow"] for workflow in found.workflows),
+        "Watching": ", ".join(map(str, plan.watched)),
+    }
+    typer.echo(f"\nStepwell {__version__} is ready\n")
+    for name, value in facts.items():
+        if value:
+            typer.echo(f"  {name:13}{value}")
+    if not address.is_loopback:
+        typer.echo(f"\n{OPEN_WARNING}")
+    if lines := _next_lines(settings, specs, found):
+        typer.echo("\nNext, in another terminal:\n")
+        for line in lines:
+            typer.echo(f"  {line}")
+    typer.echo("\nCtrl-C stops everything.\n")
+
+
+def _next_lines(settings: Settings, specs: list[ChildSpec], found: Examined) -> list[str]:
+    if found.workflows:
+        lines = [line for workflow in found.workflows[:NEXT_LIMIT] for line in commands(workflow, settings)]
+        return list(dict.fromkeys(lines))
+    if "keeper" in [spec.name for spec in specs] and "worker" not in [spec.name for spec in specs]:
+        return [f"{program(settings)} worker --app module:app"]
+    return []
 
 
 async def _answers(address: Address) -> None:

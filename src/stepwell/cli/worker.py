@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import structlog
@@ -54,6 +54,7 @@ def worker(
     grace_seconds: Annotated[
         float, typer.Option(help="Longest time to finish what runs, when told to stop.", min=0, max=86400)
     ] = 20.0,
+    supervised: Annotated[bool, typer.Option("--supervised", hidden=True)] = False,
 ) -> None:
     """Run operations until Ctrl-C; the first signal finishes what runs, the second gives it back at once."""
     from stepwell.worker import Worker
@@ -69,7 +70,9 @@ def worker(
     made = Worker(
         found, slots=slots, executors=served, lease_seconds=lease_seconds, grace_seconds=grace_seconds
     )
-    asyncio.run(_work(found, made))
+    # Under a supervisor it is the supervisor that tells people what a signal does.
+    say = _silence if supervised else typer.echo
+    asyncio.run(_work(found, made, say))
     if made.abandoned_count:
         # A thread cannot be ended, and the interpreter would wait for it.
         sys.stdout.flush()
@@ -77,7 +80,11 @@ def worker(
         os._exit(0)
 
 
-async def _work(found: App, made: Worker) -> None:
+def _silence(sentence: str) -> None:
+    pass
+
+
+async def _work(found: App, made: Worker, say: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     signal_count = 0
 
@@ -85,9 +92,9 @@ async def _work(found: App, made: Worker) -> None:
         nonlocal signal_count
         signal_count += 1
         if signal_count == 1:
-            typer.echo("Finishing what runs. Once more stops now.")
+            say("Finishing what runs. Once more stops now.")
         elif signal_count == 2:
-            typer.echo("Giving everything back.")
+            say("Releasing everything.")
         made.ask_stop()
 
     for number in STOP_SIGNALS:
@@ -95,19 +102,20 @@ async def _work(found: App, made: Worker) -> None:
     async with found:
         started = asyncio.Event()
         working = asyncio.create_task(made.run(started))
-        telling = asyncio.create_task(_tell(found, made, started))
+        telling = asyncio.create_task(_tell(found, made, started, is_supervised=say is _silence))
         try:
             await working
         finally:
             telling.cancel()
             working.cancel()
-    typer.echo("Stopped.")
+    say("Stopped.")
 
 
-async def _tell(found: App, made: Worker, started: asyncio.Event) -> None:
+async def _tell(found: App, made: Worker, started: asyncio.Event, *, is_supervised: bool) -> None:
     await started.wait()
     names = ", ".join(sorted(found.handlers)) or "none"
-    typer.echo(f"Worker {made.name} is ready; operations: {names}. Ctrl-C stops.")
+    ending = "" if is_supervised else " Ctrl-C stops."
+    typer.echo(f"Worker {made.name} is ready; operations: {names}.{ending}")
 
 
 async def _supervise(found: App, arguments: list[str], count: int, grace_seconds: float) -> None:
@@ -150,7 +158,7 @@ def _arguments(
         "--lease-seconds": lease_seconds,
         "--grace-seconds": grace_seconds,
     }
-    return [*_options(options), "worker", *_options(own)]
+    return [*_options(options), "worker", *_options(own), "--supervised"]
 
 
 def _options(given: Mapping[str, object]) -> list[str]:

@@ -25,6 +25,8 @@ class ChildSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     handles: tuple[int, ...] = ()
     grace_seconds: float = 10.0
+    # One that ends by itself waits for `restart`, which a changed file brings; nothing else ends with it.
+    is_reloaded: bool = False
 
 
 class Child:

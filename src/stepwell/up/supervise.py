@@ -1,11 +1,12 @@
-"""Supervise the children: start in order, start again after a crash, stop in reverse on a signal."""
+"""Supervise the children: start in order, start again after a crash or on request, stop in reverse."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from typing import Any
 
 from stepwell.up.children import (
     CRASH_DELAYS_SECONDS,
@@ -49,6 +50,8 @@ class Supervisor:
         # Equals among themselves need no order; each then has its grace at the same time.
         self._stops_together = stops_together
         self._children: dict[str, Child] = {}
+        # Set by `restart`, cleared by the loop that keeps the child.
+        self._restarts = {spec.name: asyncio.Event() for spec in specs}
         self._stop = asyncio.Event()
         self._signal_count = 0
         self._was_ready = False
@@ -87,24 +90,51 @@ class Supervisor:
         await self._ready()
         self._was_ready = True
 
+    async def restart(self, name: str) -> None:
+        """Stop a child within its grace and start it anew; one that ended by itself is only started."""
+        self._restarts[name].set()
+        child = self._children[name]
+        if child.is_running:
+            await child.stop()
+
     async def _keep(self, spec: ChildSpec) -> None:
         crash_count = 0
+        restart = self._restarts[spec.name]
         while True:
             child = self._children[spec.name]
             code = await child.wait()
             if self._stop.is_set():
                 return
-            if not self._was_ready or code == REFUSED_EXIT_CODE:
-                raise ChildFailed(spec.name, code)
-            crash_count = 1 if child.lived_seconds >= STABLE_SECONDS else crash_count + 1
-            delay_seconds = CRASH_DELAYS_SECONDS[min(crash_count, len(CRASH_DELAYS_SECONDS)) - 1]
-            when = f"in {delay_seconds:g} s" if delay_seconds else "now"
-            self._tell(f"The {spec.name} ended ({describe_exit(code)}) and is started again {when}.")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), delay_seconds)
+            if not restart.is_set() and spec.is_reloaded and code >= 0:
+                self._tell(f"The {spec.name} ended ({describe_exit(code)}). It starts when a file changes.")
+                await self._until(restart.wait())
+            if restart.is_set():
+                restart.clear()
+                crash_count = 0
+            elif not self._stop.is_set():
+                crash_count = 1 if child.lived_seconds >= STABLE_SECONDS else crash_count + 1
+                await self._pause_after_crash(spec, code, crash_count)
             if self._stop.is_set():
                 return
             self._children[spec.name] = await Child.start(spec)
+
+    async def _pause_after_crash(self, spec: ChildSpec, code: int, crash_count: int) -> None:
+        if not self._was_ready or code == REFUSED_EXIT_CODE:
+            raise ChildFailed(spec.name, code)
+        delay_seconds = CRASH_DELAYS_SECONDS[min(crash_count, len(CRASH_DELAYS_SECONDS)) - 1]
+        when = f"in {delay_seconds:g} s" if delay_seconds else "now"
+        self._tell(f"The {spec.name} ended ({describe_exit(code)}) and is started again {when}.")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), delay_seconds)
+
+    async def _until(self, event: Coroutine[Any, Any, Any]) -> None:
+        """Wait for an event, or for the stop of everything."""
+        waits = [asyncio.ensure_future(event), asyncio.ensure_future(self._stop.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     def _on_signal(self, number: int) -> None:
         self._signal_count += 1

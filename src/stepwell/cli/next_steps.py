@@ -1,0 +1,78 @@
+"""Say what to type next: receives the workflows of an app, returns commands that work as they are.
+
+A command is made of what the workflow reads from its input, the events it waits for and the people in it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from stepwell import config
+from stepwell.config import Settings
+
+if TYPE_CHECKING:
+    from stepwell.define import Graph
+    from stepwell.handlers import Handler, Parameter
+
+# A value to try a workflow with, by the type its operation asks for.
+SAMPLES: Final = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
+TEXT_SAMPLE: Final = "A-1"
+EVENT_LIMIT: Final = 2
+
+_INPUT = re.compile(r"\$\.input\.([A-Za-z_][A-Za-z0-9_]*)")
+
+
+def describe(graph: Graph, handlers: Mapping[str, Handler]) -> dict[str, Any]:
+    """What somebody must know to try a workflow, as plain values."""
+    needed: dict[str, str] = {}
+    for node in graph.nodes:
+        for _, text in node.expressions():
+            needed |= {name: TEXT_SAMPLE for name in _INPUT.findall(text) if name not in needed}
+        handler = handlers.get(node.operation or "")
+        given = {*(node.inputs or ()), *(("item", "index") if node.scope else ())}
+        for parameter in () if handler is None else handler.parameters:
+            if parameter.name not in given and parameter.default is inspect.Parameter.empty:
+                needed[parameter.name] = _sample(parameter)
+    kinds = {node.kind for node in graph.nodes}
+    events = [node.event for node in graph.nodes if node.event is not None]
+    return {"workflow": graph.name, "input": needed, "events": events, "has_people": "human" in kinds}
+
+
+def commands(found: Mapping[str, Any], settings: Settings) -> list[str]:
+    """The first commands for one described workflow."""
+    name, workflow = program(settings), found["workflow"]
+    values = [f"-i {field}={shlex.quote(value)}" for field, value in found["input"].items()]
+    if not found["events"] and not found["has_people"]:
+        return [" ".join([name, "start", workflow, *values, "--watch"])]
+    lines = [" ".join([name, "start", workflow, *values, f"--key {TEXT_SAMPLE}"])]
+    lines += [f"{name} signal {workflow}/{TEXT_SAMPLE} {event}" for event in found["events"][:EVENT_LIMIT]]
+    if found["has_people"]:
+        lines.append(f"{name} inbox --all")
+    return [*lines, f"{name} runs watch {workflow}/{TEXT_SAMPLE}"]
+
+
+def _sample(parameter: Parameter) -> str:
+    if parameter.validator is None:
+        return TEXT_SAMPLE
+    schema = parameter.validator.json_schema()
+    return SAMPLES.get(str(schema.get("type")), TEXT_SAMPLE)
+
+
+def program(settings: Settings) -> str:
+    """How this program is called from another terminal in the same folder."""
+    own = Path(sys.executable).parent / "stepwell"
+    found = shutil.which("stepwell")
+    name = "stepwell"
+    if own.exists() and (found is None or not own.samefile(found)):
+        name = os.path.relpath(own) if own.is_relative_to(Path.cwd()) else str(own)
+    if settings.is_embedded and settings.data_dir != config.load().data_dir:
+        name += f" --data-dir {shlex.quote(str(settings.data_dir))}"
+    return name

@@ -1,0 +1,117 @@
+"""`stepwell dev`: an edited file gives a new worker, a mistake in it is shown and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.running import Running, run, up
+
+APP = """\
+import stepwell as sw
+
+app = sw.App()
+
+
+@app.operation
+def greet(name: str) -> str:
+    return "hello " + name
+
+
+app.publish(sw.Workflow("greeting", sw.Operation("greet")))
+"""
+READY = r"Worker \S+ is ready; operations: greet"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    place = tmp_path / "shop.py"
+    place.write_text(APP)
+    return place
+
+
+@contextmanager
+def developing(shop: Path, data_dir: Path) -> Iterator[Running]:
+    with up(str(shop), "--data-dir", str(data_dir), "--port", "0", command="dev") as running:
+        yield running
+
+
+def edit(shop: Path, old: str, new: str) -> None:
+    shop.write_text(shop.read_text().replace(old, new))
+
+
+def result(data_dir: Path) -> str:
+    done = run("--data-dir", str(data_dir), "start", "greeting", "-i", "name=Ada", "--wait")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_changed_file_gives_a_new_worker_and_everything_else_stays(shop: Path, used_dir: Path):
+    with developing(shop, used_dir) as running, running.wait_ready() as client:
+        running.wait_for(READY)
+        assert "start greeting -i name=A-1 --watch" in running.output
+        before = running.children()
+        assert result(used_dir) == "hello Ada"
+        seen = len(running.lines)
+        edit(shop, "hello", "good day")
+        running.wait_for(r"shop\.py changed; the worker is started again", after=seen)
+        running.wait_for(READY, after=seen)
+        assert result(used_dir) == "good day Ada"
+        after = running.children()
+        assert after["worker"].pid != before["worker"].pid
+        assert after["serve"].pid == before["serve"].pid
+        assert client.get("/readyz").status_code == 200
+        running.signal(signal.SIGINT)
+        assert running.wait_end() == 0
+        assert running.lines[-1] == "Stopped."
+        assert "Traceback" not in running.output
+
+
+def test_a_mistake_is_shown_with_its_line_and_the_worker_stays(shop: Path, used_dir: Path):
+    with developing(shop, used_dir) as running, running.wait_ready():
+        running.wait_for(READY)
+        worker = running.children()["worker"]
+        edit(shop, 'return "hello " + name', 'return "hello " + (name')
+        running.wait_for("the worker stays as it is")
+        running.wait_for(r"shop\.py:8: '\(' was never closed")
+        assert running.children()["worker"].pid == worker.pid
+        assert result(used_dir) == "hello Ada"
+        seen = len(running.lines)
+        edit(shop, '"hello " + (name', "undefined + name")
+        edit(shop, "app = sw.App()", "app = sw.App()\nsmall = 1 / 0")
+        running.wait_for(r"shop\.py:4: ZeroDivisionError: division by zero", after=seen)
+        seen = len(running.lines)
+        shop.write_text(APP)
+        running.wait_for(READY, after=seen)
+        assert running.children()["worker"].pid != worker.pid
+
+
+def test_a_mistake_at_the_start_waits_for_its_correction(shop: Path, used_dir: Path):
+    shop.write_text(APP.replace("import stepwell as sw", "import stepwel as sw"))
+    with developing(shop, used_dir) as running, running.wait_ready() as client:
+        running.wait_for("shop needs the module stepwel")
+        running.wait_for(r"The worker ended \(exit code 2\)\. It starts when a file changes\.")
+        assert client.get("/readyz").status_code == 200
+        shop.write_text(APP)
+        running.wait_for(READY)
+        assert result(used_dir) == "hello Ada"
+
+
+def test_a_killed_worker_is_started_again_without_a_change(shop: Path, used_dir: Path):
+    with developing(shop, used_dir) as running, running.wait_ready():
+        running.wait_for(READY)
+        seen = len(running.lines)
+        running.children()["worker"].kill()
+        running.wait_for(r"worker ended \(killed by SIGKILL\) and is started again now", after=seen)
+        running.wait_for(READY, after=seen)
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
+    done = run("dev", str(tmp_path / "none" / "shop.py"))
+    assert done.returncode == 2
+    assert f"there is no folder {tmp_path / 'none'} to watch" in done.stderr
