@@ -100,10 +100,9 @@ def _imported(name: str, target: str) -> ModuleType:
             f"--app {target}: {_place(error.filename)}:{error.lineno}: {error.msg}{shown}", field="app"
         ) from error
     except Exception as error:
-        what = " ".join(str(error).split())
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise UsageError(
-            f"--app {target}: {_raised_at(error)}: {type(error).__name__}: {what}",
-            hint="STEPWELL_DEBUG=1 shows the whole traceback",
+            f"--app {target}: {_raised_at(error)}: {what} (STEPWELL_DEBUG=1 shows more)",
             field="app",
         ) from error
 

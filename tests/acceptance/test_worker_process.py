@@ -130,4 +130,4 @@ def test_an_app_that_breaks_while_loading_says_how(dsn, tmp_path):
     (tmp_path / "broken.py").write_text("import stepwell as sw\napp = sw.App()\n1 / 0\n")
     done = stepwell("worker", "--app", "broken.py:app", env={"STEPWELL_DATABASE_URL": dsn}, cwd=tmp_path)
     assert done.returncode == 2
-    assert "loading it raised ZeroDivisionError: division by zero" in done.stderr
+    assert "broken.py:3: ZeroDivisionError: division by zero" in done.stderr

@@ -33,16 +33,16 @@ _INPUT = re.compile(r"\$\.input\.([A-Za-z_][A-Za-z0-9_]*)")
 def describe(graph: Graph, handlers: Mapping[str, Handler]) -> dict[str, Any]:
     """What somebody must know to try a workflow, as plain values."""
     needed: dict[str, str] = {}
-    for node in graph.nodes:
-        for _, text in node.expressions():
+    for step in graph.steps:
+        for _, text in step.expressions():
             needed |= {name: TEXT_SAMPLE for name in _INPUT.findall(text) if name not in needed}
-        handler = handlers.get(node.operation or "")
-        given = {*(node.inputs or ()), *(("item", "index") if node.scope else ())}
+        handler = handlers.get(step.operation or "")
+        given = {*(step.inputs or ()), *(("item", "index") if step.scope else ())}
         for parameter in () if handler is None else handler.parameters:
             if parameter.name not in given and parameter.default is inspect.Parameter.empty:
                 needed[parameter.name] = _sample(parameter)
-    kinds = {node.kind for node in graph.nodes}
-    events = [node.event for node in graph.nodes if node.event is not None]
+    kinds = {step.kind for step in graph.steps}
+    events = [step.event for step in graph.steps if step.event is not None]
     return {"workflow": graph.name, "input": needed, "events": events, "has_people": "human" in kinds}
 
 
