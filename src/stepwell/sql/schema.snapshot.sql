@@ -279,7 +279,8 @@ alter table stepwell.calendar_hours enable row level security;
 -- table: stepwell.clock_shift
 create table stepwell.clock_shift (
     shift interval not null,
-    only_one boolean default true not null
+    only_one boolean default true not null,
+    stopped_at timestamp with time zone
 );
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2948,6 +2949,12 @@ create function stepwell._calendar_add(p_tenant_id integer, p_calendar_name text
 
 -- function: stepwell._caps_check(p_settings jsonb, p_known text[])
 create function stepwell._caps_check(p_settings jsonb, p_known text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail)
+create function stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute

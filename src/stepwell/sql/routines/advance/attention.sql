@@ -99,7 +99,7 @@ begin
             when 'block_escalate' then s.state_code <> 'blocked'
             -- A run that had failed before the request can still be cancelled.
             when 'workflow_cancel' then r.state_code in ('completed', 'cancelled')
-                or (r.state_code = 'failed' and r.last_transition_at > a.requested_at)
+                or (r.state_code = 'failed' and stepwell._changed_since_asked(r, a))
             when 'reopen' then r.state_code = 'cancelled'
                 or (s.scope = 'step' and s.state_code not in ('completed', 'cannot_complete'))
             when 'replay' then exists (select from stepwell.dlq_replay_request as q
@@ -107,13 +107,33 @@ begin
                 where q.tenant_id = a.tenant_id and q.approval_id = a.approval_id and u.state_code <> 'cannot_complete')
             else s.state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete', 'failed')
                 and (s.state_code <> 'failed' or s.scope = 'workflow_run')
-                and s.last_transition_at > a.requested_at end;
+                and stepwell._changed_since_asked(s, a) end;
     if v_gone.approval_ids is not null then
         perform stepwell._must_apply(v_gone.tenant_ids, v_gone.approval_ids, 'cancelled', 'system', 'condition_resolved',
             'subject_ended', 'engine', null, v_gone.payloads);
         perform stepwell._approvals_close(v_gone.tenant_ids, v_gone.approval_ids, 'engine');
     end if;
 end
+$$;
+
+-- True when the unit changed its state after the approval was requested. Where both happened at the same time, the
+-- order of the log decides.
+create or replace function stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail)
+returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case when p_unit.last_transition_at <> p_approval.requested_at
+        then p_unit.last_transition_at > p_approval.requested_at
+    else (
+        select max(e.event_id) from stepwell.event_log as e
+        where e.tenant_id = p_unit.tenant_id and e.stream_id = p_unit.unit_id >> 20 and e.unit_id = p_unit.unit_id
+            and e.to_state is not null
+    ) > (
+        select min(e.event_id) from stepwell.event_log as e
+        where e.tenant_id = p_approval.tenant_id and e.stream_id = p_approval.approval_id >> 20
+            and e.unit_id = p_approval.approval_id
+    ) end
 $$;
 
 -- Stores who ended these approvals and deletes their timers. Replay requests of an approval that was not granted are

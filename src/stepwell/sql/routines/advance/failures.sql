@@ -11,6 +11,11 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
+    -- Later than every failure before it, also where the clock did not move: it tells the failures of this call.
+    v_failed_at constant timestamptz := greatest(v_now, (
+        select max(f.failed_at) + interval '1 microsecond' from stepwell.unit_failure as f
+        inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+            on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id));
     v_dead record;
     v_payloads jsonb[];
 begin
@@ -19,7 +24,7 @@ begin
     from stepwell._failures_judge(p_tenant_ids, p_unit_ids, p_bodies, v_now) as f;
     insert into stepwell.unit_failure (
         tenant_id, unit_id, lease_no, failure_class, classification, error, attempt_count, failed_at, next_eligible_at)
-    select f.tenant_id, f.unit_id, f.lease_no, f.failure_class, f.classification, f.error, f.attempt_count, v_now,
+    select f.tenant_id, f.unit_id, f.lease_no, f.failure_class, f.classification, f.error, f.attempt_count, v_failed_at,
         f.next_eligible_at
     from stepwell._failures_judge(p_tenant_ids, p_unit_ids, p_bodies, v_now) as f;
     perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'failed', p_actor_class, 'event', 'executor_failure',
@@ -32,14 +37,14 @@ begin
     from stepwell.unit_failure as f
     inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id
-    where f.failed_at = v_now and f.next_eligible_at is not null
+    where f.failed_at = v_failed_at and f.next_eligible_at is not null
     on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
     select array_agg(f.tenant_id order by f.unit_id) as tenant_ids, array_agg(f.unit_id order by f.unit_id) as unit_ids
     into v_dead
     from stepwell.unit_failure as f
     inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id
-    where f.failed_at = v_now and f.next_eligible_at is null;
+    where f.failed_at = v_failed_at and f.next_eligible_at is null;
     if v_dead.unit_ids is not null then
         perform stepwell._units_bury(v_dead.tenant_ids, v_dead.unit_ids);
     end if;
@@ -101,11 +106,11 @@ begin
     perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'cannot_complete', 'escalation_handler', 'rpc', 'escalate',
         'engine', array_fill('{"audit_ref": "engine", "classification": "permanent"}'::jsonb, array[cardinality(p_unit_ids)]));
     insert into stepwell.job_dead_letter (tenant_id, unit_id, died_at, failure_class, error, attempt_count)
-    select u.tenant_id, u.unit_id, u.last_transition_at, f.failure_class, f.error, u.attempt_count
+    select u.tenant_id, u.unit_id, greatest(u.last_transition_at, f.failed_at), f.failure_class, f.error, u.attempt_count
     from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     cross join lateral (
-        select x.failure_class, x.error from stepwell.unit_failure as x
+        select x.failure_class, x.error, x.failed_at from stepwell.unit_failure as x
         where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id
         order by x.failed_at desc, x.lease_no desc limit 1
     ) as f;

@@ -46,7 +46,10 @@ begin
         raise exception using errcode = 'SW003', message = format('run %s has ended (%s)', p_stream_id, v_root.state_code);
     end if;
     insert into stepwell.event_inbox (tenant_id, event_key, stream_id, event_type, payload, received_at)
-    values (p_tenant_id, p_event_key, p_stream_id, p_event_type, coalesce(p_payload, '{}'), stepwell.now());
+    -- Events of one type are taken in the order they came, also where the clock did not move between them.
+    values (p_tenant_id, p_event_key, p_stream_id, p_event_type, coalesce(p_payload, '{}'), greatest(stepwell.now(), (
+        select max(i.received_at) + interval '1 microsecond' from stepwell.event_inbox as i
+        where i.tenant_id = p_tenant_id and i.stream_id = p_stream_id and i.event_type = p_event_type and i.taken_by is null)));
     perform stepwell._event_append(p_tenant_id, p_stream_id << 20, 'signal.received', p_actor,
         jsonb_build_object('signal_type', p_event_type, 'event_key', p_event_key));
     perform stepwell._waits_match(p_tenant_id, p_stream_id, p_event_type);

@@ -1,6 +1,6 @@
 -- The only clock of the engine. No time of a worker's own clock is ever used.
 
--- The present time: real time, plus the shift that a test may have written to clock_shift.
+-- The present time: real time, or the clock of a test: moved by the shift in clock_shift, and stopped where it says so.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
@@ -9,6 +9,7 @@ language plpgsql volatile parallel safe
 set search_path = stepwell, pg_temp
 as $$
 begin
-    return clock_timestamp() + coalesce((select c.shift from stepwell.clock_shift as c), interval '0');
+    return coalesce((select coalesce(c.stopped_at, clock_timestamp()) + c.shift from stepwell.clock_shift as c),
+        clock_timestamp());
 end
 $$;

@@ -89,7 +89,7 @@ begin
         and v.voter = v_voter and v.decision = p_decision) then
         return (select u.state_code from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_approval_id);
     end if;
-    if v_approval.decided_at is not null or v_approval.expires_at < stepwell.now() then
+    if v_approval.decided_at is not null or v_approval.expires_at <= stepwell.now() then
         raise exception using errcode = 'SW003', message = format('approval %s is decided or has expired', p_approval_id);
     end if;
     perform stepwell._approval_voter_check(v_approval, v_voter);

@@ -35,7 +35,7 @@ begin
         when 'blocker_resolution_evidence' then
             v_holds := p_evidence ->> 'resolution_ref' is not null;
         when 'deadline_passed' then
-            v_holds := p_unit.deadline_at < p_now;
+            v_holds := p_unit.deadline_at <= p_now;
         when 'deadline_extended' then
             v_holds := p_unit.deadline_at > p_now;
         when 'output_contract_met' then

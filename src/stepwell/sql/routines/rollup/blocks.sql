@@ -10,7 +10,7 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select case
-        when b.escalated_at is not null or u.deadline_at < stepwell.now()
+        when b.escalated_at is not null or u.deadline_at <= stepwell.now()
             or coalesce(b.blocked_at, u.last_transition_at) + make_interval(
                 secs => stepwell._class_limit(u.tenant_id, u.unit_id, 'block_severity.threshold_seconds')::float8)
                 <= stepwell.now()
