@@ -184,10 +184,11 @@ class RunCalls(ABC):
     ) -> list[RunHandle]:
         """Thousands of runs in one call and one commit."""
         client = await self._connected()
-        call = runs.start_runs(
+        start = runs.run_start(
             client.tenant_id, workflow, inputs, trigger_refs=keys, priority=priority, actor=client.actor
         )
-        return [RunHandle(client, run.run_id, run.is_new) for run in await client.perform(call, connection)]
+        started = await client.perform(runs.start_runs(start), connection)
+        return [RunHandle(client, run.run_id, run.is_new) for run in started]
 
     async def enqueue(
         self,
@@ -332,14 +333,14 @@ class Client(RunCalls):
         is_watched: bool = False,
     ) -> RunHandle:
         trigger_type, trigger_ref = more.get("trigger") or (None, more.get("key"))
-        call = runs.start_runs(
+        start = runs.run_start(
             self.tenant_id, workflow, [input or {}], actor=self.actor,
             trigger_refs=None if trigger_ref is None else [trigger_ref], trigger_type=trigger_type,
             version_no=more.get("version"), priority=more.get("priority", 0), trace_id=more.get("trace_id"),
             correlation_id=more.get("correlation_id"), is_watched=is_watched,
         )  # fmt: skip
-        started = await self.local_workers.start(call) if connection is None else None
-        started = started or (await self.perform(call, connection))[0]
+        started = await self.local_workers.start(start) if connection is None else None
+        started = started or (await self.perform(runs.start_runs(start), connection))[0]
         return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new)
 
     async def hear_ends(self) -> None:

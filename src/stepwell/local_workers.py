@@ -6,16 +6,15 @@ end of a run from whoever ended it.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-from stepwell.store.calls.runs import Started
-from stepwell.store.connection.call import Call
+from stepwell.store.calls.runs import RunStart, Started
 
 
 class LocalWorker(Protocol):
     """What a client asks of a worker of its process."""
 
-    async def start_run(self, parameters: tuple[Any, ...]) -> Started | None:
+    async def start_run(self, start: RunStart) -> Started | None:
         """Start a run and take up its first steps in one commit; None when that cannot be done now."""
 
     def holds_step_of(self, run_id: int) -> bool:
@@ -35,10 +34,10 @@ class LocalWorkers:
         if worker in self._workers:
             self._workers.remove(worker)
 
-    async def start(self, call: Call[list[Started]]) -> Started | None:
+    async def start(self, start: RunStart) -> Started | None:
         """Through one that has nothing else to do; None when there is none."""
         for worker in self._workers:
-            started = await worker.start_run(call.parameters)
+            started = await worker.start_run(start)
             if started is not None:
                 return started
         return None

@@ -10,10 +10,6 @@ from tests.tidy.sources import files, nodes
 # A file that replaces a function of ours → why no real one can take its place.
 REPLACED: dict[str, str] = {
     "tests/model/test_differential.py": "plants a fault in one of two engines: the comparison must find it",
-    "tests/unit/test_exchange.py": (
-        "counts slots while calls to the database fail, are cut or come late in a chosen order;"
-        " tests/worker proves the same with a database and real losses"
-    ),
     "tests/worker/test_a_waiter_is_told.py": "removes the way to ask, so that only the notification is left",
     "tests/worker/test_connections.py": "calls the real function, then loses its answer or spoils one report",
 }

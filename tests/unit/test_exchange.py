@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from stepwell.errors import DatabaseFailure, DatabaseUnavailable, InvalidInput, LeaseLost
-from stepwell.store.calls import leases
-from stepwell.store.calls.leases import Lease, Report
+from stepwell.store.calls.leases import Answer, Ended, Lease, LeaseKey, Refused, Report
+from stepwell.store.calls.runs import RunStart, Started, run_start
 from stepwell.worker.exchange import Exchange
 from tests.support.wait import until_async
 
+START = run_start(1, "w", [{}])
+
 
 class Counter:
-    """The other side of the trade: hands out numbered leases, takes reports, and fails when told to."""
+    """The other side of the trade: grants numbered leases, takes reports, and fails when told to."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, supply: int) -> None:
+    def __init__(self, supply: int) -> None:
         self.supply = supply
         self.reported: list[int] = []
         self.released: list[int] = []
@@ -27,75 +29,72 @@ class Counter:
         self.out: set[int] = set()
         self.asking = 0
         self.most_asking = 0
-        self.trouble: Callable[[list[Report]], BaseException | None] = lambda reports: None
-        self.unknown: list[tuple[int, int, int]] = []
-        monkeypatch.setattr(leases, "claim", self.claim)
-        monkeypatch.setattr(leases, "report_and_claim", self.report_and_claim)
-        monkeypatch.setattr(leases, "leased_since", self.leased_since)
-        monkeypatch.setattr(leases, "start_and_claim", self.start_and_claim)
+        self.trouble: Callable[[Sequence[Report]], BaseException | None] = lambda reports: None
+        self.unknown: list[LeaseKey] = []
+        self.ended: list[Ended] = []
 
-    async def claim(self, wire: Any, session_id: int, limit: int) -> list[Lease]:
+    async def close(self) -> None: ...
+
+    async def claim(self, session_id: int, limit: int) -> list[Lease]:
         self.asking += 1
         self.most_asking = max(self.most_asking, self.asking)
         await asyncio.sleep(0)
         self.asking -= 1
         if (error := self.trouble([])) is not None:
             raise error
-        return self._grant(limit)
+        return self.grant(limit)
 
-    async def report_and_claim(
-        self, wire: Any, session_id: int, reports: list[Report], limit: int
-    ) -> list[Lease]:
+    async def report_and_claim(self, session_id: int, reports: Sequence[Report], limit: int) -> list[Answer]:
         await asyncio.sleep(0)
         if (error := self.trouble(reports)) is not None:
             raise error
         for report in reports:
             (self.released if report.outcome == "released" else self.reported).append(report.unit_id)
             self.out.discard(report.unit_id)
-        return self._grant(limit)
+        return [*self.grant(limit), *self.ended]
 
     async def start_and_claim(
-        self, wire: Any, session_id: int, limit: int, parameters: tuple[Any, ...]
-    ) -> list[Lease]:
+        self, session_id: int, limit: int, start: RunStart
+    ) -> tuple[Started, list[Lease]]:
         await asyncio.sleep(0)
         if (error := self.trouble([])) is not None:
             raise error
         self.supply += 1
-        return [Lease("started", 1, 77, 1, *([None] * 13)), *self._grant(limit)]  # type: ignore[arg-type]
+        return Started(77, True), self.grant(limit)
 
-    async def leased_since(self, wire: Any, session_id: int, batch_id: int) -> list[tuple[int, int, int]]:
+    async def leased_since(self, session_id: int, batch_id: int) -> list[LeaseKey]:
         return self.unknown
 
-    def _grant(self, limit: int) -> list[Lease]:
+    def grant(self, limit: int) -> list[Lease]:
         granted = []
         for _ in range(min(limit, self.supply)):
             self.supply -= 1
             self.batches += 1
             self.out.add(self.batches)
-            granted.append(
-                Lease("lease", 1, self.batches, 1, self.batches, "op", 1, 5, *([None] * 9))  # type: ignore[arg-type]
-            )
+            granted.append(lease(self.batches))
         self.most_out = max(self.most_out, len(self.out))
         return granted
+
+
+def lease(number: int) -> Lease:
+    return Lease(1, number, 1, number, "op", 1, 5, *([None] * 9))  # type: ignore[arg-type]
 
 
 class Desk:
     """Starts leases and ends them as soon as it may."""
 
-    def __init__(self, slot_count: int, loop_count: int) -> None:
+    def __init__(self, counter: Counter, slot_count: int, loop_count: int) -> None:
+        self.counter = counter
         self.started: list[Lease] = []
         self.lost_sessions: list[int] = []
-        self.ended: list[Lease] = []
+        self.ended: list[Ended] = []
         self.exchange = Exchange(
             self.connect, slot_count, self.started.append, self.lose, self.ended.append, loop_count
         )
         self.loop_count = loop_count
 
     async def connect(self) -> Any:
-        class Connection:
-            async def close(self) -> None: ...
-
-        return Connection()
+        return self.counter
 
     async def lose(self, session_id: int) -> None:
         self.lost_sessions.append(session_id)
@@ -126,9 +125,10 @@ def short_pauses(monkeypatch):
 
 @pytest.mark.parametrize("loop_count", [1, 2, 4])
 @pytest.mark.parametrize("slot_count", [1, 3, 50])
-def test_everything_is_done_once_within_the_slots(monkeypatch, slot_count, loop_count):
+def test_everything_is_done_once_within_the_slots(slot_count, loop_count):
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 200), Desk(slot_count, loop_count)
+        counter = Counter(200)
+        desk = Desk(counter, slot_count, loop_count)
         await desk.work(lambda: len(counter.reported) == 200)
         assert sorted(counter.reported) == list(range(1, 201))
         assert counter.most_out <= slot_count
@@ -138,9 +138,10 @@ def test_everything_is_done_once_within_the_slots(monkeypatch, slot_count, loop_
     asyncio.run(scenario())
 
 
-def test_one_loop_asks_while_nothing_is_reported(monkeypatch):
+def test_one_loop_asks_while_nothing_is_reported():
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 100), Desk(50, 3)
+        counter = Counter(100)
+        desk = Desk(counter, 50, 3)
         await desk.work(lambda: len(counter.reported) == 100)
         assert counter.most_asking == 1
 
@@ -151,7 +152,8 @@ def test_when_the_loop_that_asks_fails_another_asks(monkeypatch):
     monkeypatch.setattr("stepwell.worker.exchange.RETRY_FIRST_SECONDS", 60.0)
 
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 3), Desk(5, 2)
+        counter = Counter(3)
+        desk = Desk(counter, 5, 2)
         kinds: list[BaseException | None] = [DatabaseUnavailable("cut")]
         counter.trouble = lambda reports: kinds.pop() if kinds else None
         loops = [asyncio.create_task(desk.exchange.run(no)) for no in range(2)]
@@ -163,9 +165,10 @@ def test_when_the_loop_that_asks_fails_another_asks(monkeypatch):
 
 
 @pytest.mark.parametrize("loop_count", [1, 3])
-def test_trouble_on_the_way_loses_no_report_and_no_slot(monkeypatch, loop_count):
+def test_trouble_on_the_way_loses_no_report_and_no_slot(loop_count):
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 100), Desk(5, loop_count)
+        counter = Counter(100)
+        desk = Desk(counter, 5, loop_count)
         kinds: list[BaseException | None] = [DatabaseUnavailable("cut"), None, _deadlock(), None, None] * 20
         kinds[-1] = LeaseLost("the session ended")
         counter.trouble = lambda reports: kinds.pop() if kinds else None
@@ -184,9 +187,10 @@ def _deadlock() -> DatabaseFailure:
     return found
 
 
-def test_a_report_that_is_never_taken_frees_its_slot_and_hurts_nobody(monkeypatch):
+def test_a_report_that_is_never_taken_frees_its_slot_and_hurts_nobody():
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 50), Desk(10, 2)
+        counter = Counter(50)
+        desk = Desk(counter, 10, 2)
 
         def refuse(reports: list[Report]) -> BaseException | None:
             return DatabaseFailure("no") if any(report.unit_id == 7 for report in reports) else None
@@ -199,9 +203,10 @@ def test_a_report_that_is_never_taken_frees_its_slot_and_hurts_nobody(monkeypatc
     asyncio.run(scenario())
 
 
-def test_what_a_cut_call_leased_is_given_back(monkeypatch):
+def test_what_a_cut_call_leased_is_given_back():
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 20), Desk(4, 2)
+        counter = Counter(20)
+        desk = Desk(counter, 4, 2)
         counter.unknown = [(1, 1000, 1), (1, 1001, 1)]
         kinds: list[BaseException] = [DatabaseUnavailable("the answer was lost")]
         counter.trouble = lambda reports: kinds.pop() if kinds else None
@@ -212,9 +217,10 @@ def test_what_a_cut_call_leased_is_given_back(monkeypatch):
     asyncio.run(scenario())
 
 
-def test_a_held_slot_stays_taken_until_it_is_given_back(monkeypatch):
+def test_a_held_slot_stays_taken_until_it_is_given_back():
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 0), Desk(2, 1)
+        counter = Counter(0)
+        desk = Desk(counter, 2, 1)
         desk.exchange.hold()
         assert desk.exchange.busy_count == 1
         counter.supply = 6
@@ -226,17 +232,18 @@ def test_a_held_slot_stays_taken_until_it_is_given_back(monkeypatch):
     asyncio.run(scenario())
 
 
-def test_leases_that_arrive_after_the_stop_go_back(monkeypatch):
+def test_leases_that_arrive_after_the_stop_go_back():
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 3), Desk(3, 1)
+        counter = Counter(3)
+        desk = Desk(counter, 3, 1)
         exchange = desk.exchange
 
-        async def claim_late(wire: Any, session_id: int, limit: int) -> list[Lease]:
+        async def claim_late(session_id: int, limit: int) -> list[Lease]:
             exchange.is_claiming = False
             exchange.is_stopping = True
-            return counter._grant(limit)
+            return counter.grant(limit)
 
-        monkeypatch.setattr(leases, "claim", claim_late)
+        counter.claim = claim_late  # type: ignore[method-assign]
         async with asyncio.timeout(30):
             await exchange.run()
         assert desk.started == []
@@ -249,7 +256,7 @@ def test_leases_that_arrive_after_the_stop_go_back(monkeypatch):
 async def _rest(desk: Desk) -> list[asyncio.Task[None]]:
     """Its loops run and have nothing to do."""
     loops = [asyncio.create_task(desk.exchange.run(at)) for at in range(desk.loop_count)]
-    await until_async(lambda: desk.exchange._resting_count == desk.loop_count)
+    await until_async(lambda: desk.exchange.resting_count == desk.loop_count)
     return loops
 
 
@@ -260,19 +267,18 @@ async def _stop(desk: Desk, loops: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*loops)
 
 
-def test_a_run_is_started_by_a_loop_that_rests(monkeypatch):
+def test_a_run_is_started_by_a_loop_that_rests():
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 0), Desk(3, 2)
+        counter = Counter(0)
+        desk = Desk(counter, 3, 2)
         loops = await _rest(desk)
         for at in range(1, 4):
-            row = await desk.exchange.start(("w",))
-            assert row is not None
-            assert (row.row_kind, row.unit_id) == ("started", 77)
+            assert await desk.exchange.start(START) == Started(77, True)
             assert [lease.unit_id for lease in desk.started] == list(range(1, at + 1))
             assert desk.exchange.busy_count == at
-            await until_async(lambda: desk.exchange._resting_count == 2)
+            await until_async(lambda: desk.exchange.resting_count == 2)
         # No slot is free: nothing would be leased, so it is not for us to start.
-        assert await desk.exchange.start(("w",)) is None
+        assert await desk.exchange.start(START) is None
         for lease in list(desk.started):
             desk.exchange.finish(lease, Report(1, lease.unit_id, 1, "completed", None))
         await until_async(lambda: desk.exchange.busy_count == 0)
@@ -282,47 +288,48 @@ def test_a_run_is_started_by_a_loop_that_rests(monkeypatch):
     asyncio.run(scenario())
 
 
-def test_nothing_is_started_where_no_loop_rests(monkeypatch):
+def test_nothing_is_started_where_no_loop_rests():
     async def scenario() -> None:
-        Counter(monkeypatch, 0)
-        desk = Desk(3, 1)
-        assert await desk.exchange.start(("w",)) is None
+        desk = Desk(Counter(0), 3, 1)
+        assert await desk.exchange.start(START) is None
         loops = await _rest(desk)
-        first = asyncio.create_task(desk.exchange.start(("w",)))
+        first = asyncio.create_task(desk.exchange.start(START))
         await asyncio.sleep(0)
         # The only loop that rests is spoken for.
-        assert await desk.exchange.start(("w",)) is None
+        assert await desk.exchange.start(START) is None
         assert await first is not None
         await _stop(desk, loops)
-        assert await desk.exchange.start(("w",)) is None
+        assert await desk.exchange.start(START) is None
 
     asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("error", [InvalidInput("n: is no number"), DatabaseUnavailable("cut")])
-def test_a_start_that_fails_tells_why_and_gives_its_slots_back(monkeypatch, error):
+def test_a_start_that_fails_tells_why_and_gives_its_slots_back(error):
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 0), Desk(3, 1)
+        counter = Counter(0)
+        desk = Desk(counter, 3, 1)
         loops = await _rest(desk)
         troubles = [error]
         counter.trouble = lambda reports: troubles.pop() if troubles else None
         with pytest.raises(type(error), match=error.message):
-            await desk.exchange.start(("w",))
-        await until_async(lambda: desk.exchange._resting_count == 1)
+            await desk.exchange.start(START)
+        await until_async(lambda: desk.exchange.resting_count == 1)
         assert desk.exchange.busy_count == 0
-        assert await desk.exchange.start(("w",)) is not None
+        assert await desk.exchange.start(START) is not None
         await _stop(desk, loops)
 
     asyncio.run(scenario())
 
 
-def test_a_start_by_a_lost_session_is_left_to_others(monkeypatch):
+def test_a_start_by_a_lost_session_is_left_to_others():
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 0), Desk(3, 1)
+        counter = Counter(0)
+        desk = Desk(counter, 3, 1)
         loops = await _rest(desk)
         troubles = [LeaseLost("gone")]
         counter.trouble = lambda reports: troubles.pop() if troubles else None
-        assert await desk.exchange.start(("w",)) is None
+        assert await desk.exchange.start(START) is None
         assert desk.lost_sessions == [0]
         assert desk.exchange.busy_count == 0
         await _stop(desk, loops)
@@ -330,12 +337,11 @@ def test_a_start_by_a_lost_session_is_left_to_others(monkeypatch):
     asyncio.run(scenario())
 
 
-def test_whoever_waits_to_start_when_the_loops_have_ended_is_let_go(monkeypatch):
+def test_whoever_waits_to_start_when_the_loops_have_ended_is_let_go():
     async def scenario() -> None:
-        Counter(monkeypatch, 0)
-        desk = Desk(3, 1)
+        desk = Desk(Counter(0), 3, 1)
         (loop,) = await _rest(desk)
-        waiting = asyncio.create_task(desk.exchange.start(("w",)))
+        waiting = asyncio.create_task(desk.exchange.start(START))
         await asyncio.sleep(0)
         loop.cancel()
         await asyncio.gather(loop, return_exceptions=True)
@@ -345,16 +351,30 @@ def test_whoever_waits_to_start_when_the_loops_have_ended_is_let_go(monkeypatch)
     asyncio.run(scenario())
 
 
-def test_an_end_is_handed_on_and_is_no_refusal(monkeypatch):
+def test_an_end_is_passed_on_and_is_no_refusal():
     async def scenario() -> None:
-        counter, desk = Counter(monkeypatch, 1), Desk(3, 1)
-        ended = Lease("ended", 1, 5, *([None] * 14))  # type: ignore[arg-type]
-        granted = counter._grant
-        monkeypatch.setattr(counter, "_grant", lambda limit: [*granted(limit), ended])
-        loops = await _rest(desk)
-        assert desk.ended
-        assert set(desk.ended) == {ended}
+        counter = Counter(1)
+        desk = Desk(counter, 3, 1)
+        counter.ended = [Ended(1, 5, "completed", {"n": 1})]
+        await desk.work(lambda: len(counter.reported) == 1)
+        assert desk.ended == counter.ended
         assert desk.exchange.refused_count == 0
-        await _stop(desk, loops)
+
+    asyncio.run(scenario())
+
+
+def test_a_report_that_came_too_late_is_counted():
+    async def scenario() -> None:
+        counter = Counter(1)
+        desk = Desk(counter, 3, 1)
+
+        async def refuse(session_id: int, reports: Sequence[Report], limit: int) -> list[Answer]:
+            counter.reported += [report.unit_id for report in reports]
+            return [Refused(*report[:3]) for report in reports]
+
+        counter.report_and_claim = refuse  # type: ignore[method-assign]
+        await desk.work(lambda: len(counter.reported) == 1)
+        assert (desk.exchange.refused_count, desk.ended) == (1, [])
+        assert desk.exchange.busy_count == 0
 
     asyncio.run(scenario())

@@ -14,7 +14,7 @@ from stepwell.connectors.base import Action, Connector, Effect
 from stepwell.errors import DatabaseUnavailable, LeaseLost
 from stepwell.govern import actions
 from stepwell.govern.actions import Acting, Awaiting
-from stepwell.store.calls import leases
+from stepwell.store.calls.leases import Lease
 from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
 from stepwell.testing import check_invariants
@@ -84,10 +84,10 @@ def engine(db) -> Engine:
     return Engine(db)
 
 
-def lease_of(engine: Engine) -> tuple[int, leases.Lease] | None:
+def lease_of(engine: Engine) -> tuple[int, Lease] | None:
     session = engine.worker()
     rows = engine.db.execute("select * from fn_job_claim(%s, 1)", (session,)).fetchall()
-    return (session, leases.Lease._make(rows[0])) if rows else None
+    return (session, Lease._make(rows[0][1:])) if rows else None
 
 
 def bury(engine: Engine, session: int) -> None:

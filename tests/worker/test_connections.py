@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import stepwell as sw
-from stepwell.store.calls import leases
+from stepwell.store.calls.leases import LeaseCalls
 from tests.support.wait import until_async
 
 
@@ -67,17 +67,17 @@ def test_leases_whose_answer_was_lost_are_asked_for_and_given_back(app, play, db
     """The claim commits, the connection breaks before its answer arrives."""
     done = []
     lost = []
-    real = leases.claim
+    real = LeaseCalls.claim
 
-    async def claim_and_lose(wire, session_id, limit):
-        rows = await real(wire, session_id, limit)
+    async def claim_and_lose(calls, session_id, limit):
+        rows = await real(calls, session_id, limit)
         if rows and not lost:
             lost.extend(rows)
-            await wire.close()
+            await calls.close()
             raise sw.DatabaseUnavailable("the answer was lost")
         return rows
 
-    monkeypatch.setattr(leases, "claim", claim_and_lose)
+    monkeypatch.setattr(LeaseCalls, "claim", claim_and_lose)
 
     @app.operation
     async def act(n: int):
@@ -97,18 +97,18 @@ def test_leases_whose_answer_was_lost_are_asked_for_and_given_back(app, play, db
 
 
 def test_a_report_whose_answer_was_lost_is_taken_once(app, play, db, monkeypatch):
-    real = leases.report_and_claim
+    real = LeaseCalls.report_and_claim
     lost = []
 
-    async def report_and_lose(wire, session_id, reports, limit):
-        rows = await real(wire, session_id, reports, limit)
+    async def report_and_lose(calls, session_id, reports, limit):
+        rows = await real(calls, session_id, reports, limit)
         if not lost:
             lost.extend(reports)
-            await wire.close()
+            await calls.close()
             raise sw.DatabaseUnavailable("the answer was lost")
         return rows
 
-    monkeypatch.setattr(leases, "report_and_claim", report_and_lose)
+    monkeypatch.setattr(LeaseCalls, "report_and_claim", report_and_lose)
 
     @app.operation
     async def act():
@@ -164,13 +164,13 @@ def test_one_report_the_database_refuses_hurts_nobody_else(app, play, db, monkey
         await gate.wait()
         return n
 
-    real = leases.report_and_claim
+    real = LeaseCalls.report_and_claim
 
-    async def spoil(wire, session_id, reports, limit):
+    async def spoil(calls, session_id, reports, limit):
         reports = [report._replace(body="{broken") if report.body == "2" else report for report in reports]
-        return await real(wire, session_id, reports, limit)
+        return await real(calls, session_id, reports, limit)
 
-    monkeypatch.setattr(leases, "report_and_claim", spoil)
+    monkeypatch.setattr(LeaseCalls, "report_and_claim", spoil)
 
     async def scenario():
         async with sw.Worker(app):

@@ -8,8 +8,9 @@ from psycopg.rows import dict_row
 
 import stepwell as sw
 from stepwell.errors import DatabaseFailure
-from stepwell.store.calls import leases, runs
-from stepwell.store.connection.wire import Wire, connect
+from stepwell.store.calls import runs, sessions
+from stepwell.store.calls.leases import LeaseCalls
+from stepwell.store.connection.wire import connect
 from tests.support.wait import until_async
 
 
@@ -166,27 +167,27 @@ def test_a_start_that_is_refused_beside_a_worker_leaves_nothing_and_hurts_nobody
 
 
 async def start_here(app, dsn, *starts):
-    """Each start as a worker at the caller's side makes it: hands on the rows, or the error."""
-    control, wire = await connect(dsn), await Wire.open(dsn)
+    """Each start as a worker at the caller's side makes it: returns the answers, or the error."""
+    control, calls = await connect(dsn), await LeaseCalls.open(dsn)
     try:
-        session_id = await leases.register(control, "here", app.executors(), 10, 30, {})
+        session_id = await sessions.register(control, "here", app.executors(), 10, 30, {})
         answers = []
         for start in starts:
             try:
-                answers.append(await leases.start_and_claim(wire, session_id, 10, start.parameters))
+                answers.append(await calls.start_and_claim(session_id, 10, start))
             except sw.StepwellError as error:
                 answers.append(error)
-        await leases.close(control, session_id)
+        await sessions.close(control, session_id)
         return answers
     finally:
-        await wire.close()
+        await calls.close()
         await control.close()
 
 
 def test_a_start_beside_a_worker_carries_all_a_start_has(app, play, db, dsn, noop):
     inputs = {"quote": "\" ' \\ {é,null}"}
-    plain = runs.start_runs(1, "w", [{}])
-    full = runs.start_runs(
+    plain = runs.run_start(1, "w", [{}])
+    full = runs.run_start(
         1, "w", [inputs], trigger_refs=['a,"b" {c}'], trigger_type="mail", actor="ann", version_no=1,
         priority=7, trace_id="0f" * 16, correlation_id="null", is_watched=True,
     )  # fmt: skip
@@ -195,14 +196,14 @@ def test_a_start_beside_a_worker_carries_all_a_start_has(app, play, db, dsn, noo
         await app.prepare()
         return await start_here(app, dsn, plain, full, full)
 
-    plainly, fully, again = play(scenario)
-    assert [row.row_kind for row in (*plainly, *fully)] == ["started", "lease"] * 2
-    assert [(row.row_kind, row.unit_id, row.lease_no) for row in again] == [("started", fully[0].unit_id, 0)]
-    assert (fully[1].input, fully[1].trace_id, fully[1].correlation_id) == (inputs, "0f" * 16, "null")
-    assert (plainly[1].input, plainly[1].correlation_id) == ({}, None)
+    (plainly, [plain_lease]), (fully, [full_lease]), again = play(scenario)
+    assert (plainly.is_new, fully.is_new) == (True, True)
+    assert again == (runs.Started(fully.run_id, False), [])
+    assert (full_lease.input, full_lease.trace_id, full_lease.correlation_id) == (inputs, "0f" * 16, "null")
+    assert (plain_lease.input, plain_lease.correlation_id) == ({}, None)
     row = db.execute(
         "select trigger_type, trigger_ref, started_by, is_watched from run_detail where run_id = %s",
-        (fully[0].unit_id,),
+        (fully.run_id,),
     ).fetchone()
     assert row == ("mail", 'a,"b" {c}', "ann", True)
 
@@ -211,10 +212,10 @@ def test_a_start_beside_a_worker_carries_all_a_start_has(app, play, db, dsn, noo
 def test_a_start_beside_a_worker_with_a_key_postgres_cannot_keep_is_refused(app, play, db, dsn, noop, key):
     async def scenario():
         await app.prepare()
-        bad = runs.start_runs(1, "w", [{}], trigger_refs=[key], trigger_type="mail")
-        return await start_here(app, dsn, bad, runs.start_runs(1, "w", [{}]))
+        bad = runs.run_start(1, "w", [{}], trigger_refs=[key], trigger_type="mail")
+        return await start_here(app, dsn, bad, runs.run_start(1, "w", [{}]))
 
-    refused, rows = play(scenario)
+    refused, (started, _) = play(scenario)
     assert isinstance(refused, DatabaseFailure)
-    assert rows[0].row_kind == "started"
+    assert started.is_new
     assert run_count(db) == 1

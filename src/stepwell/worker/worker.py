@@ -16,12 +16,12 @@ from stepwell.app import App
 from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
 from stepwell.keeper import BackgroundKeeper
-from stepwell.store.calls import leases
-from stepwell.store.calls.leases import Lease, Report
-from stepwell.store.calls.runs import Started
+from stepwell.store.calls import sessions
+from stepwell.store.calls.leases import Ended, Lease, LeaseCalls, Report
+from stepwell.store.calls.runs import RunStart, Started
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.listen import Listener
-from stepwell.store.connection.wire import Wire, connect
+from stepwell.store.connection.wire import connect
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
 from stepwell.worker.execute import Executor
@@ -108,7 +108,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._client = await self.app.client()
         self._exchange = Exchange(
-            self._open_wire, self._slots, self._start, self._renew, self._tell_end, self._exchange_count
+            self._open_calls, self._slots, self._start, self._renew, self._tell_end, self._exchange_count
         )
         self._pools = HandlerPools(self._slots, self._exchange)
         self._executor = Executor(self.app.handlers, self._pools)
@@ -150,12 +150,11 @@ class Worker:
         """Look for work now, without waiting for a notification."""
         self._exchange.hint()
 
-    async def start_run(self, parameters: tuple[Any, ...]) -> Started | None:
+    async def start_run(self, start: RunStart) -> Started | None:
         """Start a run and take up its first steps in one commit; None when that cannot be done here now."""
         if asyncio.get_running_loop() is not self._loop:
             return None
-        row = await self._exchange.start(parameters)
-        return None if row is None else Started(row.unit_id, bool(row.lease_no))
+        return await self._exchange.start(start)
 
     def holds_step_of(self, run_id: int) -> bool:
         """A step of the run is in hand, or its report on the way."""
@@ -163,12 +162,12 @@ class Worker:
 
     # -- session ------------------------------------------------------------------------------------------
 
-    async def _open_wire(self) -> Wire:
-        return await Wire.open(self._conninfo)
+    async def _open_calls(self) -> LeaseCalls:
+        return await LeaseCalls.open(self._conninfo)
 
     async def _open_session(self) -> None:
         self._exchange.session_id = await self._ask(
-            leases.register, self.name, self._executors, self._slots, self._lease_seconds,
+            sessions.register, self.name, self._executors, self._slots, self._lease_seconds,
             {"pid": os.getpid(), "host": socket.gethostname()},
         )  # fmt: skip
         self._exchange.hint()
@@ -214,7 +213,7 @@ class Worker:
         """Extend the session, and tell the handlers whose units are no longer ours."""
         exchange, session_id = self._exchange, self._exchange.session_id
         try:
-            lost = await self._ask(leases.heartbeat, session_id, exchange.held(), exchange.known_batch_id)
+            lost = await self._ask(sessions.heartbeat, session_id, exchange.held(), exchange.known_batch_id)
         except LeaseLost:
             await self._renew(session_id)
             return
@@ -267,15 +266,15 @@ class Worker:
                 del self._running[lease.unit_id]
             self._exchange.finish(lease, report)
 
-    def _tell_end(self, row: Lease) -> None:
-        """A watched run ended with a report of ours; the state came as the operation, the result as input."""
-        self._client.tell_end(row.tenant_id, row.unit_id, (row.operation_name, row.input))
+    def _tell_end(self, ended: Ended) -> None:
+        """A watched run ended with a report of this worker."""
+        self._client.tell_end(ended.tenant_id, ended.run_id, (ended.state, ended.result))
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
-        return await self._ask(leases.save_checkpoint, self._exchange.session_id, lease, name, value)
+        return await self._ask(sessions.save_checkpoint, self._exchange.session_id, lease, name, value)
 
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
-        await self._ask(leases.emit, self._exchange.session_id, lease, event_type, payload)
+        await self._ask(sessions.emit, self._exchange.session_id, lease, event_type, payload)
 
     @property
     def connectors(self) -> Mapping[str, Connector]:
@@ -331,7 +330,7 @@ class Worker:
         self._pools.close()
         await asyncio.to_thread(self._keeper.close)
         try:
-            given_back = await self._ask(leases.close, self._exchange.session_id)
+            given_back = await self._ask(sessions.close, self._exchange.session_id)
             self._log.info("worker stopped", given_back=given_back)
         except StepwellError as error:
             self._log.warning("session left to expire", error=error.sentence())

@@ -1,28 +1,29 @@
-"""The calls of a worker: claim and report on a wire; register, heartbeat, checkpoint, close on a connection.
+"""Claim, report and start on a worker's own connection: receives reports, returns leases and other answers.
 
-Receives plain lists, hands on leases. Columns come back in the order of the type stepwell.job_lease.
-Everything the database raises comes out as one of our own errors.
+The database answers with rows of one type, `stepwell.job_lease`, whose first column says what a row is. Each
+kind becomes a type of its own here. Every error of the database becomes one of our own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import psycopg
-from psycopg.rows import TupleRow
 
-from stepwell import json_text
 from stepwell.errors import from_database
+from stepwell.store.calls.runs import RunStart, Started
 from stepwell.store.connection import arrays
-from stepwell.store.connection.wire import Connection, Wire
+from stepwell.store.connection.wire import Wire
+
+# (tenant_id, unit_id, lease_no)
+LeaseKey = tuple[int, int, int]
 
 
 class Lease(NamedTuple):
-    """One unit leased to this worker, with all its handler needs."""
+    """One unit leased to this worker, with all its handler needs. The columns of the row, in its order."""
 
-    row_kind: str
     tenant_id: int
     unit_id: int
     lease_no: int
@@ -41,8 +42,28 @@ class Lease(NamedTuple):
     deadline_at: datetime | None
 
 
+class Refused(NamedTuple):
+    """A report that came too late: the lease was not this session's any more."""
+
+    tenant_id: int
+    unit_id: int
+    lease_no: int
+
+
+class Ended(NamedTuple):
+    """A watched run that ended with a report of this call."""
+
+    tenant_id: int
+    run_id: int
+    state: str
+    result: Any
+
+
+Answer = Lease | Refused | Ended
+
+
 class Report(NamedTuple):
-    """One outcome on its way back; `body` is a JSON text or nothing."""
+    """One outcome on its way to the database; `body` is a JSON text or nothing."""
 
     tenant_id: int
     unit_id: int
@@ -51,18 +72,76 @@ class Report(NamedTuple):
     body: str | None
 
 
-class Lost(NamedTuple):
-    unit_id: int
-    lease_no: int
-    reason: str
+class LeaseCalls:
+    """The calls that a worker repeats all day, on a connection that nobody else uses."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    @classmethod
+    async def open(cls, conninfo: str) -> Self:
+        return cls(await Wire.open(conninfo))
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+    async def claim(self, session_id: int, limit: int) -> list[Lease]:
+        rows = await self._wire.rows(
+            "select * from stepwell.fn_job_claim($1::bigint, $2::int)",
+            (b"%d" % session_id, b"%d" % limit),
+            tuple,
+        )
+        return [Lease._make(row[1:]) for row in rows]
+
+    async def report_and_claim(self, session_id: int, reports: Sequence[Report], limit: int) -> list[Answer]:
+        """New leases, reports that came too late, and watched runs that ended."""
+        tenant_ids, unit_ids, lease_nos, outcomes, bodies = zip(*reports, strict=True)
+        rows = await self._wire.rows(
+            "select * from stepwell.fn_job_report($1::bigint, $2::int[], $3::bigint[], $4::int[], $5::text[],"
+            " $6::text[], $7::int)",
+            (
+                b"%d" % session_id,
+                _written(arrays.of_numbers(tenant_ids)),
+                _written(arrays.of_numbers(unit_ids)),
+                _written(arrays.of_numbers(lease_nos)),
+                _written(arrays.of_texts(outcomes)),
+                _written(arrays.of_texts(bodies)),
+                b"%d" % limit,
+            ),
+            tuple,
+        )
+        return [Lease._make(row[1:]) if row[0] == "lease" else _other(row) for row in rows]
+
+    async def start_and_claim(
+        self, session_id: int, limit: int, start: RunStart
+    ) -> tuple[Started, list[Lease]]:
+        """Start one run and lease its first steps, in one commit."""
+        first, *rows = await self._wire.rows(
+            "select * from stepwell.fn_run_start_here($1, $2, $3, $4, $5::text[]::jsonb[], $6, $7, $8, $9,"
+            " $10, $11, $12, $13)",
+            (b"%d" % session_id, b"%d" % limit, *map(_written, start)),
+            tuple,
+        )
+        # In the row of the started run, the unit is the run, and the lease number says whether it is new.
+        return Started(first[2], bool(first[3])), [Lease._make(row[1:]) for row in rows]
+
+    async def leased_since(self, session_id: int, batch_id: int) -> list[LeaseKey]:
+        """What the session holds by claims after this batch."""
+        return await self._wire.rows(
+            "select distinct u.tenant_id, u.unit_id, u.lease_no from stepwell.worker_lease as l"
+            " cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)"
+            " inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id"
+            " where l.session_id = $1 and l.batch_id > $2 and u.lease_session_id = l.session_id",
+            (b"%d" % session_id, b"%d" % batch_id),
+            tuple,
+        )
 
 
-async def _rows(connection: Connection, text: str, parameters: Sequence[Any]) -> list[TupleRow]:
-    try:
-        cursor = await connection.execute(text, parameters)
-        return await cursor.fetchall()
-    except psycopg.Error as error:
-        raise from_database(error) from error
+def _other(row: tuple[Any, ...]) -> Refused | Ended:
+    if row[0] == "refused":
+        return Refused(row[1], row[2], row[3])
+    # In the row of an ended run, the unit is the run, the operation its state and the input its result.
+    return Ended(row[1], row[2], row[5], row[10])
 
 
 def _written(value: str | int | list[str] | None) -> bytes | None:
@@ -74,112 +153,3 @@ def _written(value: str | int | list[str] | None) -> bytes | None:
     except UnicodeEncodeError as error:
         # Half a surrogate pair: the fault of one caller, and no reason for a worker to stop.
         raise from_database(psycopg.DataError(str(error))) from error
-
-
-async def register(
-    connection: Connection,
-    name: str,
-    executors: Sequence[str],
-    slot_count: int,
-    lease_seconds: int,
-    info: dict[str, Any],
-) -> int:
-    rows = await _rows(
-        connection,
-        "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb)",
-        (name, list(executors), slot_count, lease_seconds, json_text.encode(info, "info")),
-    )
-    return int(rows[0][0])
-
-
-async def claim(wire: Wire, session_id: int, limit: int) -> list[Lease]:
-    return await wire.rows(
-        "select * from stepwell.fn_job_claim($1::bigint, $2::int)",
-        (b"%d" % session_id, b"%d" % limit),
-        Lease._make,
-    )
-
-
-async def start_and_claim(
-    wire: Wire, session_id: int, limit: int, parameters: tuple[Any, ...]
-) -> list[Lease]:
-    """Parameters as `calls.start_runs` has them. First a row of kind `started`, then new leases."""
-    return await wire.rows(
-        "select * from stepwell.fn_run_start_here($1, $2, $3, $4, $5::text[]::jsonb[], $6, $7, $8, $9, $10,"
-        " $11, $12, $13)",
-        (b"%d" % session_id, b"%d" % limit, *map(_written, parameters)),
-        Lease._make,
-    )
-
-
-async def report_and_claim(wire: Wire, session_id: int, reports: Sequence[Report], limit: int) -> list[Lease]:
-    """Rows of kind `lease` are new leases, rows of kind `refused` are reports that came too late."""
-    tenant_ids, unit_ids, lease_nos, outcomes, bodies = zip(*reports, strict=True)
-    return await wire.rows(
-        "select * from stepwell.fn_job_report($1::bigint, $2::int[], $3::bigint[], $4::int[], $5::text[],"
-        " $6::text[], $7::int)",
-        (
-            b"%d" % session_id,
-            _written(arrays.of_numbers(tenant_ids)),
-            _written(arrays.of_numbers(unit_ids)),
-            _written(arrays.of_numbers(lease_nos)),
-            _written(arrays.of_texts(outcomes)),
-            _written(arrays.of_texts(bodies)),
-            b"%d" % limit,
-        ),
-        Lease._make,
-    )
-
-
-async def heartbeat(
-    connection: Connection, session_id: int, held: Sequence[tuple[int, int, int]], last_batch_id: int
-) -> list[Lost]:
-    """`held` are (tenant_id, unit_id, lease_no) of everything in hand."""
-    rows = await _rows(
-        connection,
-        "select * from stepwell.fn_worker_heartbeat(%s, %s::int[], %s::bigint[], %s::int[], %s)",
-        (
-            session_id,
-            [item[0] for item in held],
-            [item[1] for item in held],
-            [item[2] for item in held],
-            last_batch_id,
-        ),
-    )
-    return [Lost._make(row) for row in rows]
-
-
-async def leased_since(wire: Wire, session_id: int, batch_id: int) -> list[tuple[int, int, int]]:
-    """What the session holds by claims after this batch: (tenant_id, unit_id, lease_no)."""
-    return await wire.rows(
-        "select distinct u.tenant_id, u.unit_id, u.lease_no from stepwell.worker_lease as l"
-        " cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)"
-        " inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id"
-        " where l.session_id = $1 and l.batch_id > $2 and u.lease_session_id = l.session_id",
-        (b"%d" % session_id, b"%d" % batch_id),
-        lambda row: (row[0], row[1], row[2]),
-    )
-
-
-async def save_checkpoint(
-    connection: Connection, session_id: int, lease: Lease, name: str, value: str
-) -> Any:
-    rows = await _rows(
-        connection,
-        "select stepwell.fn_checkpoint_save(%s, %s, %s, %s, %s, %s::jsonb)",
-        (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, name, value),
-    )
-    return rows[0][0]
-
-
-async def emit(connection: Connection, session_id: int, lease: Lease, event_type: str, payload: str) -> None:
-    await _rows(
-        connection,
-        "select stepwell.fn_event_emit(%s, %s, %s, %s, %s, %s::jsonb)",
-        (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, event_type, payload),
-    )
-
-
-async def close(connection: Connection, session_id: int) -> int:
-    rows = await _rows(connection, "select stepwell.fn_worker_close(%s)", (session_id,))
-    return int(rows[0][0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from stepwell import json_text
 from stepwell.store.connection.arrays import of_objects
@@ -27,7 +27,24 @@ class Signalled:
     woken_unit_id: int | None
 
 
-def start_runs(
+class RunStart(NamedTuple):
+    """What fn_run_start is told of one or more runs of a workflow, in the order of its parameters."""
+
+    tenant_id: int
+    workflow: str
+    # An array of JSON objects as Postgres reads it: one run each.
+    inputs: str
+    trigger_refs: list[str] | None
+    trigger_type: str | None
+    actor: str
+    version_no: int | None
+    priority: int
+    trace_id: str | None
+    correlation_id: str | None
+    is_watched: bool
+
+
+def run_start(
     tenant: int,
     workflow: str,
     inputs: Sequence[Mapping[str, Any]],
@@ -40,16 +57,21 @@ def start_runs(
     trace_id: str | None = None,
     correlation_id: str | None = None,
     is_watched: bool = False,
-) -> Call[list[Started]]:
+) -> RunStart:
+    """One run for each input; `trigger_refs` are their keys."""
+    return RunStart(
+        tenant, workflow, of_objects(inputs, "input"),
+        list(trigger_refs) if trigger_refs is not None else None,
+        trigger_type, actor, version_no, priority, trace_id, correlation_id, is_watched,
+    )  # fmt: skip
+
+
+def start_runs(start: RunStart) -> Call[list[Started]]:
     return Call(
         "select * from stepwell.fn_run_start(%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s)",
-        (
-            tenant, workflow, of_objects(inputs, "input"),
-            list(trigger_refs) if trigger_refs is not None else None,
-            trigger_type, actor, version_no, priority, trace_id, correlation_id, is_watched,
-        ),
+        start,
         lambda rows: [Started(*row) for row in rows],
-    )  # fmt: skip
+    )
 
 
 def signal(

@@ -1,0 +1,91 @@
+"""The session of a worker: register, heartbeat, checkpoints and events of its handlers, close.
+
+Every error of the database becomes one of our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from stepwell import json_text
+from stepwell.errors import from_database
+from stepwell.store.calls.leases import Lease, LeaseKey
+from stepwell.store.connection.wire import Connection
+
+
+class Lost(NamedTuple):
+    """A lease that this worker holds no longer."""
+
+    unit_id: int
+    lease_no: int
+    reason: str
+
+
+async def _rows(connection: Connection, text: str, parameters: Sequence[Any]) -> list[TupleRow]:
+    try:
+        cursor = await connection.execute(text, parameters)
+        return await cursor.fetchall()
+    except psycopg.Error as error:
+        raise from_database(error) from error
+
+
+async def register(
+    connection: Connection,
+    name: str,
+    executors: Sequence[str],
+    slot_count: int,
+    lease_seconds: int,
+    info: dict[str, Any],
+) -> int:
+    rows = await _rows(
+        connection,
+        "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb)",
+        (name, list(executors), slot_count, lease_seconds, json_text.encode(info, "info")),
+    )
+    return int(rows[0][0])
+
+
+async def heartbeat(
+    connection: Connection, session_id: int, held: Sequence[LeaseKey], last_batch_id: int
+) -> list[Lost]:
+    """`held` are all leases that the worker holds."""
+    rows = await _rows(
+        connection,
+        "select * from stepwell.fn_worker_heartbeat(%s, %s::int[], %s::bigint[], %s::int[], %s)",
+        (
+            session_id,
+            [item[0] for item in held],
+            [item[1] for item in held],
+            [item[2] for item in held],
+            last_batch_id,
+        ),
+    )
+    return [Lost._make(row) for row in rows]
+
+
+async def save_checkpoint(
+    connection: Connection, session_id: int, lease: Lease, name: str, value: str
+) -> Any:
+    rows = await _rows(
+        connection,
+        "select stepwell.fn_checkpoint_save(%s, %s, %s, %s, %s, %s::jsonb)",
+        (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, name, value),
+    )
+    return rows[0][0]
+
+
+async def emit(connection: Connection, session_id: int, lease: Lease, event_type: str, payload: str) -> None:
+    await _rows(
+        connection,
+        "select stepwell.fn_event_emit(%s, %s, %s, %s, %s, %s::jsonb)",
+        (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, event_type, payload),
+    )
+
+
+async def close(connection: Connection, session_id: int) -> int:
+    rows = await _rows(connection, "select stepwell.fn_worker_close(%s)", (session_id,))
+    return int(rows[0][0])

@@ -1,0 +1,41 @@
+"""Remember the leases that this worker holds: every unit from its lease until its report was accepted."""
+
+from __future__ import annotations
+
+from stepwell.store.calls.leases import Lease, LeaseKey
+
+# A unit's id is its run's id and, in the last 20 bits, its number in the run.
+UNIT_NO_BITS = 20
+
+
+class HeldLeases:
+    """By unit; also those whose handler has ended and whose report is still on the way."""
+
+    def __init__(self) -> None:
+        self._keys: dict[int, LeaseKey] = {}
+        # The newest batch of leases that arrived here.
+        self.last_batch_id = 0
+
+    def add(self, lease: Lease) -> None:
+        if lease.batch_id > self.last_batch_id:
+            self.last_batch_id = lease.batch_id
+        self._keys[lease.unit_id] = (lease.tenant_id, lease.unit_id, lease.lease_no)
+
+    def add_unknown(self, key: LeaseKey) -> bool:
+        """A lease whose answer was lost; false when it is known here."""
+        if self._keys.get(key[1]) == key:
+            return False
+        self._keys[key[1]] = key
+        return True
+
+    def forget(self, unit_id: int, lease_no: int) -> None:
+        key = self._keys.get(unit_id)
+        if key is not None and key[2] == lease_no:
+            del self._keys[unit_id]
+
+    def keys(self) -> list[LeaseKey]:
+        """All that would be lost with this process."""
+        return list(self._keys.values())
+
+    def has_unit_of(self, run_id: int) -> bool:
+        return any(unit_id >> UNIT_NO_BITS == run_id for unit_id in self._keys)

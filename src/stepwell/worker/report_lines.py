@@ -1,0 +1,50 @@
+"""Keep finished reports until a loop sends them: receives single reports, returns batches in lock order.
+
+There is one line per loop, and all reports of a run join the same line: two loops never wait for the lock of
+one run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from operator import attrgetter
+
+from stepwell.store.calls.leases import Report
+from stepwell.worker.held_leases import UNIT_NO_BITS
+
+_by_unit = attrgetter("unit_id")
+
+
+class ReportLines:
+    """`on_added` is told the number of the line that a report joined."""
+
+    def __init__(self, line_count: int, on_added: Callable[[int], None]) -> None:
+        self._lines: list[deque[Report]] = [deque() for _ in range(line_count)]
+        self._line_count = line_count
+        self._on_added = on_added
+        # Reports that failed as a batch: each is sent alone, so that one bad report stops no other.
+        self.suspects: deque[Report] = deque()
+
+    def add(self, report: Report) -> None:
+        line_no = (report.unit_id >> UNIT_NO_BITS) % self._line_count
+        self._lines[line_no].append(report)
+        self._on_added(line_no)
+
+    def has_any(self, line_no: int) -> bool:
+        return bool(self._lines[line_no])
+
+    def take(self, line_no: int, limit: int) -> list[Report]:
+        line = self._lines[line_no]
+        batch = [line.popleft() for _ in range(min(len(line), limit))]
+        # Every path takes row locks in ascending order.
+        batch.sort(key=_by_unit)
+        return batch
+
+    def put_back(self, line_no: int, batch: list[Report]) -> None:
+        """A batch that was not sent goes first again."""
+        self._lines[line_no].extendleft(reversed(batch))
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self._lines) and not self.suspects
