@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from stepwell.app import App
-from stepwell.define import Graph, freeze, read_yaml
+from stepwell.define import DefinitionError, Graph, freeze, read_yaml
+from stepwell.define.problem import Problem
 from stepwell.errors import StepwellError, UsageError
 
 DEFAULT_ATTRIBUTE = "app"
@@ -43,8 +44,17 @@ def load_app(target: str) -> App:
 
 
 def load_workflows(paths: list[Path]) -> list[Graph]:
-    """The workflow of each YAML file, checked; all problems of a file are named with their lines."""
-    return [freeze(read_yaml(_text(path), file=str(path))) for path in paths]
+    """The workflow of each YAML file, checked; the problems of all files are named with their lines."""
+    found: list[Graph] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            found.append(freeze(read_yaml(_text(path), file=str(path))))
+        except DefinitionError as error:
+            problems += error.problems
+    if problems:
+        raise DefinitionError(problems)
+    return found
 
 
 def _parts(target: str) -> tuple[str, str]:

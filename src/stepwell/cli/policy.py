@@ -11,6 +11,7 @@ from rich.text import Text
 
 from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, json_object, named_values, print_json
 from stepwell.cli.people_words import AsOption, person
+from stepwell.cli.problems import refuse
 from stepwell.cli.receipts import govern
 from stepwell.cli.render import console
 from stepwell.define import DefinitionError
@@ -258,11 +259,7 @@ def _read(file: Path) -> bytes:
 
 
 def _located(what: Any) -> Any:
-    """Every problem on a line of its own, as compilers do: editors jump to them."""
     try:
         return what()
     except DefinitionError as error:
-        for problem in error.problems:
-            typer.echo(str(problem), err=True)
-        count = len(error.problems)
-        raise UsageError(f"{count} problem{'s' if count > 1 else ''} found") from None
+        refuse(error)

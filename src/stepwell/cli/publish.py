@@ -11,6 +11,7 @@ import typer
 
 from stepwell.cli.connect import JsonOption, ask, print_json
 from stepwell.cli.next_steps import describe
+from stepwell.cli.problems import refuse
 from stepwell.client import Client
 from stepwell.define import DefinitionError, Graph
 from stepwell.errors import UsageError
@@ -48,7 +49,7 @@ def publish(
             graphs += found.graphs.values()
             handlers = found.handlers
     except DefinitionError as error:
-        _refuse(error)
+        refuse(error, "nothing was published")
     if check:
         if as_json:
             # On one line, the last one: an app may print while it is loaded.
@@ -78,11 +79,3 @@ def publish(
         typer.echo(f"{graph.name}: {what} version {made.version_no}")
     if not graphs:
         typer.echo("the app declares no workflow")
-
-
-def _refuse(error: DefinitionError) -> None:
-    """Every problem on a line of its own, as compilers do: editors jump to them."""
-    for problem in error.problems:
-        typer.echo(str(problem), err=True)
-    count = len(error.problems)
-    raise UsageError(f"nothing was published: {count} problem{'s' if count > 1 else ''} found")

@@ -13,6 +13,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from stepwell.cli.connect import JsonOption, json_object, print_json
+from stepwell.cli.problems import refuse
 from stepwell.cli.render import console
 from stepwell.define import DefinitionError, Graph
 from stepwell.define.problem import did_you_mean
@@ -76,9 +77,7 @@ def simulate(
     try:
         graphs = load_workflows(files)
     except DefinitionError as error:
-        for problem in error.problems:
-            typer.echo(str(problem), err=True)
-        raise UsageError(f"nothing was simulated: {len(error.problems)} problem(s) found") from error
+        refuse(error, "nothing was simulated")
     others = {graph.name: graph for graph in graphs[1:]}
     try:
         outcomes = read_outcomes(json.dumps(json_object(outcomes_text, "--outcomes")))

@@ -44,14 +44,18 @@ def check_graph(
     operations: Collection[str] | None = None,
     workflows: Mapping[str, Collection[str]] | None = None,
     sources: Sequence[object] = (),
+    unread: Collection[str] = (),
 ) -> list[Problem]:
-    """Every problem of a graph, in the order of its steps. `sources`: the template object of each step."""
-    checking = _Checking(graph, sources)
-    problems = list(checking.duplicates())
-    problems += checking.structure()
+    """Every problem of a graph, in the order of its steps. `sources`: the template object of each step.
+
+    `unread` are names that may belong to steps that could not be read: reading one of them is not refused.
+    """
+    checking = _Checking(graph, sources, unread)
+    problems = list(checking.structure())
     if problems:
         # References over a broken structure would only repeat its faults.
-        return problems
+        return [*checking.duplicates(), *problems]
+    problems += checking.duplicates()
     problems += checking.expressions()
     if operations is not None:
         problems += checking.operations(operations)
@@ -63,6 +67,7 @@ def check_graph(
 class _Checking:
     graph: Graph
     sources: Sequence[object]
+    unread: Collection[str]
 
     def problem(self, step: GraphStep, field: str | None, message: str) -> Problem:
         source = self.sources[step.no - 1] if self.sources else None
@@ -202,6 +207,8 @@ class _Checking:
         refused = _not_before(self.graph, pairs)
         for step, field, reading in readings:
             for step_id in reading.steps:
+                if step_id not in numbers and step_id in self.unread:
+                    continue
                 if step_id not in numbers:
                     yield self.problem(step, field, self.unknown(step_id))
                 elif (step.no, numbers[step_id]) in refused:

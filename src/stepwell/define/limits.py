@@ -23,4 +23,4 @@ MAX_PRIORITY: Final = 32_767
 MAX_YAML_BYTES: Final = 1_048_576
 MAX_YAML_DEPTH: Final = 100
 # A broken file is repaired from the top; a longer list of problems only hides the first ones.
-MAX_PROBLEMS: Final = 20
+MAX_PROBLEMS: Final = 100

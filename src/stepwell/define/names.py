@@ -35,6 +35,13 @@ ID_RULE = (
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
+def kind_of(value: object) -> str:
+    """What a value is: nothing, a list, a float."""
+    if value is None:
+        return "nothing"
+    return f"a {type(value).__name__}"
+
+
 def is_id(value: str) -> bool:
     return len(value) <= MAX_NAME_LENGTH and _ID.fullmatch(value) is not None
 
@@ -42,14 +49,14 @@ def is_id(value: str) -> bool:
 def require_id(value: object, field: str, *, step_id: str | None = None) -> str:
     if isinstance(value, str) and is_id(value):
         return value
-    shown = quoted(value) if isinstance(value, str) else f"a {type(value).__name__}"
+    shown = quoted(value) if isinstance(value, str) else kind_of(value)
     length = f" ({len(value)} characters)" if isinstance(value, str) and len(value) > MAX_NAME_LENGTH else ""
     raise DefinitionError.one(f"{shown}{length} is not a valid name; {ID_RULE}", field=field, step_id=step_id)
 
 
 def require_text(value: object, field: str, *, limit: int = MAX_TITLE_LENGTH) -> str:
     if not isinstance(value, str) or not value.strip():
-        shown = "empty" if isinstance(value, str) else f"a {type(value).__name__}"
+        shown = "empty" if isinstance(value, str) else kind_of(value)
         raise DefinitionError.one(f"is {shown}; accepted: a text of 1 to {limit} characters", field=field)
     if len(value) > limit:
         raise DefinitionError.one(f"has {len(value)} characters; the limit is {limit}", field=field)

@@ -11,7 +11,7 @@ from typing import Any
 from stepwell.define.limits import MAX_PROBLEMS
 from stepwell.errors import InvalidInput
 
-__all__ = ["DefinitionError", "Problem", "did_you_mean", "quoted"]
+__all__ = ["DefinitionError", "Problem", "did_you_mean", "nearest", "quoted"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,13 @@ def quoted(text: object) -> str:
     return '"' + shown.replace("\n", "\\n") + '"'
 
 
+def nearest(word: str, accepted: Iterable[str]) -> str | None:
+    """The accepted word that a misspelt one is nearest to, if one is near."""
+    near = difflib.get_close_matches(word, list(accepted), n=1, cutoff=0.6)
+    return near[0] if near else None
+
+
 def did_you_mean(word: str, accepted: Iterable[str]) -> str:
     """A trailing ` (did you mean "x"?)`, or nothing when no accepted word is near."""
-    near = difflib.get_close_matches(word, list(accepted), n=1, cutoff=0.6)
-    return f" (did you mean {quoted(near[0])}?)" if near else ""
+    near = nearest(word, accepted)
+    return f" (did you mean {quoted(near)}?)" if near else ""

@@ -1,10 +1,11 @@
-"""Read a workflow from YAML: receives text, hands on the same Workflow a Python author would write.
+"""Read a workflow from YAML: receives text, returns the same Workflow a Python author would write.
 
 Every problem carries file, line and column, those found by the checks of the whole graph too.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,9 +13,10 @@ from typing import Any
 from stepwell.define.check import check_graph
 from stepwell.define.flatten import flatten
 from stepwell.define.limits import MAX_PROBLEMS
-from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
+from stepwell.define.problem import DefinitionError, Problem, did_you_mean, nearest, quoted
 from stepwell.define.template import Operation, Parallel, Retry, Sequential, Step, Workflow
-from stepwell.define.yaml_located import Located, Mark, compose, problem_at
+from stepwell.define.yaml_located import Located, Mark, Unreadable, compose_all, problem_at
+from stepwell.define.yaml_repair import StandIns
 from stepwell.define.yaml_words import FORMER_WORDS, RETRY_WORDS, STEP_WORDS, WORKFLOW_WORDS
 
 __all__ = ["read_yaml"]
@@ -27,102 +29,139 @@ def read_yaml(
     operations: Collection[str] | None = None,
     workflows: Mapping[str, Collection[str]] | None = None,
 ) -> Workflow:
-    """The workflow of a YAML text, checked as `freeze` checks it. `file` is only named in messages."""
-    reader = _Reader(file)
-    document = compose(text, file)
+    """The workflow of a YAML text, checked as `freeze` checks it. `file` is only named in messages.
+
+    Raises one DefinitionError with every mistake: of reading, of fields, of references and of expressions.
+    """
+    document, problems = compose_all(text, file)
+    if document is None:
+        raise DefinitionError(problems)
+    reader = _Reader()
     workflow = reader.workflow(document)
-    if workflow is None:
-        raise DefinitionError(reader.problems[:MAX_PROBLEMS])
-    try:
-        flat = flatten(workflow)
-    except DefinitionError as error:
-        raise DefinitionError([reader.placed(problem, document) for problem in error.problems]) from None
-    problems = list(flat.problems)
-    problems += check_graph(flat.graph, operations=operations, workflows=workflows, sources=flat.sources)
-    if problems:
-        raise DefinitionError([reader.placed(problem, document) for problem in problems[:MAX_PROBLEMS]])
+    problems += reader.problems
+    if workflow is not None:
+        problems += reader.judged(workflow, document, operations, workflows)
+    if problems or workflow is None:
+        problems.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
+        raise DefinitionError(list(dict.fromkeys(problems))[:MAX_PROBLEMS])
     return workflow
 
 
 class _Reader:
-    """Builds the template bottom-up and remembers where each step was written. A part that fails is None."""
+    """Builds the template bottom-up and remembers where each step was written.
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    What is refused is told and replaced by a stand-in, so that the rest of the file is judged as well.
+    """
+
+    def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.stand_ins = StandIns()
         self._written: dict[int, tuple[object, Located]] = {}
 
-    def workflow(self, located: Located) -> Workflow | None:
-        pairs = self.mapping(located, WORKFLOW_WORDS, required=("workflow", "steps"))
-        if pairs is None:
-            return None
-        root = self.block(pairs["steps"])
-        fields = {key: self.field(key, pairs[key]) for key in ("title", "failure_policy") if key in pairs}
-        if root is None:
-            return None
-        made: Workflow | None = self.build(Workflow, located, pairs["workflow"].plain(), root, **fields)
-        return None if self.problems else made
+    def judged(
+        self,
+        workflow: Workflow,
+        document: Located,
+        operations: Collection[str] | None,
+        workflows: Mapping[str, Collection[str]] | None,
+    ) -> list[Problem]:
+        """What is wrong with the whole, at its place in the file."""
+        unread = self.stand_ins.names
+        try:
+            flat = flatten(workflow)
+        except DefinitionError as error:
+            return [self.placed(problem, document) for problem in error.problems]
+        known = None if operations is None else {*operations, *unread}
+        found = [
+            *flat.problems,
+            *check_graph(
+                flat.graph, operations=known, workflows=workflows, sources=flat.sources, unread=unread
+            ),
+        ]
+        return [self.placed(problem, document) for problem in found]
 
-    def block(self, located: Located) -> Step | None:
+    def workflow(self, located: Located) -> Workflow | None:
+        if not isinstance(located.value, dict):
+            self.refuse_kind(located, WORKFLOW_WORDS)
+            return None
+        located, pairs = self.mapping(located, WORKFLOW_WORDS, required=("workflow", "steps"))
+        given = {key: self.field(key, pairs[key]) for key in ("title", "failure_policy") if key in pairs}
+        fields: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        fields["name"] = pairs["workflow"].plain() if "workflow" in pairs else self.stand_ins.name()
+        fields["root"] = self.block(pairs["steps"]) if "steps" in pairs else self.stand_ins.step()
+        made: Workflow = self.build(Workflow, located, **fields)
+        return made
+
+    def block(self, located: Located) -> Step:
         """The value of steps, then, else and do: a list is a Sequential, anything else is one step."""
         if not isinstance(located.value, list):
             return self.step(located)
-        steps = self.steps(located)
-        return None if steps is None else self.build(Sequential, located, *steps)
+        made: Step = self.build_container(Sequential, located, self.steps(located))
+        return made
 
-    def steps(self, located: Located) -> list[Step] | None:
+    def steps(self, located: Located) -> list[Step]:
         if not isinstance(located.value, list) or not located.value:
-            shown = "an empty list" if isinstance(located.value, list) else located.kind()
-            self.refuse(located.mark, f"{shown} is not accepted; accepted: a list of at least one step")
-            return None
-        found = [self.step(item) for item in located.value]
-        steps = [step for step in found if step is not None]
-        return steps if len(steps) == len(found) else None
+            if not isinstance(located.value, Unreadable):
+                shown = "an empty list" if isinstance(located.value, list) else located.kind()
+                self.refuse(located.mark, f"{shown} is not accepted; accepted: a list of at least one step")
+            return [self.stand_ins.step(located)]
+        return [self.step(item) for item in located.value]
 
-    def step(self, located: Located) -> Step | None:
+    def step(self, located: Located) -> Step:
         if isinstance(located.value, str):
-            found: Step | None = self.build(Operation, located, located.value)
+            found: Step = self.build(Operation, located, name=located.value)
             return found
         if not isinstance(located.value, dict):
-            self.refuse(
-                located.mark,
-                f"{located.kind()} is not a step; accepted: the name of an operation, or a mapping",
-            )
-            return None
-        heads = [key for key in located.value if key in STEP_WORDS]
-        if len(heads) != 1:
-            self.refuse_heads(located, heads)
-            return None
-        step_class, words = STEP_WORDS[heads[0]]
-        pairs = self.mapping(located, tuple(words))
-        if pairs is None:
-            return None
-        problem_count = len(self.problems)
-        fields = {words[key]: self.field(words[key], value) for key, value in pairs.items()}
-        if heads[0] == "map" and "do" not in pairs:
+            if not isinstance(located.value, Unreadable):
+                self.refuse(
+                    located.mark,
+                    f"{located.kind()} is not a step; accepted: the name of an operation, or a mapping",
+                )
+            return self.stand_ins.step(located)
+        located, head = self.headed(located)
+        if head is None:
+            return self.stand_ins.step(located)
+        step_class, words = STEP_WORDS[head]
+        located, pairs = self.mapping(located, tuple(words))
+        given = {words[key]: self.field(words[key], value) for key, value in pairs.items()}
+        fields = {name: value for name, value in given.items() if value is not None}
+        if head == "map" and "do" not in pairs:
             self.refuse(located.mark, 'a map needs the key "do": the step or list of steps for each item')
-            return None
-        if len(self.problems) > problem_count:
-            return None
-        steps = fields.pop("steps") if step_class in (Sequential, Parallel) else ()
-        built: Step | None = self.build(step_class, located, *steps, **fields)
+            fields["body"] = self.stand_ins.step()
+        if step_class in (Sequential, Parallel):
+            steps = fields.pop("steps", None) or [self.stand_ins.step()]
+            built: Step = self.build_container(step_class, located, steps, **fields)
+        else:
+            built = self.build(step_class, located, **fields)
         return built
 
-    def refuse_heads(self, located: Located, heads: list[str]) -> None:
+    def headed(self, located: Located) -> tuple[Located, str | None]:
+        """The key that says which kind of step it is; one that was misspelt is told and read as meant."""
+        pairs = located.value if isinstance(located.value, dict) else {}
+        heads = [key for key in pairs if key in STEP_WORDS]
+        if len(heads) == 1:
+            return located, heads[0]
         accepted = ", ".join(STEP_WORDS)
         if heads:
-            message = f"a step has one kind, not {' and '.join(heads)}; accepted: one of {accepted}"
-            self.refuse(located.mark, message)
-            return None
-        keys = list(located.value) if isinstance(located.value, dict) else []
-        hints = [hint for key in keys if (hint := did_you_mean(key, STEP_WORDS))]
-        shown = f" in {', '.join(quoted(key) for key in keys[:5])}" if keys else ""
-        hint = hints[0] if hints else ""
+            self.refuse(
+                located.mark, f"a step has one kind, not {' and '.join(heads)}; accepted: one of {accepted}"
+            )
+            kept = {key: value for key, value in pairs.items() if key not in heads[1:]}
+            return Located(located.mark, kept), heads[0]
+        meant = [(key, word) for key in pairs if (word := nearest(key, STEP_WORDS))]
+        shown = f" in {', '.join(quoted(key) for key in list(pairs)[:5])}" if pairs else ""
+        hint = did_you_mean(meant[0][0], STEP_WORDS) if meant else ""
         self.refuse(located.mark, f"no kind of step{shown}{hint}; accepted: one of the keys {accepted}")
-        return None
+        if not meant:
+            return located, None
+        key, word = meant[0]
+        kept = {word if name == key else name: value for name, value in pairs.items()}
+        return Located(located.mark, kept), word
 
     def field(self, name: str, located: Located) -> Any:
-        """The value of a field. Scalars go on as they are: the template's own checks judge them."""
+        """The value of a field. Scalars are passed on as they are: the template's own checks judge them."""
+        if isinstance(located.value, Unreadable):
+            return None
         if located.value is None:
             self.refuse(located.mark, "is empty; write a value or leave the key out", field=name)
             return None
@@ -138,57 +177,83 @@ class _Reader:
             case _:
                 return located.plain()
 
-    def source(self, located: Located) -> Step | None:
+    def source(self, located: Located) -> Step | str:
         step = self.step(located)
-        if step is None or isinstance(step, Operation):
+        if isinstance(step, Operation):
             return step
         self.refuse(
             located.mark, "is not an operation; accepted: an expression, a step id, or operation: <name>"
         )
-        return None
+        return "$.input"
 
     def retry(self, located: Located) -> Retry | None:
-        pairs = self.mapping(located, RETRY_WORDS)
-        if pairs is None:
+        if not isinstance(located.value, dict):
+            self.refuse_kind(located, RETRY_WORDS)
             return None
+        located, pairs = self.mapping(located, RETRY_WORDS)
         fields = {key: value.plain() for key, value in pairs.items()}
         if isinstance(fields.get("non_retryable"), list):
             fields["non_retryable"] = tuple(fields["non_retryable"])
-        found: Retry | None = self.build(Retry, located, within="retry", **fields)
+        found: Retry = self.build(Retry, located, within="retry", **fields)
         return found
 
     def mapping(
         self, located: Located, known: tuple[str, ...], required: tuple[str, ...] = ()
-    ) -> dict[str, Located] | None:
-        if not isinstance(located.value, dict):
-            message = (
-                f"{located.kind()} is not accepted; accepted: a mapping with the keys {', '.join(known)}"
-            )
-            self.refuse(located.mark, message)
-            return None
-        problem_count = len(self.problems)
-        for key, (mark, _) in located.value.items():
-            if key not in known:
-                hint = _former(key, known) or did_you_mean(key, known)
-                self.refuse(mark, f"the key {quoted(key)} is not known{hint}; accepted: {', '.join(known)}")
+    ) -> tuple[Located, dict[str, Located]]:
+        """The pairs whose keys are known. A misspelt key is told, and its value is judged as meant."""
+        pairs = located.value if isinstance(located.value, dict) else {}
+        found: dict[str, tuple[Mark, Located]] = {}
+        for key, (mark, value) in pairs.items():
+            if key in known:
+                found[key] = (mark, value)
+                continue
+            hint = _former(key, known) or did_you_mean(key, known)
+            self.refuse(mark, f"the key {quoted(key)} is not known{hint}; accepted: {', '.join(known)}")
+            meant = nearest(key, known)
+            if meant is not None and meant not in pairs:
+                found[meant] = (mark, value)
         for key in required:
-            if key not in located.value:
+            if key not in found:
                 self.refuse(located.mark, f"the key {quoted(key)} is missing")
-        if len(self.problems) > problem_count:
-            return None
-        return {key: value for key, (_, value) in located.value.items()}
+        return Located(located.mark, found), {key: value for key, (_, value) in found.items()}
 
-    def build(self, made: Any, located: Located, *args: Any, within: str = "", **fields: Any) -> Any:
+    def refuse_kind(self, located: Located, known: tuple[str, ...]) -> None:
+        if not isinstance(located.value, Unreadable):
+            self.refuse(
+                located.mark,
+                f"{located.kind()} is not accepted; accepted: a mapping with the keys {', '.join(known)}",
+            )
+
+    def build(self, made: Any, located: Located, *, within: str = "", **fields: Any) -> Any:
+        """The template object. Every field it refuses is told and left out, until it can be built."""
+        refused: set[str | None] = set()
+        while True:
+            try:
+                found = made(**fields)
+            except DefinitionError as error:
+                self.tell(error, located, within)
+                field = error.problems[0].field
+                if field in refused or not self.stand_ins.repair(made, field, fields):
+                    return None if made is Retry else self.stand_ins.step(located)
+                refused.add(field)
+            else:
+                self._written[id(found)] = (found, located)
+                return found
+
+    def build_container(self, made: Any, located: Located, steps: list[Step], **fields: Any) -> Any:
         try:
-            found = made(*args, **fields)
+            found = made(*steps, **fields)
         except DefinitionError as error:
-            for problem in error.problems:
-                field = (problem.field or "").removeprefix(f"{within}.") if within else problem.field
-                mark = _place(located, field)
-                self.problems.append(replace(problem, file=mark.file, line=mark.line, column=mark.column))
-            return None
+            self.tell(error, located, "")
+            found = Sequential(*steps)
         self._written[id(found)] = (found, located)
         return found
+
+    def tell(self, error: DefinitionError, located: Located, within: str) -> None:
+        for problem in error.problems:
+            field = (problem.field or "").removeprefix(f"{within}.") if within else problem.field
+            mark = _place(located, field)
+            self.problems.append(replace(problem, file=mark.file, line=mark.line, column=mark.column))
 
     def refuse(self, mark: Mark, message: str, *, field: str | None = None) -> None:
         self.problems.append(problem_at(mark, message, field=field))
@@ -206,15 +271,19 @@ def _former(key: str, known: tuple[str, ...]) -> str:
     return f" (write {quoted(written)})" if word in known else ""
 
 
+_FIELD_PART = re.compile(r"[^.\[\]]+")
 _FIELD_WORDS = {"test": "if", "over": "map", "otherwise": "else", "body": "do"}
 
 
 def _place(located: Located, field: str | None) -> Mark:
-    """Where `inputs.items` or `retry.max` of a mapping was written, or the nearest thing around it."""
+    """Where `inputs.items` or `tasks[1].id` of a mapping was written, or the nearest thing around it."""
     at = located
-    for part in (field or "").split("."):
+    for part in _FIELD_PART.findall(field or ""):
         name = _FIELD_WORDS.get(part, part)
-        if not isinstance(at.value, dict) or name not in at.value:
+        if isinstance(at.value, list) and part.isdigit() and int(part) < len(at.value):
+            at = at.value[int(part)]
+        elif isinstance(at.value, dict) and name in at.value:
+            at = at.value[name][1]
+        else:
             break
-        at = at.value[name][1]
     return at.mark

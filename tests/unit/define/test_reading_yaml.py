@@ -188,9 +188,9 @@ MISTAKES = [
 def test_a_mistake_is_told_with_its_place(text: str, message: str):
     with pytest.raises(DefinitionError) as refused:
         read_yaml(text, file="order.yaml")
-    first = refused.value.problems[0]
-    assert str(first).startswith(f"order.yaml:{first.line}:{first.column}: ")
-    assert message in str(first)
+    for problem in refused.value.problems:
+        assert str(problem).startswith(f"order.yaml:{problem.line}:{problem.column}: ")
+    assert message in str(refused.value)
 
 
 def test_several_mistakes_are_told_at_once():
@@ -199,6 +199,86 @@ def test_several_mistakes_are_told_at_once():
     with pytest.raises(DefinitionError) as refused:
         read_yaml(text)
     assert [problem.line for problem in refused.value.problems] == [4, 5, 7]
+
+
+MANY = """\
+workflow: order process
+failure_policy: abort
+steps:
+  - operaton: validate
+    timeout: soon
+  - parallel:
+      - operation: charge
+        retry: {max_attempts: 0, initial: never}
+        timout: 30 second
+      - operation: reserve
+        inputs: {order: $.input.order_id, more: [1], bad: $.stps.x}
+    max_concurrency: many
+  - if: $.steps.chrage.status == "completed"
+    then:
+      map: $.steps.reserve.output.items
+      do: pack
+    else: refund
+    else: other
+  - human: sign-off
+    deadline: later
+    tasks:
+      - {id: one, role: clerk}
+      - {id: two words, role: clerk}
+      - {id: three}
+    escalation: [{after: 1h}]
+  - wait: carrier.picked_up
+    timeout: 2 dys
+  - 7
+  - operation: charge
+  - operation: close
+    inputs: {a: $.steps.pack.output, b: $.steps.validate.output, c: $.input.x = 1}
+    mandatory: perhaps
+    priority: 99999999
+  - *x
+  - map: $.steps.charge.output
+"""
+
+
+def test_one_pass_finds_the_mistakes_of_reading_fields_references_and_expressions():
+    with pytest.raises(DefinitionError) as refused:
+        read_yaml(MANY)
+    found = [(problem.line, problem.column) for problem in refused.value.problems]
+    assert found == [
+        (1, 11), (2, 17), (4, 5), (5, 14), (8, 31), (8, 43), (9, 9), (9, 17), (11, 49), (11, 59), (12, 22),
+        (13, 9), (18, 5), (19, 5), (20, 15), (23, 14), (24, 9), (25, 18), (27, 14), (28, 5), (29, 5),
+        (31, 17), (31, 69), (32, 16), (33, 15), (34, 5), (35, 5),
+    ]  # fmt: skip
+
+
+def test_a_reference_to_a_step_that_could_not_be_read_is_no_second_mistake():
+    text = "workflow: w\nsteps:\n  - {id: first, opp: charge}\n  - operation: b\n"
+    text += "    inputs: {x: $.steps.first.output, y: $.steps.frist.output}\n"
+    with pytest.raises(DefinitionError) as refused:
+        read_yaml(text)
+    assert [(problem.line, problem.field) for problem in refused.value.problems] == [
+        (3, None), (5, "inputs.y"),
+    ]  # fmt: skip
+
+
+PARTS = {
+    "timeout: soon": "is not a length of time",
+    "timout: 1h": "is not known",
+    "priority: high": "is not accepted",
+    "inputs: {x: $.steps.nothing.output}": "does not exist",
+    "retry: {max_attempts: none}": "is not accepted",
+    "title: 7": "accepted: a text",
+}
+
+
+@given(st.lists(st.sampled_from(sorted(PARTS)), min_size=1, max_size=12))
+def test_as_many_mistakes_as_were_made_are_told_in_their_order(mistakes: list[str]):
+    steps = "".join(f"  - operation: step{at}\n    {part}\n" for at, part in enumerate(mistakes))
+    with pytest.raises(DefinitionError) as refused:
+        read_yaml(f"workflow: w\nsteps:\n{steps}")
+    assert [problem.line for problem in refused.value.problems] == [4 + 2 * at for at in range(len(mistakes))]
+    for part, problem in zip(mistakes, refused.value.problems, strict=True):
+        assert PARTS[part] in str(problem)
 
 
 def test_registered_operations_can_be_checked_with_their_line():
