@@ -3,18 +3,25 @@
 Names are loaded when they are used, so that a command line that needs few of them starts at once.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stepwell.lazy import lazy_names
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from stepwell import connectors as connectors
     from stepwell import testing as testing
-    from stepwell.app import App
-    from stepwell.client import JobHandle, RunHandle
+    from stepwell.app import (
+        App,
+    )
+    from stepwell.content import (
+        ContentVersion,
+    )
     from stepwell.define import (
         Conditional,
         DefinitionError,
+        Graph,
         Human,
         Map,
         Operation,
@@ -24,13 +31,17 @@ if TYPE_CHECKING:
         SubWorkflow,
         Wait,
         Workflow,
+        freeze,
         read_yaml,
         write_yaml,
     )
     from stepwell.errors import (
+        ActionConflict,
+        ApprovalCancelled,
         ApprovalExpired,
         ApprovalRejected,
         Conflict,
+        DatabaseFailure,
         DatabaseUnavailable,
         InvalidInput,
         LeaseLost,
@@ -39,20 +50,63 @@ if TYPE_CHECKING:
         PermissionDenied,
         PolicyDenied,
         Refused,
+        SchemaError,
         StepwellError,
+        UnsupportedDatabase,
+        UsageError,
     )
-    from stepwell.outcome import Completed, Dead, OutboundEvent, RetryLater, Waiting
-    from stepwell.worker import Context, Worker
+    from stepwell.govern.calls import (
+        PolicyVersion,
+        Receipt,
+    )
+    from stepwell.handles import (
+        JobHandle,
+        RunFailed,
+        RunHandle,
+        RunOutcome,
+    )
+    from stepwell.outcome import (
+        Completed,
+        Dead,
+        OutboundEvent,
+        RetryLater,
+        Waiting,
+    )
+    from stepwell.people import (
+        Approval,
+        HumanStep,
+    )
+    from stepwell.schedules import (
+        Schedule,
+    )
+    from stepwell.store.calls.views import (
+        Run,
+        RunStep,
+    )
+    from stepwell.sync import (
+        SyncApp,
+        SyncJobHandle,
+        SyncRunHandle,
+    )
+    from stepwell.tenants import (
+        Tenant,
+    )
+    from stepwell.worker import (
+        Context,
+        Worker,
+    )
+    from stepwell.workflows import (
+        PublishedWorkflow,
+        WorkflowVersion,
+    )
 
 _HOMES = {
     "stepwell.app": ("App",),
-    "stepwell.client": (
-        "JobHandle",
-        "RunHandle",
-    ),
+    "stepwell.content": ("ContentVersion",),
     "stepwell.define": (
         "Conditional",
         "DefinitionError",
+        "Graph",
         "Human",
         "Map",
         "Operation",
@@ -62,13 +116,17 @@ _HOMES = {
         "SubWorkflow",
         "Wait",
         "Workflow",
+        "freeze",
         "read_yaml",
         "write_yaml",
     ),
     "stepwell.errors": (
+        "ActionConflict",
+        "ApprovalCancelled",
         "ApprovalExpired",
         "ApprovalRejected",
         "Conflict",
+        "DatabaseFailure",
         "DatabaseUnavailable",
         "InvalidInput",
         "LeaseLost",
@@ -77,7 +135,20 @@ _HOMES = {
         "PermissionDenied",
         "PolicyDenied",
         "Refused",
+        "SchemaError",
         "StepwellError",
+        "UnsupportedDatabase",
+        "UsageError",
+    ),
+    "stepwell.govern.calls": (
+        "PolicyVersion",
+        "Receipt",
+    ),
+    "stepwell.handles": (
+        "JobHandle",
+        "RunFailed",
+        "RunHandle",
+        "RunOutcome",
     ),
     "stepwell.outcome": (
         "Completed",
@@ -86,25 +157,50 @@ _HOMES = {
         "RetryLater",
         "Waiting",
     ),
+    "stepwell.people": (
+        "Approval",
+        "HumanStep",
+    ),
+    "stepwell.schedules": ("Schedule",),
+    "stepwell.store.calls.views": (
+        "Run",
+        "RunStep",
+    ),
+    "stepwell.sync": (
+        "SyncApp",
+        "SyncJobHandle",
+        "SyncRunHandle",
+    ),
+    "stepwell.tenants": ("Tenant",),
     "stepwell.worker": (
         "Context",
         "Worker",
     ),
+    "stepwell.workflows": (
+        "PublishedWorkflow",
+        "WorkflowVersion",
+    ),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "ActionConflict",
     "App",
+    "Approval",
+    "ApprovalCancelled",
     "ApprovalExpired",
     "ApprovalRejected",
     "Completed",
     "Conditional",
     "Conflict",
+    "ContentVersion",
     "Context",
+    "DatabaseFailure",
     "DatabaseUnavailable",
     "Dead",
     "DefinitionError",
+    "Graph",
     "Human",
+    "HumanStep",
     "InvalidInput",
     "JobHandle",
     "LeaseLost",
@@ -116,26 +212,37 @@ __all__ = [
     "Parallel",
     "PermissionDenied",
     "PolicyDenied",
+    "PolicyVersion",
+    "PublishedWorkflow",
+    "Receipt",
     "Refused",
     "Retry",
     "RetryLater",
+    "Run",
+    "RunFailed",
     "RunHandle",
+    "RunOutcome",
+    "RunStep",
+    "Schedule",
+    "SchemaError",
     "Sequential",
     "StepwellError",
     "SubWorkflow",
+    "SyncApp",
+    "SyncJobHandle",
+    "SyncRunHandle",
+    "Tenant",
+    "UnsupportedDatabase",
+    "UsageError",
     "Wait",
     "Waiting",
     "Worker",
     "Workflow",
+    "WorkflowVersion",
     "__version__",
+    "freeze",
     "read_yaml",
     "write_yaml",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "testing":
-        return import_module("stepwell.testing")
-    if name not in _HOME_OF:
-        raise AttributeError(f"module stepwell has no attribute {name}")
-    return getattr(import_module(_HOME_OF[name]), name)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, modules=("connectors", "testing"))

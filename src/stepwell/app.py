@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from stepwell import config
-from stepwell.client import Client, RunCalls
+from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.connectors.base import Connector
 from stepwell.content import ContentCalls
@@ -21,18 +21,29 @@ from stepwell.define.duration import Duration, seconds_of
 from stepwell.errors import UsageError
 from stepwell.govern.calls import GovernCalls
 from stepwell.handlers import Handler, make_handler
+from stepwell.jobs import JobCalls
 from stepwell.people import PeopleCalls
-from stepwell.portal import Portal
+from stepwell.runs import RunCalls
+from stepwell.schedules import ScheduleCalls
 from stepwell.store.calls import publish
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
+from stepwell.sync import SyncApp
+from stepwell.tenants import TenantCalls
+from stepwell.workflows import WorkflowCalls
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=Connector)
 REVERSE = "stepwell.reverse"
 
 
-class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
+class AppCalls(
+    RunCalls, JobCalls, PeopleCalls, ContentCalls, GovernCalls, ScheduleCalls, TenantCalls, WorkflowCalls
+):
+    """Everything that an app can be asked, whoever asks."""
+
+
+class App(AppCalls):
     """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL, or `database_url`, names another."""
 
     def __init__(
@@ -48,8 +59,11 @@ class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
         self._actor = actor
         self._server: EmbeddedServer | None = None
         self._client: Client | None = None
+        self._connecting: asyncio.Lock | None = None
+        # Where it is connected: `sync` calls of other threads run there.
+        self.loop: asyncio.AbstractEventLoop | None = None
         self._declared: set[str] = set()
-        self._portal: Portal | None = None
+        self._sync: SyncApp | None = None
         self.handlers: dict[str, Handler] = {}
         self.connectors: dict[str, Connector] = {}
         self.graphs: dict[str, Graph] = {}
@@ -138,16 +152,28 @@ class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
         return (await self._connected()).conninfo
 
     async def client(self) -> Client:
-        if self._client is None:
-            conninfo = await asyncio.to_thread(self._find_database)
-            self._client = await Client.connect(
-                conninfo,
-                tenant=self._tenant,
-                actor=self._actor,
-                pool_max_size=self._settings.pool_max_size,
-                listen_conninfo=self.listen_conninfo(),
-            )
-        return self._client
+        if self._client is not None:
+            return self._client
+        if self._connecting is None:
+            self._connecting = asyncio.Lock()
+        async with self._connecting:
+            if self._client is None:
+                conninfo = await self._address()
+                if self._settings.is_embedded:
+                    await asyncio.to_thread(migrate.migrate, conninfo)
+                self._client = await Client.connect(
+                    conninfo,
+                    tenant=self._tenant,
+                    actor=self._actor,
+                    pool_max_size=self._settings.pool_max_size,
+                    listen_conninfo=self.listen_conninfo(),
+                )
+                self.loop = asyncio.get_running_loop()
+            return self._client
+
+    async def migrate(self) -> migrate.Report:
+        """Bring the schema of the database to this release; returns what was applied."""
+        return await asyncio.to_thread(migrate.migrate, await self._address())
 
     @property
     def settings(self) -> Settings:
@@ -162,13 +188,15 @@ class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
     def listen_conninfo(self) -> str | None:
         return self._settings.listen_url
 
-    def _find_database(self) -> str:
+    async def _address(self) -> str:
+        """Of the database that was given, or of the embedded one, which is started for it."""
         if self._settings.database_url is not None:
             return self._settings.database_url
-        self._server = EmbeddedServer(self._settings.data_dir)
-        conninfo = self._server.start()
-        migrate.migrate(conninfo)
-        return conninfo
+        if self._server is None:
+            server = EmbeddedServer(self._settings.data_dir)
+            await asyncio.to_thread(server.start)
+            self._server = server
+        return self._server.conninfo()
 
     async def _declare(self, client: Client) -> None:
         fresh = [name for name in self.handlers if f"operation:{name}" not in self._declared]
@@ -183,13 +211,23 @@ class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
 
     async def close(self) -> None:
         """Give back connections; the embedded server stops when its last user has gone."""
+        await self.disconnect()
+        if self._server is not None:
+            await asyncio.to_thread(self.stop_server)
+
+    async def disconnect(self) -> None:
+        """The first half of `close`, on the event loop: give back connections."""
         client, self._client = self._client, None
+        self._connecting, self.loop = None, None
+        self._declared.clear()
         if client is not None:
             await client.close()
+
+    def stop_server(self) -> None:
+        """The second half, which blocks: stop the embedded server."""
         server, self._server = self._server, None
         if server is not None:
-            await asyncio.to_thread(server.stop)
-        self._declared.clear()
+            server.stop()
 
     async def __aenter__(self) -> Self:
         await self.prepare()
@@ -201,16 +239,31 @@ class App(RunCalls, PeopleCalls, ContentCalls, GovernCalls):
         await self.close()
 
     @property
-    def sync(self) -> Any:
-        """The same methods for callers without an event loop: `app.sync.start(…)` blocks and returns."""
-        if self._portal is None:
-            self._portal = Portal(self)
-        return self._portal
+    def sync(self) -> SyncApp:
+        """The same calls for programs without an event loop: `app.sync.start(…)` blocks and returns."""
+        if self._sync is None:
+            self._sync = SyncApp(self)
+        return self._sync
+
+    def acting_as(self, actor: str) -> AppCalls:
+        """The same calls in the name of somebody else: `app.acting_as("ada").start(…)`."""
+        return ActingAs(self, actor)
 
     async def _connected(self) -> Client:
         client = await self.client()
         await self._declare(client)
         return client
+
+
+class ActingAs(AppCalls):
+    """An app's calls for another actor, on the app's connections."""
+
+    def __init__(self, app: App, actor: str) -> None:
+        self._app = app
+        self._actor = actor
+
+    async def _connected(self) -> Client:
+        return (await self._app._connected()).acting_as(self._actor)
 
 
 async def _reverse(ctx: Any, receipt_id: int, reason: str | None = None) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from stepwell.calls import Calls
 from stepwell.client import Client
 from stepwell.errors import NotFound
 from stepwell.store.calls import content as calls
@@ -14,12 +14,8 @@ from stepwell.store.calls.content import ContentVersion, PinnedContent, Written
 __all__ = ["Content", "ContentCalls", "ContentVersion", "PinnedContent", "Written", "difference"]
 
 
-class ContentCalls(ABC):
-    """Everything that can be done with content, for whatever can hand on a client."""
-
-    @abstractmethod
-    async def _connected(self) -> Client:
-        """The client that carries out the calls."""
+class ContentCalls(Calls):
+    """Everything that can be done with content."""
 
     async def content_write(
         self,

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from stepwell import json_text
-from stepwell.define.template import Retry
+from stepwell.define.retry import Retry
 from stepwell.errors import InvalidInput, UsageError
 
 CONTEXT_NAMES = ("ctx", "context")

@@ -7,35 +7,26 @@ checked here in full, then by the database.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from stepwell.client import Client, RunHandle
+from stepwell.calls import Calls
+from stepwell.client import Client
 from stepwell.errors import InvalidInput, NotFound
+from stepwell.handles import RunHandle
 from stepwell.store.calls import people as calls
 from stepwell.store.calls import views
 from stepwell.store.calls.people import Approval, Dependent, HumanStep
-from stepwell.store.connection.call import Call
 
 __all__ = ["Approval", "Dependent", "HumanStep", "People", "PeopleCalls", "StepName"]
 
-T = TypeVar("T")
-StepName = int | tuple[int | RunHandle, str]
+StepName = int | tuple[int | RunHandle[Any], str]
 Answer = dict[str, Any]
 
 
-class PeopleCalls(ABC):
-    """Everything a person can do, for whatever can hand on a client."""
-
-    @abstractmethod
-    async def _connected(self) -> Client:
-        """The client that carries out the calls."""
-
-    async def _perform(self, make: Callable[[int], Call[T]]) -> T:
-        client = await self._connected()
-        return await client.perform(make(client.tenant_id))
+class PeopleCalls(Calls):
+    """Everything a person can do."""
 
     async def step_id_of(self, step: StepName) -> int:
         """The number of a step."""

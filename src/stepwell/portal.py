@@ -1,54 +1,71 @@
-"""Call async methods from ordinary code: receives an object, hands on a view of it whose methods block.
+"""Run coroutines for ordinary code: receives a coroutine, blocks until it has ended, returns its result.
 
-One event loop in one thread serves all callers; there is one implementation of everything.
+One event loop in one thread, made when it is needed and ended in good order: nothing is left pending at exit.
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import threading
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Portal:
-    """`portal.method(…)` runs `await target.method(…)` on the portal's loop and returns its result."""
+    """An event loop of its own, in a thread of its own, from the first coroutine until `close`."""
 
-    def __init__(self, target: object) -> None:
-        self._target = target
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="stepwell-portal", daemon=True)
-        self._thread.start()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._target, name)
-        if not inspect.iscoroutinefunction(found):
-            return found
+    @property
+    def is_open(self) -> bool:
+        return self._loop is not None
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            result = asyncio.run_coroutine_threadsafe(found(*args, **kwargs), self._loop).result()
-            return self._wrap(result)
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return run_on(self._opened(), coroutine)
 
-        return call
+    def close(self) -> None:
+        """End the loop and its thread. What still ran is cancelled and awaited."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+            thread, self._thread = self._thread, None
+        if loop is None or thread is None:
+            return
+        run_on(loop, _settle())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
-    def _wrap(self, result: Any) -> Any:
-        """Handles come back with blocking methods too."""
-        if isinstance(result, list):
-            return [self._wrap(item) for item in result]
-        if getattr(type(result), "is_handle", False):
-            return _Blocking(result, self._loop)
-        return result
+    def _opened(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                # A daemon: a program may end without closing; `SyncApp` closes it then.
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="stepwell-portal", daemon=True
+                )
+                self._thread.start()
+            return self._loop
 
 
-class _Blocking:
-    def __init__(self, target: object, loop: asyncio.AbstractEventLoop) -> None:
-        self._target = target
-        self._loop = loop
+def run_on(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run it on a loop of another thread; an interrupt here cancels it there."""
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._target, name)
-        if not inspect.iscoroutinefunction(found):
-            return found
-        return lambda *args, **kwargs: asyncio.run_coroutine_threadsafe(
-            found(*args, **kwargs), self._loop
-        ).result()
+
+async def _settle() -> None:
+    loop = asyncio.get_running_loop()
+    tasks = asyncio.all_tasks(loop) - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await loop.shutdown_asyncgens()

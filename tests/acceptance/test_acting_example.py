@@ -84,7 +84,7 @@ def test_orders_go_through_wait_for_two_leads_and_are_undone(dsn, db: psycopg.Co
 
     async def whole() -> None:
         async with app:
-            made = await app.policy_propose(policy, by="ada")
+            made = await app.acting_as("ada").policy_propose(policy)
             await app.policy_activate(made["version_no"])
             for name in ("ben", "cleo"):
                 await app.person_set(name, ["lead"])
@@ -102,7 +102,7 @@ def test_orders_go_through_wait_for_two_leads_and_are_undone(dsn, db: psycopg.Co
                 assert (await large.result())["id"] == "O-2"
                 table, _ = await app.receipts()
                 assert table.reversal == {"operation": "delete", "target": "/orders/O-2", "fields": {}}
-                undoing = await app.reverse(table.receipt_id, by="ada")
+                undoing = await app.acting_as("ada").reverse(table.receipt_id)
                 await app.approval_decide(await until_async(waiting), "approve", "dan")
                 await undoing.result()
                 assert (await app.receipt(table.receipt_id)).state_code == "reversed"

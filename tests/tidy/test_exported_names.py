@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import stepwell
+from stepwell import connectors
 from tests.tidy.sources import read
 
 COMMITTED = Path("tests/tidy/exported_names.txt")
@@ -14,6 +15,12 @@ def test_the_exported_names_are_the_committed_ones():
     committed = read(COMMITTED).split()
     assert committed == sorted(committed)
     assert sorted(stepwell.__all__) == committed
+
+
+def test_the_names_that_are_loaded_late_are_seen_by_dir():
+    assert {*stepwell.__all__, "connectors", "testing"} <= set(dir(stepwell))
+    assert {*connectors.__all__} <= set(dir(connectors))
+    assert all(hasattr(connectors, name) for name in connectors.__all__)
 
 
 def test_every_exported_name_exists():

@@ -73,12 +73,14 @@ def test_what_cannot_be_found_out_is_for_a_person_to_say(app, play, db, ledger, 
             ).fetchone()
             assert "finds out whether it happened" in why[0]
             with pytest.raises(sw.InvalidInput):
-                await app.receipt_settle(receipt.receipt_id, outcome, " ", by="ben")
-            assert await app.receipt_settle(receipt.receipt_id, outcome, "I looked", by="ben") == outcome
+                await app.acting_as("ben").receipt_settle(receipt.receipt_id, outcome, " ")
+            assert (
+                await app.acting_as("ben").receipt_settle(receipt.receipt_id, outcome, "I looked") == outcome
+            )
             result = await run.result()
             assert result == ([None] if outcome == "confirmed" else [{"entry": "A", "amount": 3}])
             with pytest.raises(sw.Conflict, match="is confirmed"):
-                await app.receipt_settle(receipt.receipt_id, "void", "I looked again", by="ben")
+                await app.acting_as("ben").receipt_settle(receipt.receipt_id, "void", "I looked again")
 
     play(scenario)
     assert len(ledger.keys()) == 1

@@ -191,8 +191,8 @@ def test_an_effect_is_reversed_under_policy_with_a_receipt_of_its_own(app, play,
             blind, done = await app.receipts()
             with pytest.raises(sw.Conflict, match="cannot be reversed"):
                 await app.reverse(blind.receipt_id)
-            job = await app.reverse(done.receipt_id, by="ada", reason="wrong order")
-            assert (await app.reverse(done.receipt_id, by="ada")).id == job.id
+            job = await app.acting_as("ada").reverse(done.receipt_id, reason="wrong order")
+            assert (await app.acting_as("ada").reverse(done.receipt_id)).id == job.id
             await until_async(lambda: open_approval(db))
             approval = open_approval(db)
             with pytest.raises(sw.PermissionDenied):

@@ -138,7 +138,7 @@ def propose(
     text, name = _read(file), person(who)
     made = _located(
         lambda: govern(
-            context, lambda calls: calls.policy_propose(text, file=str(file), by=name, reason=reason)
+            context, lambda calls: calls.policy_propose(text, file=str(file), reason=reason), actor=name
         )
     )
     typer.echo(f"version {made['version_no']}: judges when approval {made['approval_id']} is granted")
@@ -158,8 +158,7 @@ def activate(
 
     For the operator, once: afterwards a version judges when its approval is granted, and in no other way.
     """
-    name = person(who)
-    govern(context, lambda calls: calls.policy_activate(version, by=name))
+    govern(context, lambda calls: calls.policy_activate(version), actor=person(who))
     typer.echo(f"version {version}: in force")
 
 

@@ -23,11 +23,11 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 ReceiptArgument = Annotated[int, typer.Argument(help="Number of the receipt.", metavar="RECEIPT", min=1)]
 
 
-def govern(context: typer.Context, what: Callable[[Govern], Awaitable[T]]) -> T:
-    """Carry out one call about policies or receipts."""
+def govern(context: typer.Context, what: Callable[[Govern], Awaitable[T]], *, actor: str | None = None) -> T:
+    """Carry out one call about policies or receipts; as `actor`, where somebody is named."""
 
     async def perform(client: Client) -> T:
-        return await what(Govern(client))
+        return await what(Govern(client if actor is None else client.acting_as(actor)))
 
     return ask(context, perform)
 
@@ -79,10 +79,10 @@ def settle(
     who: AsOption = None,
 ) -> None:
     """Say whether an effect in doubt happened: stepwell receipts settle 7340032 void --reason 'not there'."""
-    name = person(who)
     state = govern(
         context,
-        lambda calls: calls.receipt_settle(receipt, outcome, reason, by=name, external_id=external_id),
+        lambda calls: calls.receipt_settle(receipt, outcome, reason, external_id=external_id),
+        actor=person(who),
     )
     typer.echo(f"receipt {receipt}: {state}")
 

@@ -30,7 +30,7 @@ def reverse(
     name = person(who)
 
     async def perform(client: Client) -> tuple[int, str]:
-        job = await Govern(client).reverse(receipt, by=name, reason=reason)
+        job = await Govern(client.acting_as(name)).reverse(receipt, reason=reason)
         ends = ("completed", "cannot_complete", "cancelled", "waiting")
         try:
             state, _ = await client.until(lambda: client.job_outcome(job.id), ends, wait_seconds)

@@ -16,7 +16,7 @@ from stepwell.cli.render import Look, error_line, heading, span, table, value_li
 from stepwell.client import Client
 from stepwell.errors import NotFound
 from stepwell.store.calls import views
-from stepwell.store.calls.views import Run, Step
+from stepwell.store.calls.views import Run, RunStep
 
 DEPTH_LIMIT = 8
 ENDED = frozenset({"completed", "skipped", "cancelled", "cannot_complete"})
@@ -27,7 +27,7 @@ class Picture:
     """A run at one moment; `children` are the runs of its sub-workflow steps, by run number."""
 
     run: Run
-    steps: list[Step]
+    steps: list[RunStep]
     children: dict[int, Picture] = field(default_factory=dict)
 
 
@@ -78,14 +78,14 @@ def lines(look: Look, shown: Picture, prefix: str = "") -> Iterator[tuple[int, s
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    step: Step
+    step: RunStep
     cells: tuple[RenderableType, ...]
 
 
 def _rows(look: Look, shown: Picture, guides: str = "") -> Iterator[_Row]:
     numbers = {(step.scope_no, step.step_no): step.step_run_id for step in shown.steps}
     units = {step.step_run_id for step in shown.steps}
-    below: dict[int, list[Step]] = {}
+    below: dict[int, list[RunStep]] = {}
     for step in shown.steps:
         home = 0
         if step.conditional_no is not None:
@@ -97,7 +97,7 @@ def _rows(look: Look, shown: Picture, guides: str = "") -> Iterator[_Row]:
 
 
 def _level(
-    look: Look, shown: Picture, below: dict[int, list[Step]], steps: list[Step], guides: str
+    look: Look, shown: Picture, below: dict[int, list[RunStep]], steps: list[RunStep], guides: str
 ) -> Iterator[_Row]:
     for index, step in enumerate(steps):
         is_last = index == len(steps) - 1
@@ -109,7 +109,7 @@ def _level(
             yield from _rows(look, shown.children[step.child_run_id], deeper)
 
 
-def _row(look: Look, step: Step, now_at: datetime, guides: str) -> _Row:
+def _row(look: Look, step: RunStep, now_at: datetime, guides: str) -> _Row:
     name = Text.assemble((guides, "dim"), (step.name, "" if step.mandatory else "italic"))
     if step.child_run_id is not None:
         name.append(f" → {look.word('run')} {step.child_run_id}", style="dim")
@@ -128,20 +128,20 @@ def _row(look: Look, step: Step, now_at: datetime, guides: str) -> _Row:
     )
 
 
-def _chip(look: Look, step: Step) -> Text:
+def _chip(look: Look, step: RunStep) -> Text:
     if step.state_code == "failed" and step.next_eligible_at is not None:
         facts = {"attempt": step.attempt_count, "max_attempts": step.max_attempts}
         return look.chip("step", step.state_code, "retrying", **facts)
     return look.chip("step", step.state_code, step.waiting_facet)
 
 
-def _time(step: Step, now_at: datetime) -> str:
+def _time(step: RunStep, now_at: datetime) -> str:
     if step.started_at is None:
         return ""
     return span((step.completed_at or now_at) - step.started_at)
 
 
-def _note(look: Look, step: Step) -> Text:
+def _note(look: Look, step: RunStep) -> Text:
     parts: list[str] = []
     if step.last_error is not None and step.state_code != "completed":
         parts.append(error_line(step.last_error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -22,6 +22,7 @@ from stepwell.cli.watch import watch_run
 from stepwell.client import Client, RunHandle
 from stepwell.machines.model import Lang
 from stepwell.store.calls import past, registry, views
+from stepwell.store.calls.run_list import RunState
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -46,8 +47,9 @@ def list_runs(
     """List runs, the newest first."""
 
     async def read(client: Client) -> tuple[list[views.Run], Look | None]:
-        call = views.runs(client.tenant_id, state=state, workflow=workflow, after=after, limit=limit)
-        found = await client.perform(call)
+        found = await client.runs(
+            state=cast(RunState | None, state), workflow=workflow, after=after, limit=limit
+        )
         return found, None if as_json else Look(registry.read(client.conninfo), lang)
 
     found, look = ask(context, read)

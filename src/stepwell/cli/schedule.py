@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, cast
 from zoneinfo import ZoneInfo
 
 import typer
 
+from stepwell.cli.connect import JsonOption, ask, json_object, print_json
 from stepwell.client import Client
-from stepwell.config import Settings
-from stepwell.errors import NotFound, UsageError
-from stepwell.keeper import cron as reading
-from stepwell.store.calls import keep, schedules
-from stepwell.store.calls.schedules import Schedule
-from stepwell.store.connection.call import Call
-from stepwell.store.connection.target import database
+from stepwell.define import cron as reading
+from stepwell.schedules import Misfire, Schedule
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 @app.command("set")
@@ -44,29 +38,23 @@ def set_schedule(
     ] = 100,
 ) -> None:
     """Make a schedule or change it; the next time is printed."""
-    reading.check(cron, time_zone)
-    given = _object(input)
-
-    async def act(client: Client) -> tuple[bool, datetime]:
-        now = await client.perform(keep.database_now())
-        ahead = reading.next_times(cron, time_zone, now, 1)
-        next_at = ahead[0] if ahead else reading.NEVER
-        call = schedules.set_schedule(
-            client.tenant_id, name, workflow, cron=cron, time_zone=time_zone, input=given, misfire=misfire,
-            backfill_limit=backfill_limit, next_at=next_at, actor=client.actor,
-        )  # fmt: skip
-        return await client.perform(call), next_at
-
-    is_new, next_at = _with_client(context, act)
-    typer.echo(f"schedule {name} {'made' if is_new else 'changed'}, next at {_local(next_at, time_zone)}")
+    given = json_object(input, "--input")
+    made = ask(
+        context,
+        lambda client: client.schedule_set(
+            name, workflow, cron, time_zone=time_zone, input=given, misfire=cast(Misfire, misfire),
+            backfill_limit=backfill_limit,
+        ),
+    )  # fmt: skip
+    typer.echo(f"schedule {name} is set, {_standing(made)}")
 
 
 @app.command("list")
 def list_schedules(context: typer.Context, as_json: JsonOption = False) -> None:
     """List all schedules with their last and next time."""
-    found = _perform(context, lambda client: schedules.list_schedules(client.tenant_id))
+    found = ask(context, lambda client: client.schedules())
     if as_json:
-        typer.echo(json.dumps([_document(schedule) for schedule in found]))
+        print_json(found)
         return
     if not found:
         typer.echo("no schedules")
@@ -77,33 +65,33 @@ def list_schedules(context: typer.Context, as_json: JsonOption = False) -> None:
 @app.command()
 def show(context: typer.Context, name: NameArgument, as_json: JsonOption = False) -> None:
     """Show one schedule."""
-    schedule = _find(context, name)
-    document = _document(schedule)
+    schedule = ask(context, lambda client: client.schedule(name))
     if as_json:
-        typer.echo(json.dumps(document))
+        print_json(schedule)
         return
-    for key, value in document.items():
-        typer.echo(f"{key:16}{json.dumps(value) if isinstance(value, dict) else value}")
+    for key, value in asdict(schedule).items():
+        shown = value.isoformat() if isinstance(value, datetime) else value
+        typer.echo(f"{key:16}{json.dumps(shown) if isinstance(shown, dict) else shown}")
 
 
 @app.command()
 def pause(context: typer.Context, name: NameArgument) -> None:
     """Stop a schedule from starting runs; times that pass meanwhile are not made up for."""
-    _perform(context, lambda client: schedules.pause_schedule(client.tenant_id, name, is_paused=True))
+    ask(context, lambda client: client.schedule_pause(name))
     typer.echo(f"schedule {name} is paused")
 
 
 @app.command()
 def resume(context: typer.Context, name: NameArgument) -> None:
     """Let a paused schedule go on with its next time."""
-    _perform(context, lambda client: schedules.pause_schedule(client.tenant_id, name, is_paused=False))
+    ask(context, lambda client: client.schedule_resume(name))
     typer.echo(f"schedule {name} goes on")
 
 
 @app.command()
 def delete(context: typer.Context, name: NameArgument) -> None:
     """Remove a schedule; the runs it started stay."""
-    _perform(context, lambda client: schedules.delete_schedule(client.tenant_id, name))
+    ask(context, lambda client: client.schedule_delete(name))
     typer.echo(f"schedule {name} is gone")
 
 
@@ -116,67 +104,15 @@ def next_times(
 ) -> None:
     """Show the next times of a schedule, in its own zone."""
 
-    async def act(client: Client) -> tuple[list[Schedule], datetime]:
-        found = await client.perform(schedules.list_schedules(client.tenant_id, name))
-        return found, await client.perform(keep.database_now())
+    async def read(client: Client) -> tuple[Schedule, list[datetime]]:
+        return await client.schedule(name), await client.schedule_times(name, count)
 
-    found, now = _with_client(context, act)
-    schedule = _single(found, name)
-    times = reading.next_times(schedule.cron, schedule.time_zone, now, count)
+    schedule, times = ask(context, read)
     if as_json:
         typer.echo(json.dumps([at.isoformat() for at in times]))
         return
     for at in times:
         typer.echo(_local(at, schedule.time_zone))
-
-
-def _with_client(context: typer.Context, act: Any) -> Any:
-    settings: Settings = context.obj
-
-    async def connected(conninfo: str) -> Any:
-        client = await Client.connect(conninfo, actor="cli", pool_max_size=1)
-        try:
-            return await act(client)
-        finally:
-            await client.close()
-
-    with database(settings) as conninfo:
-        return asyncio.run(connected(conninfo))
-
-
-def _perform(context: typer.Context, make: Any) -> Any:
-    async def act(client: Client) -> Any:
-        call: Call[Any] = make(client)
-        return await client.perform(call)
-
-    return _with_client(context, act)
-
-
-def _find(context: typer.Context, name: str) -> Schedule:
-    return _single(_perform(context, lambda client: schedules.list_schedules(client.tenant_id, name)), name)
-
-
-def _single(found: list[Schedule], name: str) -> Schedule:
-    if not found:
-        raise NotFound(f"schedule {name} does not exist", hint="'stepwell schedule list' shows all")
-    return found[0]
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        given = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UsageError(f"--input is not JSON: {error}", field="input") from error
-    if not isinstance(given, dict):
-        raise UsageError("--input must be a JSON object of named values", field="input")
-    return given
-
-
-def _document(schedule: Schedule) -> dict[str, Any]:
-    return {
-        key: value.isoformat() if isinstance(value, datetime) else value
-        for key, value in asdict(schedule).items()
-    }
 
 
 def _standing(schedule: Schedule) -> str:

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, ask, json_object, print_json
-from stepwell.client import Client, Signalled
+from stepwell.client import Client
 from stepwell.errors import UsageError
+from stepwell.store.calls.runs import Signalled
 
 app = typer.Typer(add_completion=False)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from stepwell.cli.connect import JsonOption, ask, print_json
 from stepwell.client import Client
 from stepwell.errors import UsageError
-from stepwell.store.calls import tenants as calls
 from stepwell.store.calls.tenants import Caps, Tenant
+from stepwell.store.calls.workflows import PublishedWorkflow
+from stepwell.tenants import CapSettings, TenantSettings
 
 NONE = "none"
 CAPS = ("max_concurrency", "max_runs_per_min", "max_writes_per_run")
@@ -39,15 +40,11 @@ def set_tenant(
     max_writes_per_run: WritesPerRun = None,
 ) -> None:
     """Make a tenant or change it: `stepwell tenants set acme --weight 3 --max-concurrency 50`."""
-    settings = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
+    caps = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
+    settings = cast(TenantSettings, {**caps})
     if weight is not None:
         settings["weight"] = weight
-
-    async def act(client: Client) -> Tenant:
-        await client.perform(calls.set_tenant(tenant, settings))
-        return next(found for found in await client.perform(calls.tenants()) if found.name == tenant)
-
-    typer.echo(_line(ask(context, act)))
+    typer.echo(_line(ask(context, lambda client: client.tenant_set(tenant, **settings))))
 
 
 @app.command()
@@ -60,31 +57,25 @@ def caps(
 ) -> None:
     """Give a workflow caps of its own: `stepwell tenants caps order.process --max-runs-per-min 100`."""
     settings = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
-
-    async def act(client: Client) -> list[Caps]:
-        await client.perform(calls.set_workflow_caps(client.tenant_id, workflow, settings))
-        return await client.perform(calls.capped_workflows(client.tenant_id))
-
-    found = {item.name: item for item in ask(context, act)}
-    typer.echo(_line(found[workflow]) if workflow in found else f"{workflow}: no caps of its own")
+    found = ask(context, lambda client: client.workflow_caps_set(workflow, **settings))
+    typer.echo(_line(found) if found.has_caps else f"{workflow}: no caps of its own")
 
 
 @app.command("list")
 def list_tenants(context: typer.Context, as_json: JsonOption = False) -> None:
     """List tenants with weight and caps, and the workflows that have caps of their own."""
 
-    async def read(client: Client) -> tuple[list[Tenant], list[Caps]]:
-        return (
-            await client.perform(calls.tenants()),
-            await client.perform(calls.capped_workflows(client.tenant_id)),
-        )
+    async def read(client: Client) -> tuple[list[Tenant], list[PublishedWorkflow]]:
+        return await client.tenants(), await client.workflows(has_caps=True, limit=500)
 
     tenants, workflows = ask(context, read)
     if as_json:
         print_json(
             {
                 "tenants": [asdict(found) for found in tenants],
-                "workflows": [asdict(found) for found in workflows],
+                "workflows": [
+                    {name: getattr(found, name) for name in ("name", *CAPS)} for found in workflows
+                ],
             }
         )
         return
@@ -94,8 +85,9 @@ def list_tenants(context: typer.Context, as_json: JsonOption = False) -> None:
         typer.echo(f"  workflow {_line(own)}")
 
 
-def _settings(*given: str | None) -> dict[str, int | None]:
-    return {name: _number(name, text) for name, text in zip(CAPS, given, strict=True) if text is not None}
+def _settings(*given: str | None) -> CapSettings:
+    named = zip(CAPS, given, strict=True)
+    return cast(CapSettings, {name: _number(name, text) for name, text in named if text is not None})
 
 
 def _number(name: str, text: str) -> int | None:

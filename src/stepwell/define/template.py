@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Self, get_args
+from typing import Any, Generic, Literal, Self, get_args
+
+from typing_extensions import TypeVar
 
 from stepwell.define.duration import Duration, parse_duration
 from stepwell.define.limits import (
-    MAX_ATTEMPTS,
     MAX_CONCURRENCY,
     MAX_EXPRESSION_LENGTH,
-    MAX_MULTIPLIER,
-    MAX_NON_RETRYABLE,
     MAX_PARALLEL_WIDTH,
     MAX_PRIORITY,
     MIN_PRIORITY,
@@ -26,11 +25,11 @@ from stepwell.define.names import (
     require_id,
     require_inputs,
     require_int,
-    require_number,
     require_text,
 )
 from stepwell.define.people import HUMAN_WORDS
 from stepwell.define.problem import DefinitionError, did_you_mean, quoted
+from stepwell.define.retry import Retry
 
 __all__ = [
     "Conditional",
@@ -48,32 +47,9 @@ __all__ = [
     "leading_id",
 ]
 
+R = TypeVar("R", default=Any)
 FailurePolicy = Literal["continue-running", "abort-dependents"]
 FAILURE_POLICIES: tuple[str, ...] = get_args(FailurePolicy)
-
-
-@dataclass(frozen=True)
-class Retry:
-    """How a failed step is tried again: waits grow from `initial` by `multiplier` up to `max`."""
-
-    max_attempts: int = 3
-    _: KW_ONLY
-    initial: Duration = 1
-    max: Duration = 300
-    multiplier: float = 2
-    non_retryable: tuple[str | type[BaseException], ...] = ()
-
-    def __post_init__(self) -> None:
-        require_int(self.max_attempts, "retry.max_attempts", 1, MAX_ATTEMPTS)
-        initial = parse_duration(self.initial, "retry.initial", zero=True)
-        longest = parse_duration(self.max, "retry.max", zero=True)
-        if longest < initial:
-            raise DefinitionError.one("is shorter than retry.initial", field="retry.max")
-        factor = require_number(self.multiplier, "retry.multiplier", 1, MAX_MULTIPLIER)
-        _set(self, "initial", initial)
-        _set(self, "max", longest)
-        _set(self, "multiplier", factor)
-        _set(self, "non_retryable", _exception_names(self.non_retryable))
 
 
 class _Step:
@@ -273,14 +249,18 @@ Step = Operation | Sequential | Parallel | Conditional | Map | Human | Wait | Su
 
 
 @dataclass(frozen=True)
-class Workflow:
-    """A named tree of steps. `failure_policy` says what a failure does to dependents that already run."""
+class Workflow(Generic[R]):
+    """A named tree of steps. `failure_policy` says what a failure does to dependents that already run.
+
+    `output` is the type in which Python callers get the result; it is not part of what is published.
+    """
 
     name: str
     root: Step
     _: KW_ONLY
     failure_policy: FailurePolicy = "continue-running"
     title: str | None = None
+    output: type[R] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         require_id(self.name, "workflow")
@@ -386,15 +366,3 @@ def callable_name(function: object) -> str:
     ):
         return ""
     return f"{module}.{qualified}".replace(".<locals>.", ".").replace("<", "").replace(">", "")
-
-
-def _exception_names(given: object) -> tuple[str, ...]:
-    if isinstance(given, str | type):
-        given = (given,)
-    if not isinstance(given, tuple | list | set | frozenset) or len(given) > MAX_NON_RETRYABLE:
-        raise DefinitionError.one(
-            f"is not accepted; accepted: at most {MAX_NON_RETRYABLE} exception classes or their names",
-            field="retry.non_retryable",
-        )
-    names = [item.__name__ if isinstance(item, type) else item for item in given]
-    return tuple(sorted({require_id(name, "retry.non_retryable") for name in names}))

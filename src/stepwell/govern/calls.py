@@ -5,15 +5,16 @@ The same calls for an app, for a client and for the command line: `await app.rec
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from stepwell.client import Client, JobHandle
+from stepwell.calls import Calls
+from stepwell.client import Client
 from stepwell.define.problem import DefinitionError
 from stepwell.errors import NotFound, UsageError
 from stepwell.govern.policy_file import PolicyFile, read_policy
+from stepwell.handles import JobHandle
 from stepwell.store.calls import policy as policy_calls
 from stepwell.store.calls import receipts as receipt_calls
 from stepwell.store.calls.policy import PolicyVersion, RuleAnswer, Verdict
@@ -47,12 +48,8 @@ class Explained:
     answers: list[RuleAnswer]
 
 
-class GovernCalls(ABC):
-    """Everything about policies and receipts, for whatever can hand on a client."""
-
-    @abstractmethod
-    async def _connected(self) -> Client:
-        """The client that carries out the calls."""
+class GovernCalls(Calls):
+    """Everything about policies and receipts."""
 
     async def _govern(self, make: Callable[[Client], Call[T]], *, bounded: bool = False) -> T:
         client = await self._connected()
@@ -104,7 +101,7 @@ class GovernCalls(ABC):
         return Explained(verdict, answers)
 
     async def policy_propose(
-        self, text: str | bytes, *, file: str = "<yaml>", by: str | None = None, reason: str | None = None
+        self, text: str | bytes, *, file: str = "<yaml>", reason: str | None = None
     ) -> dict[str, Any]:
         """Put a rule set to the reviewers; it judges when its approval is granted."""
         found = await self.policy_check(text, file=file)
@@ -112,14 +109,14 @@ class GovernCalls(ABC):
             raise UsageError(f"{file} has no rules", field="file")
         return await self._govern(
             lambda client: policy_calls.propose(
-                client.tenant_id, found.rules, found.source, by or client.actor, reason
+                client.tenant_id, found.rules, found.source, client.actor, reason
             )
         )
 
-    async def policy_activate(self, version_no: int, *, by: str | None = None) -> str:
+    async def policy_activate(self, version_no: int) -> str:
         """Put the first rule set of an empty installation in force; later ones need their approval."""
         return await self._govern(
-            lambda client: policy_calls.activate(client.tenant_id, version_no, by or client.actor)
+            lambda client: policy_calls.activate(client.tenant_id, version_no, client.actor)
         )
 
     async def policies(self, *, limit: int = 100) -> list[PolicyVersion]:
@@ -158,22 +155,19 @@ class GovernCalls(ABC):
         outcome: str,
         reason: str,
         *,
-        by: str | None = None,
         external_id: str | None = None,
     ) -> str:
         """Say whether an effect in doubt happened (`confirmed`) or not (`void`); its step goes on."""
         return await self._govern(
             lambda client: receipt_calls.settle_by_hand(
-                client.tenant_id, receipt_id, outcome, by or client.actor, reason, external_id
+                client.tenant_id, receipt_id, outcome, client.actor, reason, external_id
             )
         )
 
-    async def reverse(
-        self, receipt_id: int, *, by: str | None = None, reason: str | None = None
-    ) -> JobHandle:
+    async def reverse(self, receipt_id: int, *, reason: str | None = None) -> JobHandle:
         """Ask for an effect to be undone: a job of a worker that has the connector, judged by policy."""
         client = await self._connected()
-        call = receipt_calls.reverse(client.tenant_id, receipt_id, by or client.actor, reason)
+        call = receipt_calls.reverse(client.tenant_id, receipt_id, client.actor, reason)
         return JobHandle(client, await client.perform(call))
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from stepwell.define import cron
 from stepwell.errors import DatabaseUnavailable, InvalidInput, StepwellError
-from stepwell.keeper import cron
 from stepwell.keeper.sealing import Sealing
 from stepwell.store.calls import keep, schedules
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection

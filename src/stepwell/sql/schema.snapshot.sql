@@ -2761,6 +2761,41 @@ create view stepwell.v_unit_dialect (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_workflow
+create view stepwell.v_workflow (
+    tenant_id integer,
+    name text,
+    workflow_id integer,
+    title text,
+    version_no integer,
+    version_count integer,
+    step_count integer,
+    published_at timestamp with time zone,
+    published_by text,
+    max_concurrency integer,
+    max_runs_per_min integer,
+    max_writes_per_run integer
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_workflow_version
+create view stepwell.v_workflow_version (
+    tenant_id integer,
+    name text,
+    version_id integer,
+    version_no integer,
+    title text,
+    failure_policy text,
+    step_count integer,
+    graph_hash text,
+    published_at timestamp with time zone,
+    published_by text,
+    document jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.vw_audit_event_timeline
 create view stepwell.vw_audit_event_timeline (
     tenant_id integer,

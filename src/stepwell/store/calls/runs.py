@@ -47,7 +47,7 @@ class RunStart(NamedTuple):
 def run_start(
     tenant: int,
     workflow: str,
-    inputs: Sequence[Mapping[str, Any]],
+    inputs: Sequence[object],
     *,
     trigger_refs: Sequence[str] | None = None,
     trigger_type: str | None = None,

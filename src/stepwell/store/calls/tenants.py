@@ -18,6 +18,11 @@ class Caps:
     max_runs_per_min: int | None
     max_writes_per_run: int | None
 
+    @property
+    def has_caps(self) -> bool:
+        caps = (self.max_concurrency, self.max_runs_per_min, self.max_writes_per_run)
+        return any(cap is not None for cap in caps)
+
 
 @dataclass(frozen=True, slots=True)
 class Tenant(Caps):
@@ -30,7 +35,7 @@ def tenant_id(code: str) -> Call[int | None]:
     )
 
 
-def set_tenant(code: str, settings: Mapping[str, int | None]) -> Call[int]:
+def set_tenant(code: str, settings: Mapping[str, object]) -> Call[int]:
     """Make or change it; settings not given stay, None takes a cap away."""
     return Call(
         "select stepwell.fn_tenant_set(%s, %s::jsonb)",
@@ -39,29 +44,11 @@ def set_tenant(code: str, settings: Mapping[str, int | None]) -> Call[int]:
     )
 
 
-def set_workflow_caps(tenant: int, workflow: str, settings: Mapping[str, int | None]) -> Call[None]:
-    return Call(
-        "select stepwell.fn_workflow_caps_set(%s, %s, %s::jsonb)",
-        (tenant, workflow, json_text.encode(settings, "settings")),
-        lambda rows: None,
-    )
-
-
-def tenants() -> Call[list[Tenant]]:
+def tenants(code: str | None = None) -> Call[list[Tenant]]:
+    """All of them, or the one with this name."""
     return Call(
         "select t.tenant_code, t.max_concurrency, t.max_runs_per_min, t.max_writes_per_run, t.weight"
-        " from stepwell.tenant as t order by t.tenant_code",
-        (),
+        " from stepwell.tenant as t where %s::text is null or t.tenant_code = %s order by t.tenant_code",
+        (code, code),
         lambda rows: [Tenant(*row) for row in rows],
-    )
-
-
-def capped_workflows(tenant: int) -> Call[list[Caps]]:
-    return Call(
-        "select w.workflow_name, w.max_concurrency, w.max_runs_per_min, w.max_writes_per_run"
-        " from stepwell.workflow_registry as w where w.tenant_id = %s"
-        " and num_nonnulls(w.max_concurrency, w.max_runs_per_min, w.max_writes_per_run) > 0"
-        " order by w.workflow_name",
-        (tenant,),
-        lambda rows: [Caps(*row) for row in rows],
     )

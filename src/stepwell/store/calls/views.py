@@ -46,9 +46,19 @@ class Run:
     input: dict[str, Any]
     now_at: datetime
 
+    @property
+    def key(self) -> str | None:
+        """What it was started with to be started once."""
+        return self.trigger_ref
+
+    @property
+    def colour(self) -> str:
+        """Where it stands at a glance: gray, green, yellow or red."""
+        return self.rollup_state_code
+
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """A step of a run. `why_*` say why it is not worked on, for steps that have not ended."""
 
     step_run_id: int
@@ -150,36 +160,19 @@ class DeadLetter:
     failures: list[dict[str, Any]]
 
 
-_RUN_COLUMNS = ", ".join(f"r.{field.name}" for field in fields(Run) if field.name != "now_at")
-
-
-def runs(
-    tenant: int,
-    *,
-    state: str | None = None,
-    workflow: str | None = None,
-    after: int | None = None,
-    limit: int = 50,
-) -> Call[list[Run]]:
-    return Call(
-        f"select {_RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r where r.tenant_id = %s"
-        " and (%s::text is null or r.state_code = %s) and (%s::text is null or r.workflow = %s)"
-        " and (%s::bigint is null or r.run_id < %s) order by r.run_id desc limit %s",
-        (tenant, state, state, workflow, workflow, after, after, page_size(limit)),
-        _list(Run),
-    )
+RUN_COLUMNS = ", ".join(f"r.{field.name}" for field in fields(Run) if field.name != "now_at")
 
 
 def run(tenant: int, run_id: int) -> Call[Run | None]:
     return Call(
-        f"select {_RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r"
+        f"select {RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r"
         " where r.tenant_id = %s and r.run_id = %s",
         (tenant, run_id),
         _one(Run),
     )
 
 
-def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[Step]]:
+def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[RunStep]]:
     """In the order of the graph; a reason costs a call each, so a live picture leaves them out."""
     return Call(
         "select s.step_run_id, s.step_no, s.step_id, s.step_kind, s.scope_no,"
@@ -199,7 +192,7 @@ def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[S
         " and s.step_run_id between (%s::bigint << 20) + 1 and ((%s::bigint + 1) << 20) - 1"
         " order by s.step_run_id limit %s",
         (with_reasons, tenant, run_id, run_id, STEP_LIMIT),
-        _list(Step),
+        _list(RunStep),
     )
 
 
@@ -239,6 +232,17 @@ def job(tenant: int, job_id: int) -> Call[Job | None]:
         f"select {_JOB_COLUMNS} from stepwell.job_queue as j where j.tenant_id = %s and j.job_id = %s",
         (tenant, job_id),
         _one(Job),
+    )
+
+
+def failed_step(tenant: int, run_id: int) -> Call[tuple[str, dict[str, Any] | None] | None]:
+    """The first step of a run that could not be completed, and its last error."""
+    return Call(
+        "select s.step_id, s.last_error from stepwell.step_run as s where s.tenant_id = %s"
+        " and s.step_run_id between (%s::bigint << 20) + 1 and ((%s::bigint + 1) << 20) - 1"
+        " and s.state_code = 'cannot_complete' order by s.completed_at, s.step_run_id limit 1",
+        (tenant, run_id, run_id),
+        lambda rows: (rows[0][0], rows[0][1]) if rows else None,
     )
 
 

@@ -5,8 +5,7 @@ A list that the driver adapts item by item costs several times as much, and hot 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from stepwell import json_text
 
@@ -19,7 +18,7 @@ def of_texts(texts: Iterable[str | None]) -> str:
     return "{" + ",".join(map(_quoted, texts)) + "}"
 
 
-def of_objects(values: Sequence[Mapping[str, Any]], what: str) -> str:
+def of_objects(values: Sequence[object], what: str) -> str:
     """`what` names one of them in errors."""
     return of_texts(
         json_text.encode(value, what if len(values) == 1 else f"{what}s[{no}]") if value else "{}"

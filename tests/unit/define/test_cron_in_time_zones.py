@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stepwell.define import cron
 from stepwell.errors import InvalidInput
-from stepwell.keeper import cron
 
 BERLIN = "Europe/Berlin"
 

@@ -1,0 +1,48 @@
+"""How a failed step is tried again: receives durations and counts, checks them; frozen."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+from stepwell.define.duration import Duration, parse_duration
+from stepwell.define.limits import MAX_ATTEMPTS, MAX_MULTIPLIER, MAX_NON_RETRYABLE
+from stepwell.define.names import require_id, require_int, require_number
+from stepwell.define.problem import DefinitionError
+
+__all__ = ["Retry"]
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How a failed step is tried again: waits grow from `initial` by `multiplier` up to `max`."""
+
+    max_attempts: int = 3
+    _: KW_ONLY
+    initial: Duration = 1
+    max: Duration = 300
+    multiplier: float = 2
+    non_retryable: tuple[str | type[BaseException], ...] = ()
+
+    def __post_init__(self) -> None:
+        require_int(self.max_attempts, "retry.max_attempts", 1, MAX_ATTEMPTS)
+        initial = parse_duration(self.initial, "retry.initial", zero=True)
+        longest = parse_duration(self.max, "retry.max", zero=True)
+        if longest < initial:
+            raise DefinitionError.one("is shorter than retry.initial", field="retry.max")
+        factor = require_number(self.multiplier, "retry.multiplier", 1, MAX_MULTIPLIER)
+        object.__setattr__(self, "initial", initial)
+        object.__setattr__(self, "max", longest)
+        object.__setattr__(self, "multiplier", factor)
+        object.__setattr__(self, "non_retryable", _exception_names(self.non_retryable))
+
+
+def _exception_names(given: object) -> tuple[str, ...]:
+    if isinstance(given, str | type):
+        given = (given,)
+    if not isinstance(given, tuple | list | set | frozenset) or len(given) > MAX_NON_RETRYABLE:
+        raise DefinitionError.one(
+            f"is not accepted; accepted: at most {MAX_NON_RETRYABLE} exception classes or their names",
+            field="retry.non_retryable",
+        )
+    names = [item.__name__ if isinstance(item, type) else item for item in given]
+    return tuple(sorted({require_id(name, "retry.non_retryable") for name in names}))

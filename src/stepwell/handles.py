@@ -1,0 +1,190 @@
+"""A run or a job by its number: receives the client that knows it, returns its state, its result, its steps.
+
+`RunHandle[Invoice]` says which type `result()` returns: the `output` of the workflow, or `result_type`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+from pydantic_core import to_json
+from typing_extensions import TypeVar
+
+from stepwell.errors import Conflict, InvalidInput, NotFound
+from stepwell.store.calls import jobs, runs, views
+from stepwell.store.calls.runs import Signalled
+from stepwell.store.calls.views import Run, RunStep
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from stepwell.client import Client
+
+__all__ = ["JobHandle", "RunFailed", "RunHandle", "RunOutcome"]
+
+R = TypeVar("R", default=Any)
+
+RUN_ENDS = ("completed", "failed", "cancelled")
+JOB_ENDS = ("completed", "cannot_complete", "cancelled")
+
+
+class RunFailed(Conflict):
+    """The run has ended without a result: `state` is failed or cancelled; `step` and `error` say why."""
+
+    code = "run_failed"
+
+    def __init__(self, run_id: int, state: str, step: str | None = None, error: Any = None) -> None:
+        said = f": step {step}" if step else ""
+        if isinstance(error, Mapping):
+            said += f": {error.get('type', 'Error')}: {error.get('message', '')}"
+        super().__init__(
+            f"run {run_id} {state}{said}", hint=f"'stepwell runs show {run_id}' shows every step"
+        )
+        self.run_id = run_id
+        self.state = state
+        self.step = step
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome(Generic[R]):
+    """How a run stands: `result` is there once `state` is completed."""
+
+    run_id: int
+    state: str
+    result: R | None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in RUN_ENDS
+
+
+@dataclass(frozen=True, slots=True)
+class RunHandle(Generic[R]):
+    """A run, by number. `is_new` is false when the key had started it before."""
+
+    client: Client
+    id: int
+    is_new: bool = True
+    is_watched: bool = False
+    result_type: type[R] | None = None
+
+    async def state(self) -> str:
+        return (await self.outcome()).state
+
+    async def outcome(self) -> RunOutcome[R]:
+        """How the run stands now, without waiting."""
+        return self._outcome(*await self.client.run_outcome(self.id))
+
+    async def wait(self, limit_seconds: float | None = 60.0) -> RunOutcome[R]:
+        """Wait for the end, however it ends. Raises TimeoutError at the limit; the run goes on."""
+        return self._outcome(*await self.client.run_end(self.id, limit_seconds, is_watched=self.is_watched))
+
+    async def result(self, limit_seconds: float | None = 60.0) -> R:
+        """Wait for the end and return the result; raises RunFailed when the run failed or was cancelled."""
+        state, result = await self.client.run_end(self.id, limit_seconds, is_watched=self.is_watched)
+        if state != "completed":
+            raise await self._failure(state)
+        return as_type(self.result_type, result, f"run {self.id}")
+
+    async def info(self) -> Run:
+        """The run with its counts, times and input."""
+        found = await self.client.perform(views.run(self.client.tenant_id, self.id))
+        if found is None:
+            raise NotFound(f"run {self.id} does not exist", field="run")
+        return found
+
+    async def steps(self, *, with_reasons: bool = False) -> list[RunStep]:
+        """Its steps in the order of the graph; `with_reasons` also why each open one is not worked on."""
+        return await self.client.perform(
+            views.steps(self.client.tenant_id, self.id, with_reasons=with_reasons)
+        )
+
+    async def signal(
+        self, event_type: str, payload: Mapping[str, Any] | None = None, *, event_id: str | None = None
+    ) -> Signalled:
+        """Deliver an event to the run, once per `event_id`."""
+        return await self.client.signal(self, event_type, payload, event_id=event_id)
+
+    async def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
+        """Cancel the run; with its granted approval where the installation asks for one."""
+        client = self.client
+        return await client.perform(
+            runs.cancel_run(client.tenant_id, self.id, client.actor, reason, approval_id)
+        )
+
+    async def pause(self) -> str:
+        """Start nothing new until it is resumed; what runs may finish."""
+        return await self.client.perform(runs.pause_run(self.client.tenant_id, self.id, self.client.actor))
+
+    async def resume(self) -> str:
+        return await self.client.perform(runs.resume_run(self.client.tenant_id, self.id, self.client.actor))
+
+    async def retry(self, reason: str | None = None) -> Any:
+        """Try the steps again that could not be completed."""
+        client = self.client
+        return await client.perform(runs.retry_run(client.tenant_id, self.id, client.actor, reason))
+
+    def _outcome(self, state: str, result: Any) -> RunOutcome[R]:
+        typed = as_type(self.result_type, result, f"run {self.id}") if state == "completed" else None
+        return RunOutcome(self.id, state, typed)
+
+    async def _failure(self, state: str) -> RunFailed:
+        found = await self.client.perform(views.failed_step(self.client.tenant_id, self.id))
+        return RunFailed(self.id, state, *(found or (None, None)))
+
+
+@dataclass(frozen=True, slots=True)
+class JobHandle(Generic[R]):
+    """A free-standing job. `is_new` is false when its key had been enqueued before."""
+
+    client: Client
+    id: int
+    is_new: bool = True
+    result_type: type[R] | None = None
+
+    async def state(self) -> str:
+        return (await self.client.job_outcome(self.id))[0]
+
+    async def result(self, limit_seconds: float | None = 60.0) -> R:
+        """Wait for the end and return the result; raises Conflict when the job did not complete."""
+        state, result = await self.client.until(
+            lambda: self.client.job_outcome(self.id), JOB_ENDS, limit_seconds
+        )
+        if state != "completed":
+            raise Conflict(f"job {self.id} {state}")
+        return as_type(self.result_type, result, f"job {self.id}")
+
+    async def cancel(self, reason: str | None = None) -> str:
+        client = self.client
+        return await client.perform(jobs.cancel_job(client.tenant_id, self.id, client.actor, reason))
+
+
+def as_type(kind: type[R] | None, value: Any, what: str) -> R:
+    """The value as this type; as it is where none is declared."""
+    if kind is None or kind is Any:
+        return value  # type: ignore[no-any-return]
+    from pydantic import ValidationError
+
+    adapter: TypeAdapter[R] = _adapter(cast(Any, kind))
+    try:
+        return adapter.validate_json(to_json(value))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InvalidInput(
+            f"{what}: the result is not {getattr(kind, '__name__', kind)}: {place or 'it'}: {first['msg']}",
+            hint="declare the type that the last step returns",
+            field="result_type",
+        ) from error
+
+
+@lru_cache(maxsize=256)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    # Loaded when a type is declared: most callers take the result as it is.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

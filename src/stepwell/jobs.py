@@ -1,0 +1,69 @@
+"""Free-standing jobs: receives an operation and payloads, returns handles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypedDict, Unpack
+
+from typing_extensions import TypeVar
+
+from stepwell.calls import Calls
+from stepwell.handles import JobHandle
+from stepwell.store.calls import jobs as calls
+from stepwell.store.connection.perform import Connection
+
+__all__ = ["JobCalls", "JobOptions"]
+
+R = TypeVar("R", default=Any)
+
+
+class JobOptions(TypedDict, total=False):
+    """How jobs are carried out; what is left out is as the operation says."""
+
+    priority: int
+    process_after: datetime | None
+    concurrency_key: str | None
+    max_concurrency: int | None
+    # Of the key at most so many enter within any such time: "100/1m".
+    rate_limit: str | None
+    max_attempts: int | None
+
+
+class JobCalls(Calls):
+    """Everything that enqueues jobs."""
+
+    async def enqueue(
+        self,
+        operation: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        connection: Connection | None = None,
+        result_type: type[R] | None = None,
+        **more: Unpack[JobOptions],
+    ) -> JobHandle[R]:
+        """One free-standing job. The same `key` again returns the job it made first."""
+        keys = None if key is None else [key]
+        found = await self.enqueue_many(
+            operation, [payload or {}], keys=keys, connection=connection, result_type=result_type, **more
+        )
+        return found[0]
+
+    async def enqueue_many(
+        self,
+        operation: str,
+        payloads: Sequence[Mapping[str, Any]],
+        *,
+        keys: Sequence[str] | None = None,
+        connection: Connection | None = None,
+        result_type: type[R] | None = None,
+        **more: Unpack[JobOptions],
+    ) -> list[JobHandle[R]]:
+        """Thousands of jobs in one call and one commit."""
+        client = await self._connected()
+        call = calls.enqueue_jobs(
+            client.tenant_id, operation, payloads, keys=keys, actor=client.actor, **more
+        )
+        made = await client.perform(call, connection)
+        return [JobHandle(client, job.job_id, job.is_new, result_type) for job in made]

@@ -1,0 +1,151 @@
+"""Start, feed and find runs: receives workflow names, keys and filters, returns handles and lists."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+
+from typing_extensions import TypeVar
+
+from stepwell.calls import Calls
+from stepwell.define import Workflow
+from stepwell.errors import UsageError
+from stepwell.handles import JobHandle, RunHandle
+from stepwell.store.calls import run_list
+from stepwell.store.calls import runs as calls
+from stepwell.store.calls.run_list import RunFilter
+from stepwell.store.calls.runs import Signalled
+from stepwell.store.calls.views import Run
+from stepwell.store.connection.perform import Connection
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["RunCalls", "RunFilter", "RunInput", "StartOptions"]
+
+R = TypeVar("R", default=Any)
+# Names with values: a mapping, or a Pydantic model that becomes one.
+RunInput: TypeAlias = "Mapping[str, Any] | BaseModel"
+
+
+class StartOptions(TypedDict, total=False):
+    """How a run is started; what is left out is as the workflow says."""
+
+    # The same key again returns the run it started first.
+    key: str | None
+    # The same for a source of its own: (what kind of source, its number), such as ("mail", "1234").
+    trigger: tuple[str, str] | None
+    version: int | None
+    priority: int
+    trace_id: str | None
+    correlation_id: str | None
+
+
+class RunCalls(Calls):
+    """Everything that starts, feeds, finds and lists runs."""
+
+    async def start(
+        self,
+        workflow: str | Workflow[R],
+        input: RunInput | None = None,
+        *,
+        result_type: type[R] | None = None,
+        connection: Connection | None = None,
+        **more: Unpack[StartOptions],
+    ) -> RunHandle[R]:
+        """Start a run. The same `key` (or trigger) again returns the run it started first.
+
+        With `connection` the start is part of that connection's transaction: it commits with your rows.
+        """
+        client = await self._connected()
+        name, kind = _named(workflow, result_type)
+        return await client.start_one(name, input, more, kind, connection)
+
+    async def run(
+        self,
+        workflow: str | Workflow[R],
+        input: RunInput | None = None,
+        *,
+        result_type: type[R] | None = None,
+        limit_seconds: float | None = 60.0,
+        **more: Unpack[StartOptions],
+    ) -> R:
+        """Start a run and wait for its result, as `start` and `result` would, with one call less."""
+        client = await self._connected()
+        await client.hear_ends()
+        name, kind = _named(workflow, result_type)
+        handle = await client.start_one(name, input, more, kind, is_watched=True)
+        return await handle.result(limit_seconds)
+
+    async def start_many(
+        self,
+        workflow: str | Workflow[R],
+        inputs: Sequence[RunInput],
+        *,
+        keys: Sequence[str] | None = None,
+        priority: int = 0,
+        result_type: type[R] | None = None,
+        connection: Connection | None = None,
+    ) -> list[RunHandle[R]]:
+        """Thousands of runs in one call and one commit."""
+        client = await self._connected()
+        name, kind = _named(workflow, result_type)
+        start = calls.run_start(
+            client.tenant_id, name, inputs, trigger_refs=keys, priority=priority, actor=client.actor
+        )
+        started = await client.perform(calls.start_runs(start), connection)
+        return [RunHandle(client, run.run_id, run.is_new, result_type=kind) for run in started]
+
+    async def find_run(
+        self,
+        run: int | str | Workflow[R],
+        key: str | None = None,
+        *,
+        result_type: type[R] | None = None,
+    ) -> RunHandle[R]:
+        """A run that exists: by its number, or by its workflow and the key it was started with."""
+        client = await self._connected()
+        if isinstance(run, int):
+            await client.run_outcome(run)
+            return RunHandle(client, run, is_new=False, result_type=result_type)
+        name, kind = _named(run, result_type)
+        if key is None:
+            raise UsageError(
+                f"which run of {name}?", hint="give its number, or the key it was started with", field="key"
+            )
+        return RunHandle(client, await client.run_id_of((name, key)), is_new=False, result_type=kind)
+
+    async def runs(
+        self, *, after: int | None = None, limit: int = 50, **only: Unpack[RunFilter]
+    ) -> list[Run]:
+        """Runs, the newest first; the next page comes `after` the last number of this one."""
+        return await self._perform(lambda tenant: run_list.runs(tenant, after=after, limit=limit, **only))
+
+    async def run_count(self, **only: Unpack[RunFilter]) -> int:
+        """How many runs there are, with the filters of `runs`."""
+        return await self._perform(lambda tenant: run_list.run_count(tenant, **only))
+
+    async def signal(
+        self,
+        target: RunHandle[Any] | JobHandle[Any] | int | tuple[str, str],
+        event_type: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        event_id: str | None = None,
+        connection: Connection | None = None,
+    ) -> Signalled:
+        """Deliver an event to a run: by handle, by number, or by (workflow, key). Once per `event_id`."""
+        client = await self._connected()
+        run_id = await client.run_id_of(target)
+        call = calls.signal(
+            client.tenant_id, run_id, event_type, payload or {}, event_id or uuid.uuid4().hex, client.actor
+        )
+        return await client.perform(call, connection)
+
+
+def _named(workflow: str | Workflow[R], result_type: type[R] | None) -> tuple[str, type[R] | None]:
+    """The name, and the type of the result: as the caller says, else as the workflow declares."""
+    if isinstance(workflow, Workflow):
+        return workflow.name, result_type or workflow.output
+    return workflow, result_type

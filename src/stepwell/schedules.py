@@ -1,0 +1,79 @@
+"""Start runs by the clock: receives cron expressions and names, returns schedules and the times they start.
+
+`await app.schedule_set("nightly", "report.daily", "0 3 * * *", time_zone="Europe/Berlin")`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from stepwell.calls import Calls
+from stepwell.define import cron as reading
+from stepwell.errors import NotFound
+from stepwell.store.calls import keep
+from stepwell.store.calls import schedules as calls
+from stepwell.store.calls.schedules import Schedule
+
+__all__ = ["Misfire", "Schedule", "ScheduleCalls"]
+
+Misfire = Literal["skip", "latest", "all"]
+TIMES_LIMIT = 1_000
+
+
+class ScheduleCalls(Calls):
+    """Everything about schedules."""
+
+    async def schedule_set(
+        self,
+        name: str,
+        workflow: str,
+        cron: str,
+        *,
+        time_zone: str = "UTC",
+        input: Mapping[str, Any] | None = None,
+        misfire: Misfire = "latest",
+        backfill_limit: int = 100,
+    ) -> Schedule:
+        """Make a schedule or change it. `misfire` says what happens to times at which nothing could start."""
+        reading.check(cron, time_zone)
+        client = await self._connected()
+        ahead = reading.next_times(cron, time_zone, await client.perform(keep.database_now()), 1)
+        call = calls.set_schedule(
+            client.tenant_id, name, workflow, cron=cron, time_zone=time_zone, input=input or {},
+            misfire=misfire, backfill_limit=backfill_limit, next_at=ahead[0] if ahead else reading.NEVER,
+            actor=client.actor,
+        )  # fmt: skip
+        await client.perform(call)
+        return await self.schedule(name)
+
+    async def schedules(self) -> list[Schedule]:
+        """All schedules, by name."""
+        return await self._perform(calls.list_schedules)
+
+    async def schedule(self, name: str) -> Schedule:
+        found = await self._perform(lambda tenant: calls.list_schedules(tenant, name))
+        if not found:
+            raise NotFound(
+                f"schedule {name} does not exist", hint="'stepwell schedule list' shows all", field="name"
+            )
+        return found[0]
+
+    async def schedule_times(self, name: str, count: int = 5) -> list[datetime]:
+        """The next times of a schedule, in UTC; fewer when there are no more."""
+        schedule = await self.schedule(name)
+        now = await self._perform(lambda _: keep.database_now())
+        return reading.next_times(schedule.cron, schedule.time_zone, now, min(max(count, 1), TIMES_LIMIT))
+
+    async def schedule_pause(self, name: str) -> None:
+        """Start no runs until it is resumed; times that pass until then are not made up for."""
+        await self._perform(lambda tenant: calls.pause_schedule(tenant, name, is_paused=True))
+
+    async def schedule_resume(self, name: str) -> None:
+        """Go on with the next time."""
+        await self._perform(lambda tenant: calls.pause_schedule(tenant, name, is_paused=False))
+
+    async def schedule_delete(self, name: str) -> None:
+        """Remove the schedule; the runs it started stay."""
+        await self._perform(lambda tenant: calls.delete_schedule(tenant, name))

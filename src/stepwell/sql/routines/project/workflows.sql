@@ -1,0 +1,44 @@
+-- Published workflows as people know them: each with its newest version and its own caps, and all versions of each.
+
+-- Workflows with their newest version and the caps that count for their runs instead of the tenant's.
+create or replace view stepwell.v_workflow with (security_invoker = true) as
+select
+    w.tenant_id,
+    w.workflow_name as name,
+    w.workflow_id,
+    v.graph ->> 'title' as title,
+    v.version_no,
+    (
+        select count(*)::int from stepwell.workflow_version as x
+        where x.tenant_id = w.tenant_id and x.workflow_id = w.workflow_id
+    ) as version_count,
+    v.step_count,
+    v.published_at,
+    v.published_by,
+    w.max_concurrency,
+    w.max_runs_per_min,
+    w.max_writes_per_run
+from stepwell.workflow_registry as w
+cross join lateral (
+    select x.version_no, x.graph, x.step_count, x.published_at, x.published_by
+    from stepwell.workflow_version as x
+    where x.tenant_id = w.tenant_id and x.workflow_id = w.workflow_id
+    order by x.version_no desc limit 1
+) as v;
+
+-- Every version, as it was published.
+create or replace view stepwell.v_workflow_version with (security_invoker = true) as
+select
+    v.tenant_id,
+    w.workflow_name as name,
+    v.version_id,
+    v.version_no,
+    v.graph ->> 'title' as title,
+    v.failure_policy,
+    v.step_count,
+    v.graph_hash,
+    v.published_at,
+    v.published_by,
+    v.graph as document
+from stepwell.workflow_version as v
+inner join stepwell.workflow_registry as w on v.tenant_id = w.tenant_id and v.workflow_id = w.workflow_id;

@@ -1,0 +1,383 @@
+"""The calls of an app for programs without an event loop: `app.sync.start(…)` blocks and returns.
+
+One line for each call: the coroutine of the app is the only implementation, and its signature is the type.
+Calls that return handles are written out, since their handles block too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import functools
+import weakref
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Unpack, cast
+
+from typing_extensions import TypeVar
+
+from stepwell.content import ContentCalls
+from stepwell.define import Workflow
+from stepwell.errors import UsageError
+from stepwell.govern.calls import GovernCalls
+from stepwell.handles import JobHandle, RunHandle, RunOutcome
+from stepwell.jobs import JobOptions
+from stepwell.people import PeopleCalls
+from stepwell.portal import Portal, run_on
+from stepwell.runs import RunCalls, RunInput, StartOptions
+from stepwell.schedules import ScheduleCalls
+from stepwell.store.calls.runs import Signalled
+from stepwell.store.calls.views import Run, RunStep
+from stepwell.store.connection.perform import Connection
+from stepwell.tenants import TenantCalls
+from stepwell.workflows import WorkflowCalls
+
+if TYPE_CHECKING:
+    from stepwell.app import App, AppCalls
+    from stepwell.store.schema.migrate import Report
+
+__all__ = ["SyncApp", "SyncCalls", "SyncJobHandle", "SyncRunHandle"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R", default=Any)
+
+
+class _Blocking(Generic[P, T]):
+    """One call: runs the coroutine on the app's event loop and returns its result."""
+
+    def __init__(self, method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> None:
+        self._method = method
+
+    def __get__(self, calls: SyncCalls | None, owner: type | None = None) -> Callable[P, T]:
+        if calls is None:
+            return cast(Callable[P, T], self._method)
+        asked: Callable[P, Coroutine[Any, Any, T]] = getattr(calls.target, self._method.__name__)
+
+        @functools.wraps(asked)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return calls.run_blocking(asked(*args, **kwargs))
+
+        return call
+
+
+class SyncCalls:
+    """Everything that an app can be asked, in calls that block."""
+
+    def __init__(self, target: AppCalls, app: App, portal: Portal) -> None:
+        self.target = target
+        self._app = app
+        self._portal = portal
+
+    def run_blocking(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """On the loop where the app is connected, else on a loop of this object's own."""
+        loop = self._app.loop
+        if loop is None or not loop.is_running():
+            return self._portal.run(coroutine)
+        if loop is _running_loop():
+            coroutine.close()
+            raise UsageError(
+                "app.sync blocks, and this is the event loop it would wait for",
+                hint="await the same call of the app itself",
+            )
+        return run_on(loop, coroutine)
+
+    # -- runs and jobs ------------------------------------------------------------------------------------
+
+    def start(
+        self,
+        workflow: str | Workflow[R],
+        input: RunInput | None = None,
+        *,
+        result_type: type[R] | None = None,
+        connection: Connection | None = None,
+        **more: Unpack[StartOptions],
+    ) -> SyncRunHandle[R]:
+        """Start a run. The same `key` (or trigger) again returns the run it started first."""
+        starting = self.target.start(workflow, input, result_type=result_type, connection=connection, **more)
+        return SyncRunHandle(self.run_blocking(starting), self)
+
+    def run(
+        self,
+        workflow: str | Workflow[R],
+        input: RunInput | None = None,
+        *,
+        result_type: type[R] | None = None,
+        limit_seconds: float | None = 60.0,
+        **more: Unpack[StartOptions],
+    ) -> R:
+        """Start a run and wait for its result."""
+        return self.run_blocking(
+            self.target.run(workflow, input, result_type=result_type, limit_seconds=limit_seconds, **more)
+        )
+
+    def start_many(
+        self,
+        workflow: str | Workflow[R],
+        inputs: Sequence[RunInput],
+        *,
+        keys: Sequence[str] | None = None,
+        priority: int = 0,
+        result_type: type[R] | None = None,
+        connection: Connection | None = None,
+    ) -> list[SyncRunHandle[R]]:
+        """Thousands of runs in one call and one commit."""
+        starting = self.target.start_many(
+            workflow, inputs, keys=keys, priority=priority, result_type=result_type, connection=connection
+        )
+        return [SyncRunHandle(handle, self) for handle in self.run_blocking(starting)]
+
+    def find_run(
+        self, run: int | str | Workflow[R], key: str | None = None, *, result_type: type[R] | None = None
+    ) -> SyncRunHandle[R]:
+        """A run that exists: by its number, or by its workflow and the key it was started with."""
+        return SyncRunHandle(self.run_blocking(self.target.find_run(run, key, result_type=result_type)), self)
+
+    def signal(
+        self,
+        target: SyncRunHandle[Any] | SyncJobHandle[Any] | int | tuple[str, str],
+        event_type: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        event_id: str | None = None,
+        connection: Connection | None = None,
+    ) -> Signalled:
+        """Deliver an event to a run: by handle, by number, or by (workflow, key). Once per `event_id`."""
+        to = target.handle if isinstance(target, SyncRunHandle | SyncJobHandle) else target
+        return self.run_blocking(
+            self.target.signal(to, event_type, payload, event_id=event_id, connection=connection)
+        )
+
+    def enqueue(
+        self,
+        operation: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        connection: Connection | None = None,
+        result_type: type[R] | None = None,
+        **more: Unpack[JobOptions],
+    ) -> SyncJobHandle[R]:
+        """One free-standing job. The same `key` again returns the job it made first."""
+        making = self.target.enqueue(
+            operation, payload, key=key, connection=connection, result_type=result_type, **more
+        )
+        return SyncJobHandle(self.run_blocking(making), self)
+
+    def enqueue_many(
+        self,
+        operation: str,
+        payloads: Sequence[Mapping[str, Any]],
+        *,
+        keys: Sequence[str] | None = None,
+        connection: Connection | None = None,
+        result_type: type[R] | None = None,
+        **more: Unpack[JobOptions],
+    ) -> list[SyncJobHandle[R]]:
+        """Thousands of jobs in one call and one commit."""
+        making = self.target.enqueue_many(
+            operation, payloads, keys=keys, connection=connection, result_type=result_type, **more
+        )
+        return [SyncJobHandle(handle, self) for handle in self.run_blocking(making)]
+
+    def reverse(self, receipt_id: int, *, reason: str | None = None) -> SyncJobHandle:
+        """Ask for an effect to be undone: a job of a worker that has the connector, judged by policy."""
+        return SyncJobHandle(self.run_blocking(self.target.reverse(receipt_id, reason=reason)), self)
+
+    runs = _Blocking(RunCalls.runs)
+    run_count = _Blocking(RunCalls.run_count)
+
+    # -- people -------------------------------------------------------------------------------------------
+
+    person_set = _Blocking(PeopleCalls.person_set)
+    inbox = _Blocking(PeopleCalls.inbox)
+    step_id_of = _Blocking(PeopleCalls.step_id_of)
+    step = _Blocking(PeopleCalls.step)
+    tasks = _Blocking(PeopleCalls.tasks)
+    why = _Blocking(PeopleCalls.why)
+    step_assign = _Blocking(PeopleCalls.step_assign)
+    step_claim = _Blocking(PeopleCalls.step_claim)
+    step_release = _Blocking(PeopleCalls.step_release)
+    step_delegate = _Blocking(PeopleCalls.step_delegate)
+    step_wait = _Blocking(PeopleCalls.step_wait)
+    step_resume = _Blocking(PeopleCalls.step_resume)
+    step_block = _Blocking(PeopleCalls.step_block)
+    step_unblock = _Blocking(PeopleCalls.step_unblock)
+    step_block_escalate = _Blocking(PeopleCalls.step_block_escalate)
+    step_complete = _Blocking(PeopleCalls.step_complete)
+    declare_cannot_complete = _Blocking(PeopleCalls.declare_cannot_complete)
+    escalate = _Blocking(PeopleCalls.escalate)
+    step_deadline_change = _Blocking(PeopleCalls.step_deadline_change)
+    correction_preview = _Blocking(PeopleCalls.correction_preview)
+    step_reopen_for_correction = _Blocking(PeopleCalls.step_reopen_for_correction)
+    approval_request = _Blocking(PeopleCalls.approval_request)
+    approval_decide = _Blocking(PeopleCalls.approval_decide)
+    approval_withdraw = _Blocking(PeopleCalls.approval_withdraw)
+    approvals = _Blocking(PeopleCalls.approvals)
+    approval = _Blocking(PeopleCalls.approval)
+
+    # -- content and policy -------------------------------------------------------------------------------
+
+    content_write = _Blocking(ContentCalls.content_write)
+    content_versions = _Blocking(ContentCalls.content_versions)
+    content = _Blocking(ContentCalls.content)
+    content_diff = _Blocking(ContentCalls.content_diff)
+    step_content = _Blocking(ContentCalls.step_content)
+    policy_check = _Blocking(GovernCalls.policy_check)
+    policy_test = _Blocking(GovernCalls.policy_test)
+    policy_explain = _Blocking(GovernCalls.policy_explain)
+    policy_propose = _Blocking(GovernCalls.policy_propose)
+    policy_activate = _Blocking(GovernCalls.policy_activate)
+    policies = _Blocking(GovernCalls.policies)
+    policy = _Blocking(GovernCalls.policy)
+    verdicts = _Blocking(GovernCalls.verdicts)
+    receipts = _Blocking(GovernCalls.receipts)
+    receipt = _Blocking(GovernCalls.receipt)
+    receipt_settle = _Blocking(GovernCalls.receipt_settle)
+
+    # -- workflows, schedules, tenants --------------------------------------------------------------------
+
+    workflows = _Blocking(WorkflowCalls.workflows)
+    workflow = _Blocking(WorkflowCalls.workflow)
+    workflow_versions = _Blocking(WorkflowCalls.workflow_versions)
+    workflow_caps_set = _Blocking(WorkflowCalls.workflow_caps_set)
+    schedule_set = _Blocking(ScheduleCalls.schedule_set)
+    schedules = _Blocking(ScheduleCalls.schedules)
+    schedule = _Blocking(ScheduleCalls.schedule)
+    schedule_times = _Blocking(ScheduleCalls.schedule_times)
+    schedule_pause = _Blocking(ScheduleCalls.schedule_pause)
+    schedule_resume = _Blocking(ScheduleCalls.schedule_resume)
+    schedule_delete = _Blocking(ScheduleCalls.schedule_delete)
+    tenants = _Blocking(TenantCalls.tenants)
+    tenant = _Blocking(TenantCalls.tenant)
+    tenant_set = _Blocking(TenantCalls.tenant_set)
+
+
+class SyncApp(SyncCalls):
+    """`app.sync`: also `with app.sync as calls:`, which connects first and closes at the end."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app, app, Portal())
+        # A program may end without closing; then connections and the embedded server are given back here.
+        self._at_exit = functools.partial(_close_at_exit, weakref.ref(self))
+        atexit.register(self._at_exit)
+
+    def acting_as(self, actor: str) -> SyncCalls:
+        """The same calls in the name of somebody else."""
+        return SyncCalls(self._app.acting_as(actor), self._app, self._portal)
+
+    def prepare(self) -> str:
+        """Start or find the database, bring it to this release, declare; returns its address."""
+        return self.run_blocking(self._app.prepare())
+
+    def migrate(self) -> Report:
+        """Bring the schema of the database to this release; returns what was applied."""
+        return self.run_blocking(self._app.migrate())
+
+    def close(self) -> None:
+        """Give back connections, the embedded server and the thread; the next call connects again."""
+        if self._portal.is_open:
+            self._portal.run(self._app.disconnect())
+            self._portal.close()
+            self._app.stop_server()
+
+    def __enter__(self) -> Self:
+        self.prepare()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class SyncRunHandle(Generic[R]):
+    """A run whose calls block."""
+
+    def __init__(self, handle: RunHandle[R], calls: SyncCalls) -> None:
+        self.handle = handle
+        self._calls = calls
+
+    @property
+    def id(self) -> int:
+        return self.handle.id
+
+    @property
+    def is_new(self) -> bool:
+        return self.handle.is_new
+
+    def state(self) -> str:
+        return self._calls.run_blocking(self.handle.state())
+
+    def outcome(self) -> RunOutcome[R]:
+        """How the run stands now, without waiting."""
+        return self._calls.run_blocking(self.handle.outcome())
+
+    def wait(self, limit_seconds: float | None = 60.0) -> RunOutcome[R]:
+        """Wait for the end, however it ends."""
+        return self._calls.run_blocking(self.handle.wait(limit_seconds))
+
+    def result(self, limit_seconds: float | None = 60.0) -> R:
+        """Wait for the end and return the result; raises RunFailed when the run failed or was cancelled."""
+        return self._calls.run_blocking(self.handle.result(limit_seconds))
+
+    def info(self) -> Run:
+        return self._calls.run_blocking(self.handle.info())
+
+    def steps(self, *, with_reasons: bool = False) -> list[RunStep]:
+        return self._calls.run_blocking(self.handle.steps(with_reasons=with_reasons))
+
+    def signal(
+        self, event_type: str, payload: Mapping[str, Any] | None = None, *, event_id: str | None = None
+    ) -> Signalled:
+        return self._calls.run_blocking(self.handle.signal(event_type, payload, event_id=event_id))
+
+    def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
+        return self._calls.run_blocking(self.handle.cancel(reason, approval_id))
+
+    def pause(self) -> str:
+        return self._calls.run_blocking(self.handle.pause())
+
+    def resume(self) -> str:
+        return self._calls.run_blocking(self.handle.resume())
+
+    def retry(self, reason: str | None = None) -> Any:
+        return self._calls.run_blocking(self.handle.retry(reason))
+
+
+class SyncJobHandle(Generic[R]):
+    """A free-standing job whose calls block."""
+
+    def __init__(self, handle: JobHandle[R], calls: SyncCalls) -> None:
+        self.handle = handle
+        self._calls = calls
+
+    @property
+    def id(self) -> int:
+        return self.handle.id
+
+    @property
+    def is_new(self) -> bool:
+        return self.handle.is_new
+
+    def state(self) -> str:
+        return self._calls.run_blocking(self.handle.state())
+
+    def result(self, limit_seconds: float | None = 60.0) -> R:
+        return self._calls.run_blocking(self.handle.result(limit_seconds))
+
+    def cancel(self, reason: str | None = None) -> str:
+        return self._calls.run_blocking(self.handle.cancel(reason))
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _close_at_exit(reference: weakref.ref[SyncApp]) -> None:
+    app = reference()
+    if app is not None:
+        app.close()

@@ -1,0 +1,52 @@
+"""Share one engine: receives weights and caps, returns the tenants as they stand.
+
+`await app.tenant_set("acme", weight=3, max_concurrency=50)`; a cap of None is taken away, one left out stays.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from stepwell.calls import Calls
+from stepwell.errors import NotFound
+from stepwell.store.calls import tenants as calls
+from stepwell.store.calls.tenants import Tenant
+
+__all__ = ["CapSettings", "Tenant", "TenantCalls", "TenantSettings"]
+
+
+class CapSettings(TypedDict, total=False):
+    """Caps to change: None takes one away, one that is left out stays."""
+
+    # Steps and jobs that run at the same time.
+    max_concurrency: int | None
+    # Runs started within any minute.
+    max_runs_per_min: int | None
+    # Effects in other systems that one run may make.
+    max_writes_per_run: int | None
+
+
+class TenantSettings(CapSettings, total=False):
+    """What a tenant may be given."""
+
+    # Its share beside the other tenants, 1 to 1000.
+    weight: int
+
+
+class TenantCalls(Calls):
+    """Everything about tenants."""
+
+    async def tenants(self) -> list[Tenant]:
+        """All tenants, by name."""
+        return await self._perform(lambda _: calls.tenants())
+
+    async def tenant(self, name: str) -> Tenant:
+        found = await self._perform(lambda _: calls.tenants(name))
+        if not found:
+            raise NotFound(f"tenant {name} does not exist", field="tenant")
+        return found[0]
+
+    async def tenant_set(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
+        """Make a tenant, or change its weight and caps."""
+        await self._perform(lambda _: calls.set_tenant(name, {**settings}))
+        return await self.tenant(name)

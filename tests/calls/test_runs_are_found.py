@@ -1,0 +1,127 @@
+"""Runs from Python: listed by filters, page by page; counted; found by number or key; waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import stepwell as sw
+
+
+def test_runs_are_listed_newest_first_by_filters_and_pages(square, play, db, clock):
+    async def scenario():
+        await square.start_many("square", [{"n": n} for n in range(4)], keys=list("abcd"))
+        (red,) = await square.start_many("broken", [{}])
+        await (await square.find_run("square", "c")).pause()
+        clock.advance(timedelta(hours=1))
+        (late,) = await square.start_many("square", [{"n": 9}])
+        now = db.execute("select stepwell.now()").fetchone()[0]
+
+        newest = await square.runs()
+        assert [run.run_id for run in newest][:2] == [late.id, red.id]
+        assert [run.key for run in await square.runs(workflow="square")] == [None, *"dcba"]
+        first = await square.runs(workflow="square", limit=2)
+        second = await square.runs(workflow="square", limit=2, after=first[-1].run_id)
+        assert [run.key for run in first + second] == [None, *"dcb"]
+        assert [run.key for run in await square.runs(state="paused")] == ["c"]
+        assert [run.colour for run in await square.runs(key="a")] == ["green"]
+        square.publish(sw.Workflow("waits", sw.Wait("go")))
+        (waits,) = await square.start_many("waits", [{}])
+        assert [run.run_id for run in await square.runs(colour="yellow")] == [waits.id]
+        await waits.signal("go")
+        assert await square.run_count(colour="yellow") == 0
+        recent = {"started_after": now - timedelta(minutes=30)}
+        assert [run.run_id for run in await square.runs(**recent)] == [waits.id, late.id]
+        assert await square.run_count(started_before=now - timedelta(minutes=30)) == 5
+        assert await square.run_count() == 7
+        assert await square.run_count(workflow="square", state="in_progress") == 4
+        assert await square.run_count(workflow="nothing") == 0
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("only", "field", "words"),
+    [
+        ({"state": "faild"}, "state", "did you mean"),
+        ({"colour": "blue"}, "colour", "'blue' is not known"),
+        ({"limit": 0}, "limit", "limit is 0"),
+        ({"stat": "failed"}, "stat", "is not a filter"),
+        ({"started_after": datetime(2026, 1, 1)}, "started_after", "no time zone"),  # noqa: DTZ001
+    ],
+    ids=str,
+)
+def test_a_filter_that_means_nothing_is_refused(square, play, only, field, words):
+    async def scenario():
+        with pytest.raises(sw.InvalidInput) as caught:
+            await square.runs(**only)
+        assert caught.value.field == field
+        assert words in caught.value.sentence()
+
+    play(scenario)
+
+
+def test_a_run_is_found_by_number_and_by_workflow_and_key(square, play):
+    async def scenario():
+        started = await square.start("square", {"n": 3}, key="K")
+        for found in (await square.find_run(started.id), await square.find_run("square", "K")):
+            assert (found.id, found.is_new) == (started.id, False)
+        with pytest.raises(sw.NotFound, match="no run of square was started with key nobody"):
+            await square.find_run("square", "nobody")
+        with pytest.raises(sw.NotFound, match="run 999999 does not exist"):
+            await square.find_run(999_999)
+        with pytest.raises(sw.StepwellError, match="which run of square") as caught:
+            await square.find_run("square")
+        assert caught.value.field == "key"
+
+    play(scenario)
+
+
+def test_a_handle_tells_how_its_run_stands(square, play):
+    async def scenario():
+        run = await square.start("square", {"n": 3})
+        assert (await run.outcome()).has_ended is False
+        async with sw.Worker(square):
+            ended = await run.wait()
+        assert (ended.run_id, ended.state, ended.result) == (run.id, "completed", 9)
+        (step,) = await run.steps()
+        assert (step.name, step.state_code, step.output) == ("square", "completed", 9)
+        info = await run.info()
+        assert (info.workflow, info.input, info.completed_count) == ("square", {"n": 3}, 1)
+
+    play(scenario)
+
+
+def test_a_run_that_fails_says_which_step_and_why(square, play):
+    async def scenario():
+        async with sw.Worker(square):
+            run = await square.start("broken")
+            with pytest.raises(sw.RunFailed) as caught:
+                await run.result()
+            assert (await run.wait()).result is None
+        error = caught.value
+        assert (error.run_id, error.state, error.step) == (run.id, "failed", "broken")
+        assert error.error["message"] == "no card"
+        assert str(error) == f"run {run.id} failed: step broken: Dead: no card"
+
+    play(scenario)
+
+
+def test_calls_at_the_same_time_connect_once(square, dsn):
+    async def scenario():
+        await asyncio.gather(*(square.start("square", {"n": n}) for n in range(8)))
+        assert await square.run_count() == 8
+        await square.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_time_is_compared_by_the_clock_of_the_database(square, play):
+    async def scenario():
+        await square.start("square", {"n": 1})
+        assert await square.run_count(started_after=datetime(2000, 1, 1, tzinfo=UTC)) == 1
+        assert await square.run_count(started_before=datetime(2000, 1, 1, tzinfo=UTC)) == 0
+
+    play(scenario)

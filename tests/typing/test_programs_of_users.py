@@ -1,0 +1,65 @@
+"""What a type checker tells a user: mypy --strict on small programs, with the types it must reveal.
+
+In a program `reveal_type(x)  # int` is an expectation, and `# error: arg-type` marks a line that is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).with_name("programs")
+NAMES = sorted(path.name for path in PROGRAMS.glob("*.py"))
+REVEALED = re.compile(r'^(?P<file>[^:]+):(?P<line>\d+): note: Revealed type is "(?P<type>.*)"$')
+REFUSED = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+): error: .*\[(?P<code>[a-z-]+)\]$")
+EXPECTED = re.compile(r"reveal_type\(.*\)  # (?P<type>.+)$|  # error: (?P<code>[a-z-]+)$")
+
+Said = dict[tuple[str, int], str]
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
+    """What mypy says of all programs, by file and line; one run for all of them."""
+    folder = tmp_path_factory.mktemp("mypy")
+    settings = folder / "mypy.ini"
+    settings.write_text("[mypy]\nstrict = true\npretty = false\n")
+    mypy = [sys.executable, "-m", "mypy", "--config-file", str(settings)]
+    done = subprocess.run(
+        [*mypy, "--cache-dir", str(folder / "cache"), "."],
+        cwd=PROGRAMS,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found: Said = {}
+    other = []
+    for line in done.stdout.splitlines():
+        revealed, refused = REVEALED.match(line), REFUSED.match(line)
+        if revealed:
+            found[revealed["file"], int(revealed["line"])] = short(revealed["type"])
+        elif refused:
+            found[refused["file"], int(refused["line"])] = refused["code"]
+        elif ": note: " not in line and not line.startswith(("Found ", "Success")):
+            other.append(line)
+    assert not other, "\n".join(other) + done.stderr
+    return found
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_is_checked_as_its_comments_say(said: Said, name: str):
+    expected = {}
+    for number, line in enumerate((PROGRAMS / name).read_text().splitlines(), start=1):
+        if match := EXPECTED.search(line):
+            expected[name, number] = match["type"] or match["code"]
+    assert expected, f"{name} expects nothing"
+    assert {place: what for place, what in said.items() if place[0] == name} == expected
+
+
+def short(revealed: str) -> str:
+    """Without the modules of names: `stepwell.handles.RunHandle[builtins.int]` is `RunHandle[int]`."""
+    return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", revealed)
