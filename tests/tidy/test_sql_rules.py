@@ -255,3 +255,20 @@ def test_every_helper_is_called():
                 uses[token.text] = uses.get(token.text, 0) + 1
     helpers = {name for name in routine_names() if name.startswith("_")}
     assert not {name for name in helpers if uses[name] == 1}, "a helper that nothing calls is dead"
+
+
+def test_only_who_claims_afterwards_decides_itself_whom_to_wake():
+    """A row in the queue wakes workers by a trigger; who turns that off calls the same routine at its end."""
+    definitions = [found for path in ROUTINES for found in sql_source.definitions(read(path))]
+    setting = {
+        found.name: {token.text for token in found.code}
+        for found in definitions
+        if found.kind == "function" and ("stepwell", ".", "notifies") in triples(found)
+    }
+    assert sorted(setting) == ["fn_job_report", "fn_run_start_here"]
+    assert all("_workers_wake" in texts for texts in setting.values())
+
+
+def triples(found: sql_source.Definition) -> set[tuple[str, ...]]:
+    texts = [token.text for token in found.code]
+    return set(zip(texts, texts[1:], texts[2:], strict=False))

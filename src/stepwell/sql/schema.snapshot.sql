@@ -2104,6 +2104,9 @@ CREATE TRIGGER bundle_items_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON ste
 -- trigger: stepwell.information_unit_version.versions_are_final
 CREATE TRIGGER versions_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.information_unit_version FOR EACH STATEMENT EXECUTE FUNCTION stepwell._content_refuse();
 
+-- trigger: stepwell.job_ready.ready_rows_wake_workers
+CREATE TRIGGER ready_rows_wake_workers AFTER INSERT ON stepwell.job_ready FOR EACH STATEMENT WHEN ((current_setting('stepwell.notifies'::text, true) IS DISTINCT FROM 'at_end'::text)) EXECUTE FUNCTION stepwell._ready_notify();
+
 -- trigger: stepwell.policy_set.policy_sets_are_final
 CREATE TRIGGER policy_sets_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.policy_set FOR EACH STATEMENT EXECUTE FUNCTION stepwell._policy_set_refuse();
 
@@ -3450,8 +3453,8 @@ create function stepwell._privileges_of(p_role text) returns TABLE(statement tex
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._queue_look(p_tenant_ids integer[], p_class_ids integer[], p_hand_on_limit integer, OUT may_hand_on boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint)
-create function stepwell._queue_look(p_tenant_ids integer[], p_class_ids integer[], p_hand_on_limit integer, OUT may_hand_on boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint) returns record language plpgsql stable;
+-- function: stepwell._queue_look(p_tenant_ids integer[], p_class_ids integer[], p_hand_on_limit integer, OUT may_hand_on boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean)
+create function stepwell._queue_look(p_tenant_ids integer[], p_class_ids integer[], p_hand_on_limit integer, OUT may_hand_on boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean) returns record language plpgsql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3461,6 +3464,9 @@ create function stepwell._rates_return(p_now timestamp with time zone, p_limit i
 
 -- function: stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean)
 create function stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._ready_notify()
+create function stepwell._ready_notify() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._ready_put(p_changes stepwell.unit_change[])
 create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3768,8 +3774,8 @@ create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[
 -- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean)
-create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean) returns record language plpgsql;
+-- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
+create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4030,7 +4036,7 @@ create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name te
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer)
-create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off set stepwell.notifies=at_end;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
@@ -4149,7 +4155,7 @@ create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text,
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
-create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off set stepwell.notifies=at_end;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)

@@ -230,6 +230,8 @@ class Worker:
         pause = POLL_FIRST_SECONDS
         seen = 0
         async with Listener(self.app.listen_conninfo() or self._conninfo, [CHANNEL]) as listener:
+            # What was notified before anybody listened.
+            self._exchange.hint()
             while True:
                 wake = await listener.wait(pause)
                 worked = self._exchange.reported_count != seen or bool(wake.payloads)

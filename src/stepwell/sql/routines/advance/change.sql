@@ -136,7 +136,6 @@ begin
         perform stepwell._dependents_abort(array[p_tenant_id], array[p_unit_id]);
     elsif v_unit.state_code = 'ready' then
         perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
-        perform stepwell._workers_wake(array[v_unit.class_id]);
     end if;
     perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
     if v_unit.scope = 'step' and not v_unit.state_code in ('completed', 'skipped', 'cannot_complete', 'cancelled') then

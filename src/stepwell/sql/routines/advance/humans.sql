@@ -114,7 +114,6 @@ begin
         'condition_resolved', 'branch_not_taken', 'engine');
     perform stepwell._must_apply(v_made.tenant_ids, v_made.unit_ids, 'ready', 'mow_orchestrator', 'condition_resolved', null,
         'engine');
-    perform stepwell._workers_wake(null);
 end
 $$;
 

@@ -65,6 +65,10 @@ begin
     using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     where w.tenant_id = q.tenant_id and w.unit_id = q.unit_id;
     perform stepwell._approvals_cancel(p_tenant_ids, p_unit_ids);
+    if exists (select from stepwell.tenant as t where t.tenant_id = any (p_tenant_ids) and t.max_concurrency is not null) then
+        -- Under a tenant's cap their end makes room for what is in the queue.
+        perform stepwell._workers_wake(null);
+    end if;
 end
 $$;
 

@@ -49,7 +49,6 @@ begin
         perform stepwell._engine_steps(v_engine.tenant_ids, v_engine.unit_ids);
     end if;
     perform stepwell._rollups_lend(array[p_tenant_id], array[v_dead.unit_ids[1] >> 20]);
-    perform stepwell._workers_wake(null);
     return jsonb_build_object('state', 'replayed', 'approval_id', p_approval_id, 'unit_ids', v_dead.unit_ids,
         'reinstated_count', v_count);
 end

@@ -74,7 +74,6 @@ begin
         v_parent.depth + 1, v_version.step_count + 1, stepwell.now())
     returning run_id into v_run_id;
     perform stepwell._run_create(p_tenant_id, v_version, array[v_run_id], 0, 'engine', array[p_unit_id]);
-    perform stepwell._workers_wake(null);
 end
 $$;
 

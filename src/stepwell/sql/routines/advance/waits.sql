@@ -53,7 +53,6 @@ begin
     perform stepwell._event_append(p_tenant_id, p_stream_id << 20, 'signal.received', p_actor,
         jsonb_build_object('signal_type', p_event_type, 'event_key', p_event_key));
     perform stepwell._waits_match(p_tenant_id, p_stream_id, p_event_type);
-    perform stepwell._workers_wake(null);
     return query select true, i.taken_by from stepwell.event_inbox as i
         where i.tenant_id = p_tenant_id and i.event_key = p_event_key;
 end

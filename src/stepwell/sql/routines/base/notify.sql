@@ -1,5 +1,7 @@
 -- Notifications to idle workers. They are only a hint: workers also poll, so a lost notification costs time, never
--- work.
+-- work. Whoever puts a row into the queue notifies with it: a trigger does it, so no function can forget it. Two
+-- functions claim from the queue after they have put rows into it (fn_job_report and fn_run_start_here). They set
+-- stepwell.notifies to 'at_end' and notify at their end, when they have left something.
 
 -- Notifies idle workers of these classes (null: of all classes) when the queue holds something. PostgreSQL sends equal
 -- notifications of one commit once.
@@ -15,3 +17,20 @@ begin
     end if;
 end
 $$;
+
+-- Notifies idle workers when rows enter the queue.
+create or replace function stepwell._ready_notify() returns trigger
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._workers_wake(null);
+    return null;
+end
+$$;
+
+create or replace trigger ready_rows_wake_workers
+after insert on stepwell.job_ready
+for each statement
+when (current_setting('stepwell.notifies', true) is distinct from 'at_end')
+execute function stepwell._ready_notify();

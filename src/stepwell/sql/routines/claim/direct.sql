@@ -4,22 +4,21 @@
 -- Whether a report or start may make direct leases, and what must not be overtaken by them. Not when another tenant has
 -- something in the queue, this tenant has a cap, or the call is for several tenants. A direct lease must come before
 -- the first unit in the queue that the session could claim: that unit is returned. is_dry: the queue has nothing for
--- this session.
+-- this session. is_capped: a tenant of the call has a cap.
 create or replace function stepwell._queue_look(
     p_tenant_ids int[], p_class_ids int[], p_hand_on_limit int, out may_hand_on boolean, out is_dry boolean,
-    out rank smallint, out unit_id bigint
+    out rank smallint, out unit_id bigint, out is_capped boolean
 )
 language plpgsql stable
 as $$
 #variable_conflict use_column
 begin
-    select t.max_concurrency is null and p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids),
-        not exists (select from stepwell.job_ready)
-    into may_hand_on, is_dry
+    select bool_or(t.max_concurrency is not null), not exists (select from stepwell.job_ready)
+    into is_capped, is_dry
     from stepwell.tenant as t
-    where t.tenant_id = p_tenant_ids[1];
+    where t.tenant_id = any (p_tenant_ids);
     -- No row is found for a tenant that does not exist.
-    may_hand_on := coalesce(may_hand_on, false);
+    may_hand_on := not coalesce(is_capped, true) and p_hand_on_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids);
     is_dry := may_hand_on and is_dry;
     if is_dry or not may_hand_on then
         -- Most calls of an idle system end here.

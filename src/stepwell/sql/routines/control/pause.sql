@@ -83,7 +83,6 @@ begin
             where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind in ('retry', 'start'));
     if v_unit_ids is not null then
         perform stepwell._units_queue(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids);
-        perform stepwell._workers_wake(null);
     end if;
     perform stepwell._runs_settle(array[p_tenant_id], array[p_run_id << 20]);
     return 'in_progress';

@@ -87,7 +87,6 @@ begin
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
     perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._rollups_lend(array[p_tenant_id], array[p_unit_id >> 20]);
-    perform stepwell._workers_wake(array[v_unit.class_id]);
     return jsonb_build_object('state', 'ready', 'unit_ids', array[p_unit_id], 'approval_id', null);
 end
 $$;

@@ -287,7 +287,6 @@ begin
     on conflict (tenant_id, event_key) do nothing;
     if found then
         perform stepwell._waits_match(p_tenant_id, p_unit_id >> 20, p_event_type);
-        perform stepwell._workers_wake(null);
     end if;
 end
 $$;

@@ -26,9 +26,6 @@ begin
     v_count := stepwell._session_release(p_session_id, false);
     -- The time after the locks: a report that had locked its run before came before the end of the session.
     update stepwell.worker_session as s set closed_at = stepwell.now() where s.session_id = p_session_id;
-    if v_count > 0 then
-        perform stepwell._workers_wake(null);
-    end if;
     return v_count;
 end
 $$;
@@ -97,6 +94,7 @@ begin
             jsonb_build_object('worker', v_session.worker_name, 'session_id', v_session.session_id));
     end loop;
     if v_count > 0 then
+        -- Also without a row in the queue: under a tenant's cap the end of a lease makes room.
         perform stepwell._workers_wake(null);
     end if;
     return v_count;

@@ -26,9 +26,6 @@ declare
     v_count int := 0;
 begin
     v_count := stepwell._rates_return(v_now, p_limit);
-    if v_count > 0 then
-        perform stepwell._workers_wake(null);
-    end if;
     select array_agg(t.tenant_id) as tenant_ids, array_agg(t.unit_id) as unit_ids
     into v_due
     from (
@@ -77,7 +74,6 @@ begin
                     perform stepwell._timers_people(v_part.timer_kind, v_part.tenant_ids, v_part.unit_ids);
             end case;
         end loop;
-        perform stepwell._workers_wake(null);
     end if;
     return query select v_count, least((select min(t.due_at) from stepwell.timer as t),
         (select min(k.back_at) from stepwell.rate_token as k));

@@ -262,7 +262,6 @@ begin
         perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'ready', 'executor_worker', 'rpc', 'step_release',
             p_actor, array[v_evidence]);
         perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
-        perform stepwell._workers_wake(array[v_unit.class_id]);
     end if;
     perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
     return v_cycle;

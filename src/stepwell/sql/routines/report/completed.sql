@@ -60,7 +60,8 @@ begin
         due_ids := v_done.due_ids;
         is_dry := coalesce(v_next.queue_is_empty, false) and due_ids is null
             and coalesce(cardinality(handed_ids), 0) = v_next.hand_on_count;
-        leaves_more := due_ids is not null or coalesce(v_next.has_foreign_steps, false);
+        -- Under a tenant's cap each end makes room, maybe for what only other workers can take.
+        leaves_more := due_ids is not null or coalesce(v_next.has_foreign_steps, false) or coalesce(v_next.is_capped, true);
     end if;
 end
 $$;
@@ -71,7 +72,8 @@ $$;
 create or replace function stepwell._successors_find(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_class_ids int[], p_hand_on_limit int,
     out held_ids bigint[], out has_contract boolean, out tenant_ids int[], out unit_ids bigint[], out released_counts int[],
-    out hand_on_count int, out has_engine_steps boolean, out has_foreign_steps boolean, out queue_is_empty boolean
+    out hand_on_count int, out has_engine_steps boolean, out has_foreign_steps boolean, out queue_is_empty boolean,
+    out is_capped boolean
 )
 language plpgsql volatile
 as $$
@@ -104,9 +106,9 @@ begin
         inner join stepwell.work_unit as s on d.tenant_id = s.tenant_id and d.unit_id = s.unit_id
         where s.state_code = 'not_started'
     )
-    select h.*, n.*, v_queue.is_dry
+    select h.*, n.*, v_queue.is_dry, v_queue.is_capped
     into held_ids, has_contract, tenant_ids, unit_ids, released_counts, hand_on_count, has_engine_steps, has_foreign_steps,
-        v_join_tenant_ids, v_join_ids, v_join_counts, queue_is_empty
+        v_join_tenant_ids, v_join_ids, v_join_counts, queue_is_empty, is_capped
     from (select array_agg(h.unit_id), bool_or(h.has_contract) from held as h) as h
     cross join (
         select array_agg(w.tenant_id) filter (where w.is_free),

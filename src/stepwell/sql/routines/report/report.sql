@@ -22,6 +22,7 @@ set enable_mergejoin = off
 set random_page_cost = 0.01
 set join_collapse_limit = 1
 set jit = off
+set stepwell.notifies = 'at_end'
 as $$
 declare
     v_now constant timestamptz := stepwell.now();

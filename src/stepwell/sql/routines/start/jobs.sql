@@ -87,11 +87,8 @@ begin
         where v_later
     )
     select array_agg(b.job_id) into v_new_ids from born as b;
-    if v_new_ids is not null and not v_later then
-        if p_concurrency_key is not null then
-            perform stepwell._slots_take(array_fill(p_tenant_id, array[cardinality(v_new_ids)]), v_new_ids);
-        end if;
-        perform stepwell._workers_wake(array[v_operation.class_id]);
+    if v_new_ids is not null and not v_later and p_concurrency_key is not null then
+        perform stepwell._slots_take(array_fill(p_tenant_id, array[cardinality(v_new_ids)]), v_new_ids);
     end if;
     if p_keys is null then
         return query select n.job_id, true from unnest(v_new_ids) as n (job_id);

@@ -36,9 +36,6 @@ begin
     perform stepwell._tenant_bound(p_tenant_id);
     v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
         p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched);
-    if v_started.leaves_more then
-        perform stepwell._workers_wake(null);
-    end if;
     return query
     select s.run_id, s.is_new
     from stepwell._runs_started(p_tenant_id, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs, v_started.new_ids) as s;
@@ -76,6 +73,7 @@ set enable_mergejoin = off
 set random_page_cost = 0.01
 set join_collapse_limit = 1
 set jit = off
+set stepwell.notifies = 'at_end'
 as $$
 declare
     v_session record;

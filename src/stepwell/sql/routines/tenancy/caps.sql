@@ -83,7 +83,6 @@ begin
     where s.tenant_id = p_tenant_id and s.slot_key = 'workflow:' || v_workflow.workflow_id;
     if found then
         perform stepwell._slots_fill(array[p_tenant_id], array['workflow:' || v_workflow.workflow_id], null);
-        perform stepwell._workers_wake(null);
     end if;
 end
 $$;
