@@ -6,6 +6,10 @@ VENV     := .venv
 PY       := $(VENV)/bin/python
 SNAPSHOT := src/stepwell/sql/schema.snapshot.sql
 JOBS     ?= 2
+# The tests run on the embedded PostgreSQL; PG=15 takes the programs of another one that is installed.
+PG       ?=
+PG_BINS   = $(wildcard /usr/lib/postgresql/$(PG)/bin /usr/pgsql-$(PG)/bin /opt/homebrew/opt/postgresql@$(PG)/bin)
+PG_BIN    = $(firstword $(or $(PG_BINS),$(error PostgreSQL $(PG) was not found; set STEPWELL_TEST_PG_BIN to its folder bin)))
 ARGS     ?=
 EXAMPLES ?= 2000
 
@@ -31,8 +35,8 @@ run: $(PROJECT) ## Start database, server, worker with the example, and UI in on
 	@$(VENV)/bin/stepwell up --app examples/order.py:app $(ARGS)
 
 test: $(PROJECT) ## Run every test, in parallel, with a real browser
-	@$(PY) scripts/ensure_browser.py
-	@$(PY) -m pytest -n $(JOBS) --dist worksteal --session-timeout=3000 $(ARGS)
+	@$(PY) scripts/ensure_programs.py
+	@$(if $(PG),STEPWELL_TEST_PG_BIN=$(PG_BIN)) $(PY) -m pytest -n $(JOBS) --dist worksteal --session-timeout=3000 $(ARGS)
 
 check: $(PROJECT) ## Lint, types, import direction, tidy and documentation tests; under a minute
 	@$(PY) -m ruff check .

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterator
 
@@ -10,44 +9,30 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from tests.support import server as run_server
+from tests.support import run
 from tests.support.clock import Clock
 from tests.support.databases import Databases
 from tests.support.server import RunServer
 
-RUN_ID = pytest.StashKey[str]()
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    worker = getattr(config, "workerinput", None)
-    if worker is not None:
-        config.stash[RUN_ID] = worker["stepwell_run_id"]
-    else:
-        config.stash[RUN_ID] = f"{os.getpid()}-{secrets.token_hex(4)}"
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: object) -> None:
-    """Runs in the controller of xdist, for each worker."""
-    node.workerinput["stepwell_run_id"] = node.config.stash[RUN_ID]  # type: ignore[attr-defined]
+    # A worker of xdist belongs to the run of its controller.
+    if getattr(config, "workerinput", None) is None:
+        run.begin()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    # Workers stop what they use; the controller clears what a killed worker could not.
-    if getattr(config, "workerinput", None) is None and RUN_ID in config.stash:
-        run_server.remove(run_server.folder_of(config.stash[RUN_ID]))
-        run_server.sweep()
+    if getattr(config, "workerinput", None) is None:
+        run.end(run.current())
+        run.sweep()
 
 
 @pytest.fixture(scope="session")
-def server(request: pytest.FixtureRequest) -> Iterator[RunServer]:
-    """The PostgreSQL of this run."""
-    started = RunServer(request.config.stash[RUN_ID])
+def server() -> RunServer:
+    """The PostgreSQL of this run; it stops when the run ends."""
+    started = RunServer()
     started.start()
-    try:
-        yield started
-    finally:
-        started.stop()
+    return started
 
 
 @pytest.fixture(scope="session")

@@ -13,14 +13,14 @@ from pathlib import Path
 import psutil
 
 from stepwell.store.embedded.server import EmbeddedServer
-from tests.support.server import base_folder
+from tests.support import run
 from tests.support.wait import LIMIT_SECONDS
 
 
 @contextmanager
 def data_folder() -> Iterator[Path]:
     """Short, since sockets live in it; removed with every server that runs in it."""
-    folder = Path(tempfile.mkdtemp(prefix="sw-", dir=base_folder()))
+    folder = Path(tempfile.mkdtemp(prefix="sw-", dir=run.folder()))
     try:
         yield folder / "data"
     finally:

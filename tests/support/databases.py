@@ -25,7 +25,7 @@ class Databases:
         self.server = server
         self._admin = psycopg.connect(server.admin_conninfo, autocommit=True)
         # Copying files beats logging pages where nothing is synced; elsewhere its checkpoints are slow.
-        self._strategy = "file_copy" if server.is_embedded else "wal_log"
+        self._strategy = "file_copy" if server.is_own else "wal_log"
 
         self._finished: list[str] = []
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from scripts import ensure_browser
+from scripts import ensure_programs
 from tests.tidy.sources import ROOT
 from tests.ui import browsing
 
@@ -26,7 +26,7 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_missing_browser_is_told_with_the_way_to_get_one(tmp_path):
-    done = run(sys.executable, "scripts/ensure_browser.py", PATH=str(tmp_path))
+    done = run(sys.executable, "scripts/ensure_programs.py", PATH=str(tmp_path))
     assert done.returncode == 1
     assert "apt-get install chromium" in done.stderr
 
@@ -35,13 +35,23 @@ def test_the_browser_on_the_path_is_found(tmp_path):
     browser = tmp_path / "chromium"
     browser.write_text("#!/bin/sh\n")
     browser.chmod(0o755)
-    done = run(sys.executable, "scripts/ensure_browser.py", PATH=str(tmp_path))
+    done = run(sys.executable, "scripts/ensure_programs.py", PATH=str(tmp_path))
     assert done.returncode == 0
     assert str(browser) in done.stdout
 
 
+def test_the_newest_server_with_the_checker_is_found(tmp_path):
+    assert ensure_programs.find_checker(tmp_path) is None
+    for version in ("14", "15", "16"):
+        (tmp_path / version / "lib").mkdir(parents=True)
+    (tmp_path / "14" / "lib" / "plpgsql_check.so").touch()
+    assert ensure_programs.find_checker(tmp_path) is None, "14 is not supported"
+    (tmp_path / "15" / "lib" / "plpgsql_check.so").touch()
+    assert ensure_programs.find_checker(tmp_path) == tmp_path / "15" / "lib" / "plpgsql_check.so"
+
+
 def test_the_ui_tests_look_for_the_same_browsers():
-    assert ensure_browser.NAMES == browsing.BROWSERS
+    assert ensure_programs.BROWSERS == browsing.BROWSERS
 
 
 def test_a_missing_python_is_told_with_the_way_to_name_one(tmp_path):

@@ -1,0 +1,128 @@
+"""Make sure of the programs the tests need from the system: a Chromium, and PostgreSQL with plpgsql_check.
+
+Receives nothing; prints what was found. As root with apt it installs Debian's packages, else it says how.
+Without a browser it fails; without plpgsql_check one test is skipped, unless CI=true.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+# The names the UI tests look for; tests/ui/browsing.py holds the same list.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER_PACKAGES = ("chromium", "fonts-liberation")
+# Where Debian puts each version; tests/support/checker.py looks in the same place.
+SERVERS = Path("/usr/lib/postgresql")
+OLDEST_SERVER = 15
+# Debian would start a server with the package; the tests start their own.
+NO_CLUSTER = Path("/etc/postgresql-common/createcluster.d/stepwell-tests.conf")
+APT_SECONDS = 600
+HOW_BROWSER = (
+    "No Chromium was found for the UI tests. Install one and run `make test` again:\n"
+    "  Debian, Ubuntu   sudo apt-get install chromium\n"
+    "  Fedora           sudo dnf install chromium\n"
+    "  elsewhere        put a `chromium` executable on the PATH"
+)
+HOW_CHECKER = (
+    "No PostgreSQL with plpgsql_check was found; the test that looks into every function body is skipped.\n"
+    "  Debian, Ubuntu   sudo apt-get install postgresql-15-plpgsql-check   (or another version from 15 on)"
+)
+
+
+def find_browser() -> str | None:
+    """The path of a usable browser, or None."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+def find_checker(servers: Path = SERVERS) -> Path | None:
+    """The library plpgsql_check of the newest PostgreSQL that has it, or None."""
+    found = {
+        int(path.parent.parent.name): path
+        for path in servers.glob("*/lib/plpgsql_check.so")
+        if path.parent.parent.name.isdigit()
+    }
+    newest = max(found, default=0)
+    return found[newest] if newest >= OLDEST_SERVER else None
+
+
+def can_use_apt() -> bool:
+    return shutil.which("apt-get") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def apt(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=APT_SECONDS,
+        check=False,
+    )
+
+
+def install(packages: Sequence[str]) -> None:
+    """The output of apt is shown only when it fails."""
+    command = ("apt-get", "install", "--yes", "--no-install-recommends", *packages)
+    # The package lists may be absent (a container image), stale, or fine: try the cheap way first.
+    done = apt(*command)
+    if done.returncode != 0:
+        apt("apt-get", "update")
+        done = apt(*command)
+    if done.returncode != 0:
+        print(done.stdout, file=sys.stderr)
+
+
+def checker_package() -> str | None:
+    """The package for the oldest PostgreSQL we support that apt knows; PGDG offers several."""
+    for attempt in ("known", "updated"):
+        if attempt == "updated":
+            apt("apt-get", "update")
+        names = apt("apt-cache", "search", "--names-only", r"^postgresql-[0-9]+-plpgsql-check$").stdout
+        versions = [
+            int(found) for found in re.findall(r"^postgresql-(\d+)-plpgsql-check", names, re.MULTILINE)
+        ]
+        if fitting := [version for version in versions if version >= OLDEST_SERVER]:
+            return f"postgresql-{min(fitting)}-plpgsql-check"
+    return None
+
+
+def ensure_browser() -> bool:
+    if find_browser() is None and can_use_apt():
+        print("Installing Debian's chromium for the UI tests", flush=True)
+        install(BROWSER_PACKAGES)
+    browser = find_browser()
+    print(HOW_BROWSER if browser is None else f"Browser for the UI tests: {browser}", file=_stream(browser))
+    return browser is not None
+
+
+def ensure_checker() -> bool:
+    if find_checker() is None and can_use_apt() and (package := checker_package()) is not None:
+        print(f"Installing Debian's {package} for the test of function bodies", flush=True)
+        if not NO_CLUSTER.parent.parent.exists():
+            NO_CLUSTER.parent.mkdir(parents=True)
+            NO_CLUSTER.write_text("create_main_cluster = false\n", encoding="utf-8")
+        install((package,))
+    checker = find_checker()
+    print(HOW_CHECKER if checker is None else f"Checker of function bodies: {checker}", file=_stream(checker))
+    return checker is not None or os.environ.get("CI") != "true"
+
+
+def _stream(found: object) -> object:
+    return sys.stderr if found is None else sys.stdout
+
+
+def main() -> int:
+    # Both, so that whoever has to install something is told everything at once.
+    return 0 if all([ensure_browser(), ensure_checker()]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
