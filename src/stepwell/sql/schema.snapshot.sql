@@ -2898,8 +2898,8 @@ create function stepwell._actor_plain(p_actor text) returns text language sql im
 -- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_from_state text, p_evidence jsonb)
-create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_from_state text, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb)
+create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._approval_end(p_tenant_id integer, p_approval_id bigint, p_state text, p_actor text, p_reason text)
 create function stepwell._approval_end(p_tenant_id integer, p_approval_id bigint, p_state text, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3210,8 +3210,8 @@ create function stepwell._guard_expression(p_path text, p_unit stepwell.work_uni
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamp with time zone)
-create function stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone)
+create function stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3424,7 +3424,7 @@ create function stepwell._policy_judge(p_rules jsonb, p_action jsonb) returns js
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_match(p_match text, p_action jsonb)
-create function stepwell._policy_match(p_match text, p_action jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._policy_match(p_match text, p_action jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3631,7 +3631,10 @@ create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) retur
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._run_state(p_tenant_id integer, p_run_id bigint)
-create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) returns text language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text)
 create function stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3924,7 +3927,7 @@ create function stepwell.fn_action_propose(p_session_id bigint, p_tenant_id inte
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_action_reversal(p_tenant_id integer, p_receipt_id bigint)
-create function stepwell.fn_action_reversal(p_tenant_id integer, p_receipt_id bigint) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_action_reversal(p_tenant_id integer, p_receipt_id bigint) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_action_settle(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb)

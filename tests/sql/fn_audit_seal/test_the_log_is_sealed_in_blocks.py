@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, timedelta
+
 import psycopg
 import pytest
 
@@ -232,3 +234,23 @@ class TestRetention:
         assert engine.one("select to_regclass(%s) is null", (month,))
         verdict = check(engine.db)
         assert (verdict.problems, verdict.archived_event_count) == ([], 2)
+
+    @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland"])
+    def test_months_begin_in_utc_whatever_the_zone_of_the_session(
+        self, engine: Engine, clock: Clock, zone: str
+    ):
+        engine.db.execute(f"set timezone = '{zone}'")
+        append(engine.db, 5 << 20)
+        seal(engine.db)
+        days = engine.one("select _limit('retention.event_log_days')")
+        first_hour = (clock.now() + timedelta(days=70)).astimezone(UTC).replace(day=1, hour=1)
+        clock.advance(first_hour - clock.now())
+        engine.db.execute("select fn_partitions_ensure()")
+        append(engine.db, 6 << 20)
+        seal(engine.db)
+        # The month of the second event is the oldest that stays; the one of the first event goes.
+        clock.advance(days=days)
+        engine.db.execute("select * from fn_retention_sweep()").fetchall()
+        assert engine.one("select array_agg(block_no) from audit_leaves") == [2]
+        verdict = check(engine.db)
+        assert (verdict.problems, verdict.archived_blocks) == ([], [1])

@@ -82,7 +82,7 @@ begin
     end if;
     if not p_preview then
         if (v_verdict ->> 'ok')::boolean then
-            perform stepwell._after_transition(p_tenant_id, p_run_id, p_from_state, p_evidence);
+            perform stepwell._after_transition(p_tenant_id, p_run_id, p_evidence);
         end if;
         if v_key is not null then
             insert into stepwell.transition_idempotency (
@@ -100,7 +100,7 @@ $$;
 -- Locks: the caller holds the run.
 -- Raises: SW004 when the registry refuses something that follows.
 create or replace function stepwell._after_transition(
-    p_tenant_id int, p_unit_id bigint, p_from_state text, p_evidence jsonb
+    p_tenant_id int, p_unit_id bigint, p_evidence jsonb
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -160,7 +160,7 @@ begin
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     where d.step_kind = 'decision';
     if v_asked.unit_ids is null then
-        return '{}';
+        return '{}'::bigint[];
     end if;
     select array_agg(distinct b.tenant_id) as tenant_ids, array_agg(distinct b.waiting_id) as unit_ids
     into v_held

@@ -70,7 +70,7 @@ declare
     v_count constant int := jsonb_array_length(p_tasks);
     v_machine constant text := stepwell._machine_of('task');
     v_step stepwell.work_unit;
-    v_base bigint;
+    v_base int;
     v_made record;
 begin
     if v_count > stepwell._limit('limits.tasks_per_step') then

@@ -157,7 +157,7 @@ begin
             and (u.pending_count = 0 or v.failure_policy = 'abort-dependents')
         order by u.unit_id desc
     loop
-        select count(*) filter (where u.state_code = 'cannot_complete' and not d.optional and not u.failure_caught)
+        select (count(*) filter (where u.state_code = 'cannot_complete' and not d.optional and not u.failure_caught))::int
         into v_failed
         from stepwell.work_unit as u
         inner join stepwell.workflow_step_def as d

@@ -22,7 +22,7 @@ declare
     v_slot_key text;
     v_first record;
 begin
-    select count(*) filter (where d.scope_no = 0), count(*) filter (where d.scope_no = 0 and not d.optional),
+    select (count(*) filter (where d.scope_no = 0))::int, (count(*) filter (where d.scope_no = 0 and not d.optional))::int,
         bool_or(d.config ? 'content')
     into v_step_count, v_mandatory_count, v_has_content
     from stepwell.workflow_step_def as d
@@ -90,7 +90,7 @@ begin
     end if;
     select
         array_agg(p_tenant_id), array_agg(e.unit_id order by e.can_go_on desc, e.rank, e.unit_id),
-        bool_or(e.is_of_engine), bool_or(e.has_slot), least(count(*) filter (where e.can_go_on), p_hand_on_limit)
+        bool_or(e.is_of_engine), bool_or(e.has_slot), least((count(*) filter (where e.can_go_on))::int, p_hand_on_limit)
     into tenant_ids, unit_ids, has_engine_steps, has_slots, hand_on_count
     from (
         select

@@ -96,7 +96,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_told_count int;
+    v_told_count bigint;
 begin
     with finished as (
         update stepwell.run_detail as r set finished_state = p_state, finished_at = stepwell.now()

@@ -89,7 +89,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_known constant text[] := '{tenant,workflow,step,run_id,connector,operation,target,fields,reversible,writes,
-        reverses,actor,started_by,attempt,input}';
+        reverses,actor,started_by,attempt,input}'::text[];
     v_bare text;
     v_word text;
 begin

@@ -108,7 +108,7 @@ $$;
 
 -- Whether a match expression is true for an action: true, false, unknown, or what went wrong.
 create or replace function stepwell._policy_match(p_match text, p_action jsonb) returns text
-language plpgsql stable
+language plpgsql immutable
 set search_path = stepwell, pg_temp
 as $$
 begin

@@ -24,7 +24,7 @@ begin
     if v_problem is not null then
         raise exception using errcode = 'SW003', message = v_problem;
     end if;
-    select count(*) into v_count from stepwell.job_detail as j
+    select count(*)::int into v_count from stepwell.job_detail as j
     inner join stepwell.work_unit as u on j.tenant_id = u.tenant_id and j.job_id = u.unit_id
     where j.tenant_id = p_tenant_id and j.idempotency_key like format('stepwell.reverse:%s:%%', p_receipt_id)
         and u.state_code in ('completed', 'cancelled', 'cannot_complete');
@@ -41,7 +41,7 @@ $$;
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such receipt; SW004 when its effect cannot be reversed; SW007 for another tenant.
 create or replace function stepwell.fn_action_reversal(p_tenant_id int, p_receipt_id bigint) returns jsonb
-language plpgsql volatile security definer
+language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
 declare

@@ -5,7 +5,7 @@
 -- jsonb) returns boolean` that are listed in guard_predicate. An unknown guard, a null and an error of a predicate do
 -- not hold.
 create or replace function stepwell._guard_named(
-    p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_actor text, p_now timestamptz
+    p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamptz
 ) returns boolean
 language plpgsql stable
 set search_path = stepwell, pg_temp

@@ -99,7 +99,7 @@ begin
         for update of p skip locked
     ) as x;
     if v_run_ids is null then
-        return 0;
+        return 0::bigint;
     end if;
     perform stepwell._streams_delete(v_tenant_ids, v_run_ids);
     -- The limits of groups and Maps belong to their run: run:<id>:…
@@ -112,7 +112,7 @@ begin
     where p.tenant_id = q.tenant_id and p.run_id = q.run_id;
     delete from stepwell.run_detail as r using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where r.tenant_id = q.tenant_id and r.run_id = q.run_id;
-    return cardinality(v_run_ids);
+    return cardinality(v_run_ids)::bigint;
 end
 $$;
 
@@ -143,12 +143,12 @@ begin
         for update of u skip locked
     ) as x;
     if v_job_ids is null then
-        return 0;
+        return 0::bigint;
     end if;
     perform stepwell._streams_delete(v_tenant_ids, array(select j >> 20 from unnest(v_job_ids) as j));
     delete from stepwell.job_detail as d using unnest(v_tenant_ids, v_job_ids) as q (tenant_id, job_id)
     where d.tenant_id = q.tenant_id and d.job_id = q.job_id;
-    return cardinality(v_job_ids);
+    return cardinality(v_job_ids)::bigint;
 end
 $$;
 
@@ -179,10 +179,10 @@ begin
     )
     select array_agg(g.tenant_id) as tenant_ids, array_agg(g.receipt_id >> 20) as stream_ids into v_gone from gone as g;
     if v_gone.stream_ids is null then
-        return 0;
+        return 0::bigint;
     end if;
     perform stepwell._streams_delete(v_gone.tenant_ids, v_gone.stream_ids);
-    return cardinality(v_gone.stream_ids);
+    return cardinality(v_gone.stream_ids)::bigint;
 end
 $$;
 
@@ -208,7 +208,7 @@ begin
         for update skip locked
     ) as x;
     if v_ids is null then
-        return 0;
+        return 0::bigint;
     end if;
     delete from stepwell.dlq_replay_request as r using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
     where r.tenant_id = q.tenant_id and r.approval_id = q.approval_id;
@@ -217,7 +217,7 @@ begin
     delete from stepwell.approval_detail as a using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
     where a.tenant_id = q.tenant_id and a.approval_id = q.approval_id;
     perform stepwell._streams_delete(v_tenant_ids, array(select i >> 20 from unnest(v_ids) as i));
-    return cardinality(v_ids);
+    return cardinality(v_ids)::bigint;
 end
 $$;
 
@@ -277,10 +277,10 @@ declare
     v_seals constant boolean := stepwell._limit('audit.seal_interval_seconds') > 0;
     v_name text;
     v_is_unsealed boolean;
-    v_months date[] := '{}';
+    v_months date[] := '{}'::date[];
 begin
     for v_name in
-        select c.relname
+        select c.relname::text
         from pg_inherits as i
         inner join pg_class as c on i.inhrelid = c.oid
         where i.inhparent = 'stepwell.event_log'::regclass and c.relname ~ '^event_log_\d{4}_\d{2}$'
@@ -304,7 +304,7 @@ begin
     if cardinality(v_months) > 0 then
         perform stepwell._audit_archive(v_months, p_now);
     end if;
-    return cardinality(v_months);
+    return cardinality(v_months)::bigint;
 end
 $$;
 
@@ -320,7 +320,7 @@ begin
     insert into stepwell.audit_archived_month (month, archived_at)
     select m, p_now from unnest(p_months) as m
     on conflict (month) do nothing;
-    select min(to_date(right(c.relname, 7), 'YYYY_MM')) at time zone 'UTC' into v_oldest
+    select min(to_date(right(c.relname, 7), 'YYYY_MM'))::timestamp at time zone 'UTC' into v_oldest
     from pg_inherits as i
     inner join pg_class as c on i.inhrelid = c.oid
     where i.inhparent = 'stepwell.event_log'::regclass and c.relname ~ '^event_log_\d{4}_\d{2}$';

@@ -90,7 +90,7 @@ $$;
 -- The state of a run.
 -- Raises: SW002 when there is no such run.
 create or replace function stepwell._run_state(p_tenant_id int, p_run_id bigint) returns text
-language plpgsql volatile
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare

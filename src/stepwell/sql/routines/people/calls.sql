@@ -121,7 +121,7 @@ declare
     v_unit stepwell.work_unit;
 begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if stepwell._guard_named(p_guard, v_unit, jsonb_build_object('actor_id', v_person_id), p_actor, stepwell.now()) then
+    if stepwell._guard_named(p_guard, v_unit, jsonb_build_object('actor_id', v_person_id), stepwell.now()) then
         return v_person_id;
     end if;
     raise exception using errcode = 'SW004', message = format('transition_refused_by_guard:%s: step %s is not for %s to decide',

@@ -68,7 +68,7 @@ declare
     v_person_id bigint;
     v_root stepwell.step_run_correction_cycle;
     v_step record;
-    v_touched jsonb := '[]';
+    v_touched jsonb := '[]'::jsonb;
     v_failed_ids bigint[];
     v_open_ids bigint[] := array[p_unit_id];
 begin

@@ -31,7 +31,7 @@ begin
             p_actor, '{}', jsonb_strip_nulls(jsonb_build_object('failure_class', v_unit.failure_class)));
         return stepwell._step_leave(p_tenant_id, p_unit_id, 'escalate', p_key, v_answer);
     end if;
-    select min(e.level) into v_level from stepwell.step_escalation as e
+    select min(e.level)::int into v_level from stepwell.step_escalation as e
     where e.tenant_id = p_tenant_id and e.unit_id = p_unit_id and e.told_at is null;
     if v_level is null or v_unit.state_code not in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue') then
         raise exception using errcode = 'SW003', message = format('step %s has nobody left to tell', p_unit_id);

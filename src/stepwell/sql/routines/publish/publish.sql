@@ -136,7 +136,6 @@ as $$
 declare
     v_field text;
     v_path text;
-    v_checked jsonpath;
 begin
     for v_field, v_path in
         select 'inputs.' || i.key, i.value from jsonb_each_text(p_node -> 'inputs') as i
@@ -153,7 +152,7 @@ begin
         where t.task ? 'when'
     loop
         begin
-            v_checked := v_path::jsonpath;
+            perform v_path::jsonpath;
         exception when others then
             return format('step %s, %s: %s is not an SQL/JSON path (%s)', p_node ->> 'id', v_field, v_path, sqlerrm);
         end;
@@ -170,7 +169,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_name constant text := p_graph ->> 'name';
-    v_seen text[] := '{}';
+    v_seen text[] := '{}'::text[];
     v_at record;
     v_circle record;
 begin

@@ -182,7 +182,7 @@ begin
     where u.lease_session_id = p_session_id and u.lease_no = q.lease_no and u.state_code in ('in_progress', 'overdue')
         and not q.unit_id = any (coalesce(p_taken_ids, '{}'));
     if v_broken.unit_ids is null then
-        return '{}';
+        return '{}'::bigint[];
     end if;
     return stepwell._report_others(p_session_id, v_broken.tenant_ids, v_broken.unit_ids, v_broken.lease_nos,
         v_broken.outcomes, v_broken.bodies);

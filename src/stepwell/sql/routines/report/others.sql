@@ -12,7 +12,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_part record;
-    v_taken_ids bigint[] := '{}';
+    v_taken_ids bigint[] := '{}'::bigint[];
 begin
     for v_part in
         select

@@ -42,7 +42,7 @@ begin
                 <> (v_treats_as_red and stepwell.fn_step_blocked_severity(u.unit_id, u.tenant_id) = 'red')
         returning u.blocked_escalated, u.mandatory and u.scope = 'step' as counts
     )
-    select count(*) filter (where c.blocked_escalated) - count(*) filter (where not c.blocked_escalated) into v_moved
+    select (count(*) filter (where c.blocked_escalated) - count(*) filter (where not c.blocked_escalated))::int into v_moved
     from changed as c
     where c.counts;
     if v_moved <> 0 then

@@ -17,7 +17,7 @@ declare
     v_length int[];
     v_before int[];
     v_edge record;
-    v_path int[] := '{}';
+    v_path int[] := '{}'::int[];
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     select u.version_id into v_version_id from stepwell.work_unit as u

@@ -168,7 +168,7 @@ begin
         select p_chain.tenant_id, s.stream_id, p_chain.block_count + 1, s.previous_block_no, s.event_count, s.entry_hash
         from stream as s
     ), roots as (
-        select count(*) as event_count, min(l.at) as first_at, max(l.at) as last_at, max(l.leaf_no) as last_no,
+        select count(*)::int as event_count, min(l.at) as first_at, max(l.at) as last_at, max(l.leaf_no) as last_no,
             stepwell._merkle_root(string_agg(l.leaf_hash, ''::bytea order by l.leaf_no)) as event_root
         from leaf as l
     )
@@ -181,7 +181,7 @@ begin
     inner join leaf as f on f.leaf_no = 1
     inner join leaf as t on r.last_no = t.leaf_no
     cross join (
-        select count(*) as stream_count,
+        select count(*)::int as stream_count,
             stepwell._merkle_root(string_agg(s.entry_hash, ''::bytea order by s.stream_id)) as stream_root
         from stream as s
     ) as s;

@@ -132,7 +132,7 @@ begin
         select from stepwell.work_unit as u
         where u.tenant_id = l.tenant_id and u.unit_id = l.unit_id and u.lease_no = l.lease_no
             and u.lease_session_id is not null);
-    select count(*) into v_held_count from stepwell.tenant_lease as l where l.tenant_id = p_tenant_id;
+    select count(*)::int into v_held_count from stepwell.tenant_lease as l where l.tenant_id = p_tenant_id;
     return greatest(p_max_concurrency - v_held_count, 0);
 end
 $$;

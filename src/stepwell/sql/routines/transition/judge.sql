@@ -30,7 +30,7 @@ as $$
                 when 'retry_budget_left' then p_session_id is not null and p_unit.attempt_count < p_unit.max_attempts
                 when 'failure_classified' then p_payload ->> 'classification' in ('transient', 'permanent')
                 else (p_rule.guard_ref = 'output_contract_met' and not p_unit.has_contract)
-                    or stepwell._guard_named(p_rule.guard_ref, p_unit, p_evidence, p_actor, p_now)
+                    or stepwell._guard_named(p_rule.guard_ref, p_unit, p_evidence, p_now)
             end then null else 'transition_refused_by_guard:' || p_rule.guard_ref end
         when 'config' then
             case when stepwell._guard_expression(p_rule.guard_ref, p_unit, p_evidence)

@@ -1,0 +1,73 @@
+"""plpgsql_check finds nothing in any function: unknown names, unused variables, dead code, hidden casts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from stepwell.store.schema import migrate
+from tests.support import checker, run
+from tests.support.cluster import Cluster
+from tests.support.server import TEST_SETTINGS
+
+# (function, finding) → why it stays.
+ACCEPTED = {
+    (
+        "_runs_finish(p_tenant_ids integer[], p_run_ids bigint[], p_state text)",
+        'warning extra: never read variable "v_told_count"',
+    ): "a statement that changes rows and notifies in one go must put its result somewhere",
+    (
+        "fn_privileges_apply()",
+        "security: text type variable is not sanitized (The EXECUTE expression is SQL injection vulnerable.)",
+    ): "_privileges_of builds each statement with format('%I') from names in the catalog",
+}
+# (a body, what must be found in it)
+PLANTED = [
+    ("begin perform from stepwell.no_table; end", 'error: relation "stepwell.no_table" does not exist'),
+    (
+        "begin perform stepwell.fn_signal(1); end",
+        "error: function stepwell.fn_signal(integer) does not exist",
+    ),
+    ("declare v_a int; begin null; end", 'warning: unused variable "v_a"'),
+    ("begin return; perform 1; end", "warning extra: unreachable code"),
+    (
+        "declare v_a int; begin select count(*) into v_a; perform v_a; end",
+        'performance: target type is different type than source type (cast "bigint" value to "integer" type)',
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def checked() -> Iterator[psycopg.Connection]:
+    """A migrated database with the extension, on a server that has it."""
+    cluster = Cluster(run.folder() / f"pg-check-{os.getpid()}", checker.bin_dir(), TEST_SETTINGS)
+    cluster.start()
+    try:
+        migrate.migrate(cluster.conninfo("postgres"))
+        with psycopg.connect(cluster.conninfo("postgres"), autocommit=True) as connection:
+            connection.execute("create extension plpgsql_check")
+            yield connection
+    finally:
+        cluster.stop()
+
+
+def test_nothing_is_found_in_any_function(checked: psycopg.Connection):
+    assert checker.function_count(checked) > 200
+    found = checker.findings(checked)
+    problems = [finding for finding in found if (finding.function, finding.text) not in ACCEPTED]
+    assert not problems, "correct it, or accept it with its reason"
+    unneeded = set(ACCEPTED) - {(finding.function, finding.text) for finding in found}
+    assert not unneeded, "a reason is no longer needed"
+
+
+@pytest.mark.parametrize(("body", "finding"), PLANTED)
+def test_a_planted_fault_is_found(checked: psycopg.Connection, body: str, finding: str):
+    with checked.transaction(force_rollback=True):
+        checked.execute(
+            f"create function stepwell.fn_planted() returns void language plpgsql as $$ {body} $$".encode()
+        )
+        found = {planted.text for planted in checker.findings(checked, "fn_planted()")}
+    assert finding in found
