@@ -40,8 +40,11 @@ set jit = off
 as $$
 begin
     return (stepwell._transition_apply(
-        array_fill(1, array[cardinality(p_ids)]), p_ids, array_fill(p_to, array[cardinality(p_ids)]),
-        'executor_worker', 'rpc', p_trigger, p_session_id => p_session)).applied_count;
+        array(select row(1, q, p_to, null, null, null, null, null)::stepwell.transition_request
+            from unnest(p_ids) as q),
+        row('executor_worker', 'rpc', p_trigger, null, p_session, null, null, 0,
+            null)::stepwell.transition_cause
+    )).applied_count;
 end
 $$;
 """
@@ -60,7 +63,7 @@ begin
         set state_code = p_to, last_transition_at = clock_timestamp(), lease_no = lease_no + 1
         where tenant_id = 1 and unit_id = v_id;
         insert into bench.log (
-            tenant_id, at, stream_id, unit_id, event_type, from_state, to_state, actor_class, actor)
+            tenant_id, at, run_id, unit_id, event_type, from_state, to_state, actor_class, actor)
         values (1, clock_timestamp(), v_id >> 20, v_id, 'step.started', 'ready', p_to, 'executor_worker',
             'session:1');
     end loop;
@@ -79,7 +82,7 @@ with changed as (
     returning u.unit_id
 ), logged as (
     insert into bench.log (
-        tenant_id, at, stream_id, unit_id, event_type, from_state, to_state, actor_class, actor)
+        tenant_id, at, run_id, unit_id, event_type, from_state, to_state, actor_class, actor)
     select 1, clock_timestamp(), c.unit_id >> 20, c.unit_id, 'step.started', 'ready', %(to)s,
         'executor_worker', 'session:1'
     from changed as c
@@ -182,8 +185,8 @@ def _ready_units(connection: psycopg.Connection[Any], per_run: int, count: int) 
     name = f"bench.core{per_run}"
     graph = freeze(Workflow(name, Parallel(*steps)))
     connection.execute(
-        "select stepwell.fn_workflow_publish(%s, %s, %s, 'bench')",
-        [TENANT, graph.canonical.decode(), graph.hash],
+        "select stepwell.fn_workflow_publish(%s, %s, 'bench')",
+        [TENANT, graph.canonical.decode()],
     )
     units: list[int] = []
     while len(units) < count:

@@ -25,7 +25,7 @@ WARM_UP_RUNS = 20
 
 _REGISTER = 'select stepwell.fn_operation_register(1, \'[{"name": "step"}]\')'
 _SESSION = "select stepwell.fn_worker_register('bench', array['default'], 1000, 3600)"
-_PUBLISH = "select stepwell.fn_workflow_publish(1, %s, %s, 'bench')"
+_PUBLISH = "select stepwell.fn_workflow_publish(1, %s, 'bench')"
 _START = "select count(*) from stepwell.fn_run_start(1, %s, array_fill('{}'::jsonb, array[%s]))"
 _ENQUEUE = """
 select count(*) from stepwell.fn_job_enqueue(1, 'step', array_fill('{"n": 1}'::jsonb, array[%s]))
@@ -116,7 +116,7 @@ def fill(connection: psycopg.Connection[Any], load: Load, count: int) -> float:
         _scalar(connection, _ENQUEUE, count)
         return time.perf_counter() - begun
     graph = freeze(load.workflow)
-    connection.execute(_PUBLISH, [graph.canonical.decode(), graph.hash])
+    connection.execute(_PUBLISH, [graph.canonical.decode()])
     begun = time.perf_counter()
     for low in range(0, count, START_CHUNK):
         _scalar(connection, _START, load.workflow.name, min(START_CHUNK, count - low))

@@ -31,7 +31,7 @@ _SHIFTED = {
     "run_progress": {"run_id": "t.run_id + g"},
     "work_unit": {"unit_id": "t.unit_id + (g << 20)"},
     "event_log": {
-        "stream_id": "t.stream_id + g",
+        "run_id": "t.run_id + g",
         "unit_id": "t.unit_id + (g << 20)",
         "event_id": "nextval('stepwell.event_seq')",
     },
@@ -40,7 +40,7 @@ _OF_RUN = {
     "run_detail": "t.run_id = %(run)s",
     "run_progress": "t.run_id = %(run)s",
     "work_unit": "t.unit_id >> 20 = %(run)s::bigint",
-    "event_log": "t.stream_id = %(run)s",
+    "event_log": "t.run_id = %(run)s",
 }
 
 
@@ -99,7 +99,7 @@ def _write_past(connection: psycopg.Connection[Any], session_id: int, runs: int)
             f" cross join generate_series(1::bigint, %(runs)s) as g where {_OF_RUN[table]}",
             {"run": row[0], "runs": runs},
         )
-    connection.execute("select setval('stepwell.stream_seq', %s)", [row[0] + runs + 1])
+    connection.execute("select setval('stepwell.run_seq', %s)", [row[0] + runs + 1])
     connection.execute("vacuum analyze")
 
 

@@ -34,7 +34,7 @@ select e.unit_id, e.request_id, e.event_type, e.to_state, o.output
 from stepwell.event_log as e
 left join stepwell.unit_output as o on e.to_state = 'completed'
     and o.tenant_id = e.tenant_id and o.unit_id = e.unit_id and o.lease_no = e.request_id
-where e.tenant_id = 1 and e.stream_id = %s
+where e.tenant_id = 1 and e.run_id = %s
 order by e.event_id
 """
 

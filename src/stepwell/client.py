@@ -100,9 +100,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         return await perform.on_connection(connection, call)
 
     async def publish(self, graph: Graph) -> Published:
-        return await self.perform(
-            publish.publish_workflow(self.tenant_id, graph.canonical, graph.hash, self.actor)
-        )
+        return await self.perform(publish.publish_workflow(self.tenant_id, graph.canonical, self.actor))
 
     async def _connected(self) -> Client:
         return self

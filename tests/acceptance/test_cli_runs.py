@@ -125,9 +125,7 @@ def test_a_workflow_from_yaml_runs_to_its_end(run, shop_worker, db):
 def test_a_run_is_shown_as_it_was_then(run, db):
     run("publish", "order.yaml")
     run("start", "order.process", "-i", "order_id=A-1")
-    position, moment = db.execute(
-        "select max(event_id), max(at) from event_log where stream_id = 1"
-    ).fetchone()
+    position, moment = db.execute("select max(event_id), max(at) from event_log where run_id = 1").fetchone()
     run("runs", "cancel", "1")
 
     def states(at: str) -> set[str]:

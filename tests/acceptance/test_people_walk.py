@@ -208,7 +208,7 @@ def test_t1_to_t13_with_two_people_and_a_worker(dsn: str, db: psycopg.Connection
     query = """select distinct e.event_type, t.transition_code from event_log as e
         left join transition_def as t on t.state_machine_id = 'step.1' and t.from_state = e.from_state
             and t.to_state = e.to_state and t.actor_class = e.actor_class
-        where e.stream_id = %s"""
+        where e.run_id = %s"""
     rows = db.execute(query, (walk.run.id,)).fetchall()
     assert {name for name, _ in rows} >= {f"step.{name}" for name in TOLD}
     assert {code for _, code in rows} >= EDGES

@@ -19,7 +19,7 @@ UNSEALED = """
 """
 SEALABLE = "select bool_and(tx < pg_snapshot_xmin(pg_current_snapshot())) is not false from event_log"
 APPEND = """
-    insert into event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, actor,
+    insert into event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor,
         from_state, to_state, payload)
     values (1, stepwell.now(), %(unit)s::bigint >> 20, %(unit)s, %(type)s, 'system', %(actor)s,
         %(from)s, %(to)s, %(payload)s)

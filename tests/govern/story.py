@@ -62,13 +62,13 @@ def _act(
 ) -> None:  # fmt: skip
     unit_id = engine.unit(run_id, step_id)
     decision = engine.one(
-        "insert into policy_decision (tenant_id, unit_id, lease_no, idempotency_key, connector, operation,"
+        "insert into policy_verdict (tenant_id, unit_id, lease_no, idempotency_key, connector, operation,"
         " target, action_hash, effect, reason_code, reason, rule_name, tier, decided_at)"
         " values (1, %s, 1, %s, %s, %s, %s, 'ab', 'allow', 'rule', 'within the limit', 'small sums', 'low',"
-        " stepwell.now()) returning decision_id",
+        " stepwell.now()) returning verdict_id",
         (unit_id, f"k:{number}", connector, verb, target),
     )
-    receipt_id = (engine.one("select nextval('stream_seq')")) << 20
+    receipt_id = (engine.one("select nextval('run_seq')")) << 20
     engine.db.execute(
         "insert into work_unit (tenant_id, unit_id, scope, state_machine_id, state_code, last_transition_at)"
         " values (1, %s, 'receipt', 'receipt.1', 'confirmed', stepwell.now())",
@@ -78,7 +78,7 @@ def _act(
         ("receipt.intended", None, "intended"), ("receipt.confirmed", "intended", "confirmed")
     ):  # fmt: skip
         engine.db.execute(
-            "insert into event_log (tenant_id, at, stream_id, unit_id, event_type, from_state, to_state,"
+            "insert into event_log (tenant_id, at, run_id, unit_id, event_type, from_state, to_state,"
             " actor_class, payload) values (1, stepwell.now(), %s, %s, %s, %s, %s, 'executor_worker', %s)",
             (receipt_id >> 20, receipt_id, event_type, before, after, Jsonb({"note": CANARY})),
         )
@@ -86,7 +86,7 @@ def _act(
         "insert into action_receipt (tenant_id, receipt_id, unit_id, run_id, step_id, lease_no,"
         " idempotency_key, connector, operation, target, action_hash, writes, reversible, request_metadata,"
         " response_metadata, external_id, provider, model, input_tokens, output_tokens, cost_micros,"
-        " currency, decision_id, requested_by, acting, intended_at, settled_at)"
+        " currency, verdict_id, requested_by, acting, intended_at, settled_at)"
         " values (1, %s, %s, %s, %s, 1, %s, %s, %s, %s, 'ab', true, true, %s, %s, %s, %s, %s, %s, %s, %s,"
         " %s, %s, 'ada', 'worker', stepwell.now(), stepwell.now())",
         (

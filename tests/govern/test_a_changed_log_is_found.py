@@ -21,7 +21,7 @@ FIELD_CHANGES = [
     "at = at + interval '1 microsecond'", "event_type = 'event.other'", "from_state = 'forged'",
     "to_state = 'forged'", "actor = 'forged'", "actor_class = 'forged'", "audit_ref = 'forged'",
     "trace_id = 'forged'", "correlation_id = 'forged'", "request_id = 99", "unit_id = unit_id + 1",
-    "stream_id = stream_id + 1", """payload = '{"forged": 1}'""", "payload = null",
+    "run_id = run_id + 1", """payload = '{"forged": 1}'""", "payload = null",
 ]  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def test_an_inserted_event_is_named(sealed: psycopg.Connection, at: int, is_befo
     tx, event_id = positions(sealed)[at]
     number = -event_id if is_before else 1_000_000 + event_id
     insert = (
-        "insert into event_log (tenant_id, event_id, tx, at, stream_id, unit_id, event_type, actor_class)"
+        "insert into event_log (tenant_id, event_id, tx, at, run_id, unit_id, event_type, actor_class)"
         " values (1, %s, %s::text::xid8, stepwell.now(), 3, 3 << 20, 'event.forged', 'system')"
     )
     last = positions(sealed)[-1]

@@ -194,11 +194,11 @@ def test_a_tampered_log_gives_no_bundle(dsn: str, db: psycopg.Connection, tmp_pa
     export_run(dsn, run_id, tmp_path)
     db.execute("set session_replication_role = replica")
     db.execute(
-        "update event_log set actor = 'forged' where stream_id = %s and to_state = 'completed'", (run_id,)
+        "update event_log set actor = 'forged' where run_id = %s and to_state = 'completed'", (run_id,)
     )
     with pytest.raises(Conflict, match="does not prove itself: altered"):
         export_run(dsn, run_id, tmp_path)
-    db.execute("delete from event_log where stream_id = %s and to_state = 'completed'", (run_id,))
+    db.execute("delete from event_log where run_id = %s and to_state = 'completed'", (run_id,))
     with pytest.raises(Conflict, match=r"not those that were sealed|does not prove itself"):
         export_run(dsn, run_id, tmp_path)
 
@@ -265,7 +265,7 @@ def test_costs_are_summed_per_provider_model_and_currency():
 
 
 def decision(step_id: str, test: str) -> dict[str, Any]:
-    return {"id": step_id, "kind": "decision", "test": test}
+    return {"id": step_id, "kind": "conditional", "test": test}
 
 
 def test_every_kind_of_run_can_be_exported_however_it_ended(dsn: str, db: psycopg.Connection, tmp_path: Path):
@@ -282,8 +282,8 @@ def test_every_kind_of_run_can_be_exported_however_it_ended(dsn: str, db: psycop
         operation("yes", branch=1), operation("no", branch=2),
         edges=[("test", "yes"), ("test", "no")],
         branches=[
-            {"no": 1, "decision": 1, "negated": False, "label": "then"},
-            {"no": 2, "decision": 1, "negated": True, "label": "otherwise"},
+            {"no": 1, "conditional": 1, "negated": False, "label": "then"},
+            {"no": 2, "conditional": 1, "negated": True, "label": "otherwise"},
         ],
     )  # fmt: skip
     engine.publish("signed", human("sign", tasks=[{"id": "read"}, {"id": "count"}]))

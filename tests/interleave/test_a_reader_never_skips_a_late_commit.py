@@ -9,11 +9,11 @@ from tests.support.wait import until
 
 READ = "select tx, event_id, payload ->> 'mark' from fn_events_read(1, 'reader')"
 APPEND = """
-    insert into event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, payload)
+    insert into event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, payload)
     values (1, stepwell.now(), 0, 0, 'event.emitted', 'system', jsonb_build_object('mark', %s::text))
 """
 NUMBER = """
-    insert into event_log (tenant_id, event_id, at, stream_id, unit_id, event_type, actor_class, payload)
+    insert into event_log (tenant_id, event_id, at, run_id, unit_id, event_type, actor_class, payload)
     values (1, %s, stepwell.now(), 0, 0, 'event.emitted', 'system', jsonb_build_object('mark', %s::text))
 """
 

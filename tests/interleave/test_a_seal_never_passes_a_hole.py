@@ -31,7 +31,7 @@ def test_what_came_before_the_open_transaction_is_sealed(engine: Engine, session
     append(second.db, 3 << 20)
     second.commit()
     assert engine.one("select coalesce(sum(event_count), 0) from fn_audit_seal(1)") <= 1
-    assert engine.one("select count(*) from audit_block_stream where stream_id = 3") == 0
+    assert engine.one("select count(*) from audit_block_stream where run_id = 3") == 0
     first.commit()
     seal(engine.db)
     assert check(engine.db).problems == []

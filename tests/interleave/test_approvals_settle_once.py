@@ -163,7 +163,7 @@ def test_two_units_with_one_key_make_one_intent(engine: Engine, sessions):
         except psycopg.Error as error:
             who.rollback()
             return str(error.sqlstate)
-        return str(found["decision"])
+        return str(found["answer"])
 
     won, lost = race(first, second, lambda: intend(first, one), lambda: intend(second, other))
     assert (won, lost) == ("go", "40001")
@@ -184,8 +184,8 @@ def test_parallel_steps_share_the_writes_of_their_run(engine: Engine, sessions):
     won, lost = race(
         first, second, lambda: propose(first, session, one), lambda: propose(second, session, other)
     )
-    assert won["decision"] == "go"
-    assert (lost["decision"], lost["reason_code"]) == ("deny", "writes_exhausted")
+    assert won["answer"] == "go"
+    assert (lost["answer"], lost["reason_code"]) == ("deny", "writes_exhausted")
 
 
 def test_who_waits_for_a_lock_is_not_denied(engine: Engine, sessions):
@@ -204,5 +204,5 @@ def test_who_waits_for_a_lock_is_not_denied(engine: Engine, sessions):
         waiting.result(LIMIT_SECONDS)
     second.rollback()
     first.rollback()
-    assert engine.one("select count(*) from policy_decision") == 0
-    assert propose(engine, session, lease)["decision"] == "wait"
+    assert engine.one("select count(*) from policy_verdict") == 0
+    assert propose(engine, session, lease)["answer"] == "wait"

@@ -49,7 +49,7 @@ select e.unit_id, e.request_id, e.event_type, e.to_state, o.output
 from event_log as e
 left join unit_output as o on e.to_state = 'completed'
     and o.tenant_id = e.tenant_id and o.unit_id = e.unit_id and o.lease_no = e.request_id
-where e.tenant_id = 1 and e.stream_id = %s
+where e.tenant_id = 1 and e.run_id = %s
 order by e.event_id
 """
 
@@ -101,8 +101,8 @@ class PostgresSide:
     def drive(self, example: Example) -> Driven:
         for graph in (*example.workflows.values(), example.graph):
             self.db.execute(
-                "select fn_workflow_publish(%s, %s, %s, 'test')",
-                (TENANT_ID, graph.canonical.decode(), graph.hash),
+                "select fn_workflow_publish(%s, %s, 'test')",
+                (TENANT_ID, graph.canonical.decode()),
             )
         run_id = self.engine.start(example.graph.name, example.fate.input)
         try:

@@ -80,8 +80,8 @@ BOUNDARIES = Shape(
     details=False,
 )
 HOLDS_NONE = """
-create or replace function stepwell._decisions_hold(p_tenant_ids int[], p_unit_ids bigint[]) returns bigint[]
-language sql volatile as $$ select '{}'::bigint[] $$
+create or replace function stepwell._conditionals_hold(p_tenant_ids int[], p_unit_ids bigint[])
+returns bigint[] language sql volatile as $$ select '{}'::bigint[] $$
 """
 
 
@@ -91,7 +91,7 @@ language sql volatile as $$ select '{}'::bigint[] $$
 def test_a_rule_that_depends_on_the_order_is_found_though_both_engines_follow_it(
     side: PostgresSide, monkeypatch: pytest.MonkeyPatch
 ):
-    kept = side.engine.one("select pg_get_functiondef('stepwell._decisions_hold'::regproc)")
+    kept = side.engine.one("select pg_get_functiondef('stepwell._conditionals_hold'::regproc)")
     monkeypatch.setattr(rules, "must_wait", lambda graph, conditional: False)
     side.db.execute(HOLDS_NONE)
     try:

@@ -87,9 +87,9 @@ class Engine(RuleBasedStateMachine):
         for workflow in WORKFLOWS:
             graph = freeze(workflow)
             self.call(
-                "select * from stepwell.fn_workflow_publish(1, %s::jsonb, %s, 'model')",
-                graph.canonical.decode(), graph.hash,
-            )  # fmt: skip
+                "select * from stepwell.fn_workflow_publish(1, %s::jsonb, 'model')",
+                graph.canonical.decode(),
+            )
 
     @rule(
         workflow=st.sampled_from(WORKFLOWS),

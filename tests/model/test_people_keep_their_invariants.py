@@ -133,9 +133,9 @@ class Office(RuleBasedStateMachine):
         for workflow in WORKFLOWS:
             graph = freeze(workflow)
             self.call(
-                "select version_no from stepwell.fn_workflow_publish(1, %s::jsonb, %s, 'model')",
-                graph.canonical.decode(), graph.hash,
-            )  # fmt: skip
+                "select version_no from stepwell.fn_workflow_publish(1, %s::jsonb, 'model')",
+                graph.canonical.decode(),
+            )
             self.start(workflow)
         self.session = self.call("select stepwell.fn_worker_register('model', '{default}', 10, 80000)")
 

@@ -16,7 +16,7 @@ from tests.support.wait import until_async
 from tests.worker.acting import put_in_force, rule
 
 SHOP_KEY = "canary-shop-5d1e77"
-KEPT_IN = ("action_receipt", "event_log", "approval_detail", "policy_decision", "unit_output")
+KEPT_IN = ("action_receipt", "event_log", "approval_detail", "policy_verdict", "unit_output")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,20 +66,19 @@ class Engine:
     def publish(
         self, name: str, *nodes: Node, edges: Sequence[tuple[str, str]] | None = None, **graph: Any
     ) -> int:
-        """Nodes in order; when no edges are given they follow each other."""
+        """Steps in order; when no edges are given they follow each other."""
         numbers = {node["id"]: at for at, node in enumerate(nodes, start=1)}
         pairs = list(pairwise(numbers)) if edges is None else edges
         document = {
-            "format": 1,
+            "format": 2,
             "name": name,
-            "nodes": [{"no": at, **node} for at, node in enumerate(nodes, start=1)],
+            "steps": [{"no": at, **node} for at, node in enumerate(nodes, start=1)],
             "edges": [{"from": numbers[a], "to": numbers[b]} for a, b in pairs],
             **graph,
         }
-        digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
         version: int = self.one(
-            "select version_no from fn_workflow_publish(%s, %s, %s, 'test')",
-            (self.tenant_id, Jsonb(document), digest),
+            "select version_no from fn_workflow_publish(%s, %s, 'test')",
+            (self.tenant_id, Jsonb(document)),
         )
         return version
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -20,13 +22,14 @@ NAMED_OTHERWISE = {"now": "reads as the clock it replaces: stepwell.now()"}
 
 # Functions that leave search_path to the caller, and why.
 HOT = "part of every claim or report: setting again what is set costs a lone call a twentieth of its time"
+INLINED = "becomes part of the statement that uses it; a setting of its own would prevent that"
 CALLERS_SEARCH_PATH: dict[str, str] = {
-    "_transition_problems": "becomes part of the statement that asks; a setting of its own would prevent it",
+    **dict.fromkeys(("_transition_problems", "_run_of", "_run_unit", "_unit_no", "_has_ended"), INLINED),
     **dict.fromkeys(
         (
             "_transition_apply",
             "_report_completed",
-            "_successors_find",
+            "_successors_release",
             "_queue_look",
             "_runs_lock",
             "_claim",
@@ -36,6 +39,8 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
         HOT,
     ),
 }
+# Helpers that Python calls, after the routines were replaced.
+CALLED_BY_MIGRATE = {"_plans_apply"}
 # Functions that are planned as their caller says: nested loops over indexes, also while a table is empty.
 CALLERS_PLANS = {"_transition_apply", "_report_completed", "_report_contracts", "_report_mixed"}
 
@@ -138,20 +143,42 @@ def test_routines_are_replaceable_fix_their_search_path_and_name_their_parts(pat
     assert not problems
 
 
-@pytest.mark.parametrize(
-    ("setting", "left_to_callers"),
-    [("search_path", set(CALLERS_SEARCH_PATH)), ("force_generic_plan", CALLERS_PLANS)],
-)
-def test_what_a_function_leaves_to_its_callers_every_caller_has_set(setting, left_to_callers):
-    """A caller may leave it to its own callers in turn; a public function has none."""
-    problems = []
-    for path in ROUTINES:
-        for found in sql_source.definitions(read(path)):
-            called = found.words & left_to_callers - {found.name}
-            if called and setting not in found.words and found.name not in left_to_callers:
-                problems.append(f"{path}: {found.name} calls {called} without {setting}")
-    assert not problems
-    assert all(name.startswith("_") for name in left_to_callers)
+def planned_functions() -> set[str]:
+    """The functions whose plans base/plans.sql fixes."""
+    text = read(Path("src/stepwell/sql/routines/base/plans.sql"))
+    return {
+        token.text.strip("'") for token in sql_source.code(text) if re.fullmatch(r"'(fn)?_\w+'", token.text)
+    }
+
+
+def test_the_fixed_plans_are_of_functions_that_exist():
+    assert planned_functions()
+    assert planned_functions() <= routine_names()
+
+
+def unset(left_to_callers: set[str], is_set: Callable[[sql_source.Definition], bool]) -> list[str]:
+    """Callers that neither have set what these functions leave to them, nor leave it to their own callers."""
+    return [
+        f"{path}: {found.name} calls {sorted(called)}"
+        for path in ROUTINES
+        for found in sql_source.definitions(read(path))
+        if (called := found.words & left_to_callers - {found.name})
+        and not is_set(found)
+        and found.name not in left_to_callers
+    ]
+
+
+def test_a_search_path_left_to_the_caller_is_set_by_every_caller():
+    # A function that Postgres writes into its caller's statement has no search path to need.
+    needed = {name for name, why in CALLERS_SEARCH_PATH.items() if why is not INLINED}
+    assert not unset(needed, lambda found: "search_path" in found.words)
+    assert all(name.startswith("_") for name in CALLERS_SEARCH_PATH)
+
+
+def test_plans_left_to_the_caller_are_fixed_for_every_caller():
+    planned = planned_functions()
+    assert not unset(CALLERS_PLANS, lambda found: found.name in planned)
+    assert all(name.startswith("_") for name in CALLERS_PLANS)
 
 
 def declared_variables(routine: sql_source.Routine) -> list[tuple[str, int]]:
@@ -253,7 +280,7 @@ def test_every_helper_is_called():
         for token in sql_source.code(read(path)):
             if token.kind == "word":
                 uses[token.text] = uses.get(token.text, 0) + 1
-    helpers = {name for name in routine_names() if name.startswith("_")}
+    helpers = {name for name in routine_names() if name.startswith("_")} - CALLED_BY_MIGRATE
     assert not {name for name in helpers if uses[name] == 1}, "a helper that nothing calls is dead"
 
 

@@ -17,7 +17,7 @@ from tests.tidy.sources import files, read
 
 # "module:name" in Python → the constraint that lists the same values in SQL.
 AGREEMENTS = {
-    "stepwell.define.graph:STORED_KINDS": "step_kind_is_known",
+    "stepwell.define.graph:KINDS": "step_kind_is_known",
     "stepwell.define.template:FAILURE_POLICIES": "failure_policy_is_known",
 }
 
@@ -53,7 +53,7 @@ def values_in_sql(constraint: str) -> set[str]:
         for statement in sql_source.statements(sql_source.tokens(read(path))):
             texts = sql_source.words(statement)
             for at, word in enumerate(texts):
-                if word == constraint and texts[at - 1] == "constraint":
+                if word == constraint and texts[at - 1] == "constraint" and "check" in texts[at:]:
                     following = texts[at : at + texts[at:].index(")")]
                     return {text.strip("'") for text in following if text.startswith("'")}
     raise AssertionError(f"no migration defines the constraint {constraint}")

@@ -133,7 +133,7 @@ def receipts(db: psycopg.Connection[Any]) -> list[Any]:
 
 def verdicts(db: psycopg.Connection[Any]) -> list[Any]:
     return db.execute(
-        "select effect, reason_code, rule_name from policy_decision order by decision_id"
+        "select effect, reason_code, rule_name from policy_verdict order by verdict_id"
     ).fetchall()
 
 

@@ -145,7 +145,7 @@ def test_an_idle_worker_at_the_callers_side_takes_up_the_first_step_in_the_same_
     run_id = play(scenario)
     rows = db.execute(
         "select count(*), count(distinct tx) from event_log"
-        " where stream_id = %s and (unit_id & 1048575 = 0 and to_state = 'in_progress'"
+        " where run_id = %s and (unit_id & 1048575 = 0 and to_state = 'in_progress'"
         " or unit_id & 1048575 = 1 and to_state in ('ready', 'in_progress'))",
         (run_id,),
     ).fetchone()

@@ -137,7 +137,7 @@ class _Checking:
         for branch in self.graph.branches:
             field = f"branches[{branch.no - 1}]"
             if not 1 <= branch.conditional <= len(self.graph.steps):
-                yield Problem(f"there is no step {branch.conditional}", field=f"{field}.decision")
+                yield Problem(f"there is no step {branch.conditional}", field=f"{field}.conditional")
                 continue
             conditional = self.graph.step(branch.conditional)
             if conditional.kind != "conditional":

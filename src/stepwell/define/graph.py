@@ -1,11 +1,10 @@
-"""The frozen graph that define hands to publish: steps, edges, branches, groups, canonical bytes, hash.
+"""The frozen graph that define hands to publish: steps, edges, branches, groups, canonical bytes.
 
 Steps are numbered from 1 in a topological order: scope 0 first, then the body of each map, each contiguous.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,14 +16,10 @@ from stepwell.define.expression import ExpressionError, read_expression
 
 __all__ = ["FORMAT", "Branch", "Edge", "Graph", "GraphStep", "Group", "Kind", "find_cycle", "reads_of"]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 Kind = Literal["operation", "human", "wait", "subworkflow", "conditional", "map"]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
-# Format 1 says `nodes` for the steps and `decision` for a Conditional. A published version is found by
-# the hash of these words, so the stored words stay; everything else says `steps` and `conditional`.
-STORED_KINDS: Final = {"decision" if kind == "conditional" else kind: kind for kind in KINDS}
-_STORED: Final = {kind: word for word, kind in STORED_KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +61,7 @@ class GraphStep:
     max_concurrency: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"no": self.no, "id": self.id, "kind": _STORED[self.kind]}
+        found: dict[str, Any] = {"no": self.no, "id": self.id, "kind": self.kind}
         for name, default in _STEP_DEFAULTS:
             value = getattr(self, name)
             if value != default:
@@ -112,7 +107,7 @@ class Branch:
     parent: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"no": self.no, "decision": self.conditional, "label": self.label}
+        found: dict[str, Any] = {"no": self.no, "conditional": self.conditional, "label": self.label}
         found["negated"] = self.negated
         if self.parent is not None:
             found["parent"] = self.parent
@@ -132,7 +127,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Graph:
-    """A workflow as the engine stores it. Equal content gives equal bytes and an equal hash."""
+    """A workflow as the engine stores it. Equal content gives equal bytes."""
 
     name: str
     steps: tuple[GraphStep, ...]
@@ -149,7 +144,7 @@ class Graph:
             "format": FORMAT,
             "name": self.name,
             "failure_policy": self.failure_policy,
-            "nodes": [step.to_json() for step in self.steps],
+            "steps": [step.to_json() for step in self.steps],
             "edges": [edge.to_json() for edge in self.edges],
             "branches": [branch.to_json() for branch in self.branches],
             "groups": [group.to_json() for group in self.groups],
@@ -167,14 +162,10 @@ class Graph:
 
     @cached_property
     def canonical(self) -> bytes:
-        """The bytes that are hashed and stored: sorted keys, no spaces, UTF-8."""
+        """The bytes that are sent and stored: sorted keys, no spaces, UTF-8."""
         return json.dumps(
             self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
         ).encode()
-
-    @cached_property
-    def hash(self) -> str:
-        return hashlib.sha256(self.canonical).hexdigest()
 
     @cached_property
     def by_id(self) -> Mapping[str, GraphStep]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from stepwell.define.duration import parse_duration
 from stepwell.define.graph import (
     FORMAT,
-    STORED_KINDS,
+    KINDS,
     Branch,
     Edge,
     Graph,
@@ -42,22 +42,22 @@ Read = Callable[[Any, str], Any]
 
 def read_graph(data: object) -> Graph:
     """The graph of a JSON object. A null counts as absent; `reads` is computed, never believed."""
-    whole = _object(data, "graph", ("format", "name"), _GRAPH_KEYS)
+    whole = _object(_current(data), "graph", ("format", "name"), _GRAPH_KEYS)
     if whole["format"] != FORMAT:
         raise DefinitionError.one(
-            f"{quoted(whole['format'])} is not known; accepted: {FORMAT}", field="format"
+            f"{quoted(whole['format'])} is not known; accepted: 1 or {FORMAT}", field="format"
         )
     problems: list[Problem] = []
-    steps = _list(whole.get("nodes"), "nodes", MAX_STEPS, _read_step, problems)
+    steps = _list(whole.get("steps"), "steps", MAX_STEPS, _read_step, problems)
     edges = _list(whole.get("edges", []), "edges", MAX_EDGES, _read_edge, problems)
     branches = _list(whole.get("branches", []), "branches", MAX_STEPS, _read_branch, problems)
     groups = _list(whole.get("groups", []), "groups", MAX_STEPS, _read_group, problems)
-    for field, rows in (("nodes", steps), ("branches", branches), ("groups", groups)):
+    for field, rows in (("steps", steps), ("branches", branches), ("groups", groups)):
         rows.sort(key=lambda row: int(row.no))
         if not problems and [row.no for row in rows] != list(range(1, len(rows) + 1)):
             problems.append(Problem("numbers are not 1, 2, 3 … each once", field=f"{field}.no"))
     if not steps and not problems:
-        problems.append(Problem("has no steps; accepted: at least one", field="nodes"))
+        problems.append(Problem("has no steps; accepted: at least one", field="steps"))
     policy = whole.get("failure_policy", FAILURE_POLICIES[0])
     if policy not in FAILURE_POLICIES:
         problems.append(
@@ -79,6 +79,28 @@ def read_graph(data: object) -> Graph:
         failure_policy=policy,
         title=None if title is None else require_text(title, "title"),
     )
+
+
+def _current(data: object) -> object:
+    """A graph of format 1 in the words of format 2; versions published with format 1 keep it."""
+    if not isinstance(data, Mapping) or data.get("format") != 1:
+        return data
+    return _renamed(data, "nodes", "steps") | {
+        "format": FORMAT,
+        "steps": [_current_step(step) for step in data.get("nodes") or ()],
+        "branches": [_renamed(branch, "decision", "conditional") for branch in data.get("branches") or ()],
+    }
+
+
+def _current_step(step: Any) -> Any:
+    is_conditional = isinstance(step, Mapping) and step.get("kind") == "decision"
+    return {**step, "kind": "conditional"} if is_conditional else step
+
+
+def _renamed(row: Any, old: str, new: str) -> Any:
+    if not isinstance(row, Mapping):
+        return row
+    return {new if key == old else key: value for key, value in row.items()}
 
 
 def _with_reads(steps: list[GraphStep]) -> Iterator[GraphStep]:
@@ -112,10 +134,6 @@ def _number(value: object, field: str) -> int:
 
 def _concurrency(value: object, field: str) -> int:
     return require_int(value, field, 1, MAX_CONCURRENCY)
-
-
-def _kind(value: object, field: str) -> str:
-    return STORED_KINDS[_one_of(value, field, tuple(STORED_KINDS))]
 
 
 def _flag(value: object, field: str) -> bool:
@@ -159,12 +177,12 @@ def _retry(value: object, field: str) -> dict[str, Any]:
     return plain | {"non_retryable": list(retry.non_retryable)} if retry.non_retryable else plain
 
 
-_GRAPH_KEYS: Final = ("format", "name", "title", "failure_policy", "nodes", "edges", "branches", "groups")
+_GRAPH_KEYS: Final = ("format", "name", "title", "failure_policy", "steps", "edges", "branches", "groups")
 
 _COMMON: Final[dict[str, Read]] = {
     "no": _number,
     "id": require_id,
-    "kind": lambda value, field: _kind(value, field),
+    "kind": lambda value, field: _one_of(value, field, KINDS),
     "scope": lambda value, field: require_int(value, field, 0, MAX_STEPS),
     "branch": _number,
     "group": _number,
@@ -204,7 +222,7 @@ _REQUIRED: Final = {
 
 
 def _read_step(value: object, field: str) -> GraphStep:
-    kind = _kind(_object(value, field, ("no", "id", "kind"), None)["kind"], f"{field}.kind")
+    kind = _one_of(_object(value, field, ("no", "id", "kind"), None)["kind"], f"{field}.kind", KINDS)
     readers = _COMMON | _BY_KIND[kind]
     required = ("no", "id", "kind", *([_REQUIRED[kind]] if kind in _REQUIRED else []))
     given = _object(value, field, required, tuple(readers))
@@ -226,12 +244,12 @@ def _read_edge(value: object, field: str) -> Edge:
 
 
 def _read_branch(value: object, field: str) -> Branch:
-    names = ("no", "decision", "label", "negated", "parent")
-    given = _object(value, field, ("no", "decision", "label"), names)
+    names = ("no", "conditional", "label", "negated", "parent")
+    given = _object(value, field, ("no", "conditional", "label"), names)
     parent = given.get("parent")
     return Branch(
         no=_number(given["no"], f"{field}.no"),
-        conditional=_number(given["decision"], f"{field}.decision"),
+        conditional=_number(given["conditional"], f"{field}.conditional"),
         label=_one_of(given["label"], f"{field}.label", ("then", "otherwise")),  # type: ignore[arg-type]
         negated=_flag(given.get("negated", False), f"{field}.negated"),
         parent=None if parent is None else _number(parent, f"{field}.parent"),

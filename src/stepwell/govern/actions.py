@@ -183,7 +183,7 @@ class Acting:
     async def _settle_matter(self, plan: Plan) -> Any:
         for _ in range(TURN_LIMIT):
             proposed = await self._propose(plan)
-            match proposed.decision:
+            match proposed.answer:
                 case "cached":
                     return proposed.result
                 case "go":
@@ -301,8 +301,8 @@ def _number(proposed: Proposed) -> int:
 
 def _refuse(plan: Plan, proposed: Proposed) -> NoReturn:
     what = f"{plan.connector.name}.{plan.operation}"
-    reason = proposed.reason or proposed.reason_code or proposed.decision
-    match proposed.decision:
+    reason = proposed.reason or proposed.reason_code or proposed.answer
+    match proposed.answer:
         case "deny":
             denied = PolicyDenied(f"policy denies {what}: {reason} ({proposed.reason_code})")
             denied.reason_code = proposed.reason_code or "rule"
@@ -318,7 +318,7 @@ def _refuse(plan: Plan, proposed: Proposed) -> NoReturn:
         case "busy":
             raise EffectInFlight(reason)
         case other:
-            raise PolicyDenied(f"policy gave the unknown decision {other} on {what}")
+            raise PolicyDenied(f"policy gave the unknown answer {other} on {what}")
 
 
 def _scrub(error: StepwellError, fields: Mapping[str, Any]) -> None:

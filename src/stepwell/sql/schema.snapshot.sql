@@ -4,9 +4,6 @@
 -- type: stepwell.job_lease
 create type stepwell.job_lease as (row_kind text, tenant_id integer, unit_id bigint, lease_no integer, batch_id bigint, operation_name text, attempt integer, max_attempts integer, timeout_seconds real, step_id text, input jsonb, bound_input jsonb, wake jsonb, checkpoints jsonb, trace_id text, correlation_id text, deadline_at timestamp with time zone);
 
--- type: stepwell.lent_class
-create domain stepwell.lent_class as text constraint a_class_is_lent_by_a_colour CHECK ((VALUE = ANY ('{red,wait,active}'::text[])));
-
 -- type: stepwell.open_count
 create domain stepwell.open_count as integer constraint open_count_is_not_negative CHECK ((VALUE >= 0));
 
@@ -16,8 +13,17 @@ create domain stepwell.pending_count as integer constraint pending_count_is_not_
 -- type: stepwell.rollup_colour
 create domain stepwell.rollup_colour as text constraint rollup_is_a_colour CHECK ((VALUE = ANY ('{gray,green,yellow,red}'::text[])));
 
+-- type: stepwell.subrun_class
+create domain stepwell.subrun_class as text constraint subrun_class_is_known CHECK ((VALUE = ANY ('{red,wait,active}'::text[])));
+
+-- type: stepwell.transition_cause
+create type stepwell.transition_cause as (actor_class text, trigger_kind text, trigger_ref text, actor text, session_id bigint, at timestamp with time zone, engine_from integer, direct_count integer, direct_session_id bigint);
+
+-- type: stepwell.transition_request
+create type stepwell.transition_request as (tenant_id integer, unit_id bigint, to_state text, from_state text, evidence jsonb, payload jsonb, released_count integer, lease_no integer);
+
 -- type: stepwell.unit_change
-create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, class_id integer, rank integer, map_id bigint, open_count integer, is_marked boolean);
+create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, executor_class_id integer, rank integer, map_id bigint, open_count integer, is_marked boolean);
 
 -- sequence: stepwell.dlq_replay_request_replay_request_id_seq
 create sequence stepwell.dlq_replay_request_replay_request_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -49,14 +55,14 @@ create sequence stepwell.policy_set_policy_set_id_seq as bigint start 1 incremen
 -- sequence: stepwell.rate_token_token_id_seq
 create sequence stepwell.rate_token_token_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+-- sequence: stepwell.run_seq
+create sequence stepwell.run_seq as bigint start 1 increment 1 minvalue 1 maxvalue 8796093022207 cache 1;
+
 -- sequence: stepwell.step_run_output_snapshot_snapshot_id_seq
 create sequence stepwell.step_run_output_snapshot_snapshot_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.step_run_prior_audit_prior_audit_id_seq
 create sequence stepwell.step_run_prior_audit_prior_audit_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
-
--- sequence: stepwell.stream_seq
-create sequence stepwell.stream_seq as bigint start 1 increment 1 minvalue 1 maxvalue 8796093022207 cache 1;
 
 -- sequence: stepwell.tenant_tenant_id_seq
 create sequence stepwell.tenant_tenant_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
@@ -101,7 +107,7 @@ create table stepwell.action_receipt (
     output_tokens bigint,
     cost_micros bigint,
     currency text,
-    decision_id bigint not null,
+    verdict_id bigint not null,
     approval_id bigint,
     requested_by text not null,
     acting text not null,
@@ -199,7 +205,7 @@ alter table stepwell.audit_block enable row level security;
 -- table: stepwell.audit_block_stream
 create table stepwell.audit_block_stream (
     tenant_id integer not null,
-    stream_id bigint not null,
+    run_id bigint not null,
     block_no bigint not null,
     previous_block_no bigint not null,
     event_count integer not null,
@@ -344,7 +350,7 @@ create table stepwell.event_field_def (
 create table stepwell.event_inbox (
     tenant_id integer not null,
     event_key text not null,
-    stream_id bigint not null,
+    run_id bigint not null,
     event_type text not null,
     payload jsonb not null,
     received_at timestamp with time zone not null,
@@ -360,7 +366,7 @@ create table stepwell.event_log (
     event_id bigint default nextval('stepwell.event_seq'::regclass) not null,
     tx xid8 default pg_current_xact_id() not null,
     at timestamp with time zone not null,
-    stream_id bigint not null,
+    run_id bigint not null,
     unit_id bigint not null,
     request_id integer,
     event_type text not null,
@@ -417,7 +423,7 @@ alter table stepwell.event_validation_audit enable row level security;
 create table stepwell.event_wait (
     tenant_id integer not null,
     unit_id bigint not null,
-    stream_id bigint not null,
+    run_id bigint not null,
     event_type text not null,
     since_at timestamp with time zone not null
 );
@@ -446,7 +452,7 @@ alter table stepwell.evidence_bundle enable row level security;
 
 -- table: stepwell.executor_class
 create table stepwell.executor_class (
-    class_id integer generated always as identity not null,
+    executor_class_id integer generated always as identity not null,
     class_name text not null,
     description text not null
 );
@@ -581,7 +587,7 @@ alter table stepwell.job_line enable row level security;
 -- table: stepwell.job_ready
 create table stepwell.job_ready (
     tenant_id integer not null,
-    class_id integer not null,
+    executor_class_id integer not null,
     rank smallint not null,
     unit_id bigint not null,
     is_retry boolean not null
@@ -606,7 +612,7 @@ create table stepwell.operation (
     tenant_id integer not null,
     operation_id integer generated always as identity not null,
     operation_name text not null,
-    class_id integer not null,
+    executor_class_id integer not null,
     max_attempts smallint default 5 not null,
     retry_initial_seconds real default 1 not null,
     retry_max_seconds real default 300 not null,
@@ -653,31 +659,6 @@ alter table stepwell.policy_active enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
--- table: stepwell.policy_decision
-create table stepwell.policy_decision (
-    tenant_id integer not null,
-    unit_id bigint not null,
-    decision_id bigint generated always as identity not null,
-    lease_no integer not null,
-    idempotency_key text not null,
-    connector text not null,
-    operation text not null,
-    target text not null,
-    action_hash text not null,
-    effect text not null,
-    reason_code text not null,
-    reason text not null,
-    policy_set_id bigint,
-    rule_name text,
-    tier text,
-    two_person boolean default false not null,
-    approval_id bigint,
-    decided_at timestamp with time zone not null
-);
-alter table stepwell.policy_decision enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
 -- table: stepwell.policy_set
 create table stepwell.policy_set (
     tenant_id integer not null,
@@ -695,6 +676,31 @@ create table stepwell.policy_set (
     reason text
 );
 alter table stepwell.policy_set enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.policy_verdict
+create table stepwell.policy_verdict (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    verdict_id bigint generated always as identity not null,
+    lease_no integer not null,
+    idempotency_key text not null,
+    connector text not null,
+    operation text not null,
+    target text not null,
+    action_hash text not null,
+    effect text not null,
+    reason_code text not null,
+    reason text not null,
+    policy_set_id bigint,
+    rule_name text,
+    tier text,
+    two_person boolean default false not null,
+    approval_id bigint,
+    decided_at timestamp with time zone not null
+);
+alter table stepwell.policy_verdict enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1137,7 +1143,7 @@ create table stepwell.work_unit (
     version_id integer,
     def_no integer,
     operation_id integer,
-    class_id integer,
+    executor_class_id integer,
     pending_count stepwell.pending_count default 0 not null,
     lease_no integer default 0 not null,
     lease_session_id bigint,
@@ -1165,7 +1171,7 @@ create table stepwell.work_unit (
     failure_class text,
     slot_key text,
     waiting_facets text[],
-    lent_class stepwell.lent_class
+    subrun_class stepwell.subrun_class
 ) with (autovacuum_analyze_scale_factor=0.1, autovacuum_vacuum_scale_factor=0.05, fillfactor=60);
 alter table stepwell.work_unit enable row level security;
 -- granted to stepwell_api: select
@@ -1183,7 +1189,7 @@ create table stepwell.worker_lease (
 create table stepwell.worker_session (
     session_id bigint generated always as identity not null,
     worker_name text not null,
-    class_ids integer[] not null,
+    executor_class_ids integer[] not null,
     slot_count integer not null,
     lease_seconds integer not null,
     started_at timestamp with time zone not null,
@@ -1201,7 +1207,7 @@ create table stepwell.workflow_branch (
     tenant_id integer not null,
     version_id integer not null,
     branch_no integer not null,
-    decision_no integer not null,
+    conditional_no integer not null,
     parent_branch_no integer,
     negated boolean not null
 );
@@ -1265,7 +1271,6 @@ create table stepwell.workflow_step_def (
     scope_no integer default 0 not null,
     branch_no integer,
     group_no integer,
-    optional boolean default false not null,
     priority smallint default 0 not null,
     pending_count integer not null,
     operation_id integer,
@@ -1274,7 +1279,8 @@ create table stepwell.workflow_step_def (
     has_contract boolean default false not null,
     inputs jsonb,
     config jsonb default '{}'::jsonb not null,
-    is_last boolean default false not null
+    is_last boolean default false not null,
+    mandatory boolean default true not null
 );
 alter table stepwell.workflow_step_def enable row level security;
 -- granted to stepwell_api: select
@@ -1373,7 +1379,7 @@ alter table stepwell.audit_block add constraint block_is_not_empty CHECK (((even
 alter table stepwell.audit_block add constraint block_positions_are_in_order CHECK ((ROW(first_tx, first_event_id) <= ROW(last_tx, last_event_id)));
 
 -- constraint: stepwell.audit_block_stream.audit_block_stream_pkey
-alter table stepwell.audit_block_stream add constraint audit_block_stream_pkey PRIMARY KEY (tenant_id, stream_id, block_no);
+alter table stepwell.audit_block_stream add constraint audit_block_stream_pkey PRIMARY KEY (tenant_id, run_id, block_no);
 
 -- constraint: stepwell.audit_block_stream.previous_block_is_earlier
 alter table stepwell.audit_block_stream add constraint previous_block_is_earlier CHECK ((previous_block_no < block_no));
@@ -1502,7 +1508,7 @@ alter table stepwell.executor_class add constraint class_name_is_plain CHECK ((c
 alter table stepwell.executor_class add constraint class_name_is_unique UNIQUE (class_name);
 
 -- constraint: stepwell.executor_class.executor_class_pkey
-alter table stepwell.executor_class add constraint executor_class_pkey PRIMARY KEY (class_id);
+alter table stepwell.executor_class add constraint executor_class_pkey PRIMARY KEY (executor_class_id);
 
 -- constraint: stepwell.executor_class.the_generator_never_executes
 alter table stepwell.executor_class add constraint the_generator_never_executes CHECK ((class_name !~ '^mot([_:-]|$)'::text));
@@ -1577,7 +1583,7 @@ alter table stepwell.job_detail add constraint job_detail_pkey PRIMARY KEY (tena
 alter table stepwell.job_line add constraint job_line_pkey PRIMARY KEY (tenant_id, slot_key, rank, unit_id);
 
 -- constraint: stepwell.job_ready.job_ready_pkey
-alter table stepwell.job_ready add constraint job_ready_pkey PRIMARY KEY (tenant_id, class_id, rank, unit_id);
+alter table stepwell.job_ready add constraint job_ready_pkey PRIMARY KEY (tenant_id, executor_class_id, rank, unit_id);
 
 -- constraint: stepwell.map_item.map_item_pkey
 alter table stepwell.map_item add constraint map_item_pkey PRIMARY KEY (tenant_id, unit_id, item_no);
@@ -1586,7 +1592,7 @@ alter table stepwell.map_item add constraint map_item_pkey PRIMARY KEY (tenant_i
 alter table stepwell.operation add constraint max_attempts_is_bounded CHECK (((max_attempts >= 1) AND (max_attempts <= 1000)));
 
 -- constraint: stepwell.operation.operation_class_exists
-alter table stepwell.operation add constraint operation_class_exists FOREIGN KEY (class_id) REFERENCES stepwell.executor_class(class_id);
+alter table stepwell.operation add constraint operation_class_exists FOREIGN KEY (executor_class_id) REFERENCES stepwell.executor_class(executor_class_id);
 
 -- constraint: stepwell.operation.operation_name_has_a_length
 alter table stepwell.operation add constraint operation_name_has_a_length CHECK (((length(operation_name) >= 1) AND (length(operation_name) <= 200)));
@@ -1627,18 +1633,6 @@ alter table stepwell.policy_active add constraint active_policy_exists FOREIGN K
 -- constraint: stepwell.policy_active.policy_active_pkey
 alter table stepwell.policy_active add constraint policy_active_pkey PRIMARY KEY (tenant_id);
 
--- constraint: stepwell.policy_decision.approval_is_asked_with_a_tier
-alter table stepwell.policy_decision add constraint approval_is_asked_with_a_tier CHECK (((effect <> 'needs_approval'::text) OR (tier IS NOT NULL)));
-
--- constraint: stepwell.policy_decision.policy_decision_pkey
-alter table stepwell.policy_decision add constraint policy_decision_pkey PRIMARY KEY (tenant_id, unit_id, decision_id);
-
--- constraint: stepwell.policy_decision.policy_effect_is_known
-alter table stepwell.policy_decision add constraint policy_effect_is_known CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text, 'needs_approval'::text])));
-
--- constraint: stepwell.policy_decision.policy_tier_is_known
-alter table stepwell.policy_decision add constraint policy_tier_is_known CHECK ((tier = ANY (ARRAY['low'::text, 'med'::text, 'high'::text])));
-
 -- constraint: stepwell.policy_set.policy_base_exists
 alter table stepwell.policy_set add constraint policy_base_exists FOREIGN KEY (tenant_id, base_policy_set_id) REFERENCES stepwell.policy_set(tenant_id, policy_set_id);
 
@@ -1650,6 +1644,18 @@ alter table stepwell.policy_set add constraint policy_set_pkey PRIMARY KEY (tena
 
 -- constraint: stepwell.policy_set.policy_version_is_unique
 alter table stepwell.policy_set add constraint policy_version_is_unique UNIQUE (tenant_id, version_no);
+
+-- constraint: stepwell.policy_verdict.approval_is_asked_with_a_tier
+alter table stepwell.policy_verdict add constraint approval_is_asked_with_a_tier CHECK (((effect <> 'needs_approval'::text) OR (tier IS NOT NULL)));
+
+-- constraint: stepwell.policy_verdict.policy_effect_is_known
+alter table stepwell.policy_verdict add constraint policy_effect_is_known CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text, 'needs_approval'::text])));
+
+-- constraint: stepwell.policy_verdict.policy_tier_is_known
+alter table stepwell.policy_verdict add constraint policy_tier_is_known CHECK ((tier = ANY (ARRAY['low'::text, 'med'::text, 'high'::text])));
+
+-- constraint: stepwell.policy_verdict.policy_verdict_pkey
+alter table stepwell.policy_verdict add constraint policy_verdict_pkey PRIMARY KEY (tenant_id, unit_id, verdict_id);
 
 -- constraint: stepwell.rate_token.rate_token_pkey
 alter table stepwell.rate_token add constraint rate_token_pkey PRIMARY KEY (tenant_id, token_id);
@@ -1888,8 +1894,8 @@ alter table stepwell.worker_session add constraint slot_count_is_bounded CHECK (
 -- constraint: stepwell.worker_session.worker_session_pkey
 alter table stepwell.worker_session add constraint worker_session_pkey PRIMARY KEY (session_id);
 
--- constraint: stepwell.workflow_branch.branch_decision_exists
-alter table stepwell.workflow_branch add constraint branch_decision_exists FOREIGN KEY (tenant_id, version_id, decision_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
+-- constraint: stepwell.workflow_branch.branch_conditional_exists
+alter table stepwell.workflow_branch add constraint branch_conditional_exists FOREIGN KEY (tenant_id, version_id, conditional_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
 
 -- constraint: stepwell.workflow_branch.workflow_branch_pkey
 alter table stepwell.workflow_branch add constraint workflow_branch_pkey PRIMARY KEY (tenant_id, version_id, branch_no);
@@ -1934,7 +1940,7 @@ alter table stepwell.workflow_step_def add constraint an_operation_step_names_it
 alter table stepwell.workflow_step_def add constraint step_id_is_unique UNIQUE (step_id, tenant_id, version_id);
 
 -- constraint: stepwell.workflow_step_def.step_kind_is_known
-alter table stepwell.workflow_step_def add constraint step_kind_is_known CHECK ((step_kind = ANY (ARRAY['operation'::text, 'human'::text, 'wait'::text, 'subworkflow'::text, 'decision'::text, 'map'::text])));
+alter table stepwell.workflow_step_def add constraint step_kind_is_known CHECK ((step_kind = ANY (ARRAY['operation'::text, 'human'::text, 'wait'::text, 'subworkflow'::text, 'conditional'::text, 'map'::text])));
 
 -- constraint: stepwell.workflow_step_def.step_version_exists
 alter table stepwell.workflow_step_def add constraint step_version_exists FOREIGN KEY (tenant_id, version_id) REFERENCES stepwell.workflow_version(tenant_id, version_id);
@@ -1996,14 +2002,14 @@ CREATE INDEX dead_letters_open ON stepwell.job_dead_letter USING btree (tenant_i
 -- index: stepwell.events_by_position
 CREATE INDEX events_by_position ON ONLY stepwell.event_log USING btree (tenant_id, tx, event_id);
 
--- index: stepwell.events_by_stream
-CREATE INDEX events_by_stream ON ONLY stepwell.event_log USING btree (tenant_id, stream_id, event_id);
+-- index: stepwell.events_by_run
+CREATE INDEX events_by_run ON ONLY stepwell.event_log USING btree (tenant_id, run_id, event_id);
 
 -- index: stepwell.idempotency_by_age
 CREATE INDEX idempotency_by_age ON stepwell.transition_idempotency USING btree (decided_at);
 
 -- index: stepwell.inbox_untaken
-CREATE INDEX inbox_untaken ON stepwell.event_inbox USING btree (tenant_id, stream_id, event_type, received_at) WHERE (taken_by IS NULL);
+CREATE INDEX inbox_untaken ON stepwell.event_inbox USING btree (tenant_id, run_id, event_type, received_at) WHERE (taken_by IS NULL);
 
 -- index: stepwell.job_key_is_unique
 CREATE UNIQUE INDEX job_key_is_unique ON stepwell.job_detail USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
@@ -2063,7 +2069,7 @@ CREATE INDEX slack_callbacks_by_age ON stepwell.slack_callback USING btree (tena
 CREATE INDEX slack_cards_open ON stepwell.slack_card USING btree (tenant_id, approval_id) WHERE (NOT is_final);
 
 -- index: stepwell.streams_by_block
-CREATE INDEX streams_by_block ON stepwell.audit_block_stream USING btree (tenant_id, block_no, stream_id);
+CREATE INDEX streams_by_block ON stepwell.audit_block_stream USING btree (tenant_id, block_no, run_id);
 
 -- index: stepwell.subruns_by_parent
 CREATE INDEX subruns_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE ((scope = 'workflow_run'::text) AND (parent_id IS NOT NULL));
@@ -2075,7 +2081,7 @@ CREATE INDEX timers_by_due ON stepwell.timer USING btree (due_at);
 CREATE INDEX tokens_by_return ON stepwell.rate_token USING btree (back_at);
 
 -- index: stepwell.transition_rule_pkey
-CREATE UNIQUE INDEX transition_rule_pkey ON stepwell.transition_rule USING btree (state_machine_id, from_state, to_state, actor_class, hands_on);
+CREATE UNIQUE INDEX transition_rule_pkey ON stepwell.transition_rule USING btree (state_machine_id, from_state, to_state, actor_class, leases_directly);
 
 -- index: stepwell.trigger_starts_one_run
 CREATE UNIQUE INDEX trigger_starts_one_run ON stepwell.run_detail USING btree (tenant_id, trigger_type, trigger_ref) WHERE (trigger_ref IS NOT NULL);
@@ -2087,7 +2093,7 @@ CREATE INDEX units_by_parent ON stepwell.work_unit USING btree (tenant_id, paren
 CREATE INDEX units_by_pic ON stepwell.work_unit USING btree (tenant_id, pic_id) WHERE (pic_id IS NOT NULL);
 
 -- index: stepwell.waits_by_event
-CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, stream_id, event_type, unit_id);
+CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, run_id, event_type, unit_id);
 
 -- trigger: stepwell.audit_block.audit_block_is_final
 CREATE TRIGGER audit_block_is_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.audit_block FOR EACH STATEMENT EXECUTE FUNCTION stepwell._audit_block_refuse();
@@ -2206,11 +2212,11 @@ create policy tenant_is_bound on stepwell.person_role as permissive for all to p
 -- policy: stepwell.policy_active.tenant_is_bound
 create policy tenant_is_bound on stepwell.policy_active as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
--- policy: stepwell.policy_decision.tenant_is_bound
-create policy tenant_is_bound on stepwell.policy_decision as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
-
 -- policy: stepwell.policy_set.tenant_is_bound
 create policy tenant_is_bound on stepwell.policy_set as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.policy_verdict.tenant_is_bound
+create policy tenant_is_bound on stepwell.policy_verdict as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.rate_token.tenant_is_bound
 create policy tenant_is_bound on stepwell.rate_token as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
@@ -2490,7 +2496,7 @@ create view stepwell.transition_rule (
     to_terminal boolean,
     from_settled boolean,
     to_settled boolean,
-    hands_on boolean,
+    leases_directly boolean,
     reached_state text,
     claim_event_type text
 );
@@ -2752,7 +2758,7 @@ create view stepwell.v_step_content (
 create view stepwell.v_unit_dialect (
     tenant_id integer,
     unit_id bigint,
-    stream_id bigint,
+    run_id bigint,
     scope text,
     state_code text,
     qualifier text,
@@ -2959,7 +2965,7 @@ create function stepwell._audit_block_refuse() returns trigger language plpgsql 
 create function stepwell._audit_chain_lock(p_tenant_id integer) returns stepwell.audit_chain language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer)
-create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamp with time zone, stream_id bigint, unit_id bigint, event_type text, leaf_hash bytea) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3003,14 +3009,26 @@ create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean)
-create function stepwell._claim(p_session_id bigint, p_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_handed_ids bigint[], p_is_dry boolean) returns SETOF stepwell.job_lease language plpgsql;
+-- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean)
+create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean) returns SETOF stepwell.job_lease language plpgsql;
 
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._conditionals_decide(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._conditionals_decide(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._conditionals_hold(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._conditionals_hold(p_tenant_ids integer[], p_unit_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._conditionals_recount(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._conditionals_recount(p_tenant_id integer, p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._conditionals_resume(p_tenant_id integer, p_run_id bigint)
+create function stepwell._conditionals_resume(p_tenant_id integer, p_run_id bigint) returns boolean language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._content_current(p_tenant_id integer, p_code text)
 create function stepwell._content_current(p_tenant_id integer, p_code text) returns TABLE(iu_id bigint, version_no integer, content_hash text) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3072,18 +3090,6 @@ create function stepwell._deadline_of(p_tenant_id integer, p_config jsonb, p_fro
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._decisions_hold(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._decisions_hold(p_tenant_ids integer[], p_unit_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._decisions_make(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._decisions_make(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._decisions_recount(p_tenant_id integer, p_unit_ids bigint[])
-create function stepwell._decisions_recount(p_tenant_id integer, p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
-
--- function: stepwell._decisions_resume(p_tenant_id integer, p_run_id bigint)
-create function stepwell._decisions_resume(p_tenant_id integer, p_run_id bigint) returns boolean language plpgsql set search_path=stepwell, pg_temp;
-
 -- function: stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3108,8 +3114,8 @@ create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[],
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_class_ids integer[], p_hand_on_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT hand_on_count integer)
-create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_class_ids integer[], p_hand_on_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT hand_on_count integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer)
+create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3131,12 +3137,6 @@ create function stepwell._event_payload_problem(p_event_type text, p_payload jso
 
 -- function: stepwell._evidence_approvals(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_approvals(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
-
--- function: stepwell._evidence_decisions(p_tenant_id integer, p_run_id bigint)
-create function stepwell._evidence_decisions(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3165,6 +3165,12 @@ create function stepwell._evidence_values(p_tenant_id integer, p_run_id bigint) 
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._evidence_verdicts(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_verdicts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
@@ -3174,8 +3180,8 @@ create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigi
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._fresh_take(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
-create function stepwell._fresh_take(p_session_id bigint, p_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
+-- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
+create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._graph_cycle(p_graph jsonb)
 create function stepwell._graph_cycle(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
@@ -3198,6 +3204,12 @@ create function stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb) re
 -- function: stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb)
 create function stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._graph_upgrade(p_graph jsonb)
+create function stepwell._graph_upgrade(p_graph jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._guard_approval(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone)
 create function stepwell._guard_approval(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3218,6 +3230,12 @@ create function stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p
 
 -- function: stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb)
 create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._has_ended(p_state_code text)
+create function stepwell._has_ended(p_state_code text) returns boolean language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3303,8 +3321,8 @@ create function stepwell._jsonpath_problem(p_expression text) returns text langu
 -- function: stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._leased_count(p_tenant_id integer, p_class_id integer)
-create function stepwell._leased_count(p_tenant_id integer, p_class_id integer) returns bigint language sql stable security definer set search_path=stepwell, pg_temp;
+-- function: stepwell._leased_count(p_tenant_id integer, p_executor_class_id integer)
+create function stepwell._leased_count(p_tenant_id integer, p_executor_class_id integer) returns bigint language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3354,8 +3372,8 @@ create function stepwell._merkle_root(p_leaves bytea) returns bytea language plp
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[], p_hand_on_count integer, p_hand_on_session_id bigint)
-create function stepwell._must_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_now timestamp with time zone, p_engine_unit_ids bigint[], p_hand_on_count integer, p_hand_on_session_id bigint) returns bigint[] language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
+create function stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause) returns bigint[] language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3369,8 +3387,8 @@ create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_o
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._path_problem(p_node jsonb)
-create function stepwell._path_problem(p_node jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- function: stepwell._path_problem(p_step jsonb)
+create function stepwell._path_problem(p_step jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3401,6 +3419,9 @@ create function stepwell._person_name(p_tenant_id integer, p_person_id bigint) r
 
 -- function: stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text)
 create function stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._plans_apply()
+create function stepwell._plans_apply() returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._policy_decided(p_tenant_id integer, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text)
 create function stepwell._policy_decided(p_tenant_id integer, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3453,8 +3474,8 @@ create function stepwell._privileges_of(p_role text) returns TABLE(statement tex
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._queue_look(p_tenant_ids integer[], p_class_ids integer[], p_hand_on_limit integer, OUT may_hand_on boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean)
-create function stepwell._queue_look(p_tenant_ids integer[], p_class_ids integer[], p_hand_on_limit integer, OUT may_hand_on boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean) returns record language plpgsql stable;
+-- function: stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean)
+create function stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean) returns record language plpgsql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3471,8 +3492,8 @@ create function stepwell._ready_notify() returns trigger language plpgsql set se
 -- function: stepwell._ready_put(p_changes stepwell.unit_change[])
 create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean)
-create function stepwell._ready_take(p_class_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
+-- function: stepwell._ready_take(p_executor_class_ids integer[], p_limit integer, p_is_first boolean)
+create function stepwell._ready_take(p_executor_class_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
 
 -- function: stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text)
 create function stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3480,8 +3501,8 @@ create function stepwell._receipt_close(p_receipt stepwell.action_receipt, p_out
 -- function: stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT reply jsonb)
 create function stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT reply jsonb) returns record language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._receipt_intend(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_decision_id bigint, p_approval_id bigint, p_void_receipt_id bigint)
-create function stepwell._receipt_intend(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_decision_id bigint, p_approval_id bigint, p_void_receipt_id bigint) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._receipt_intend(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_void_receipt_id bigint)
+create function stepwell._receipt_intend(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_void_receipt_id bigint) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer)
 create function stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3555,14 +3576,14 @@ create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[],
 -- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer, OUT taken_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean)
-create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[], p_hand_on_limit integer, OUT taken_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean) returns record language plpgsql;
+-- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean)
+create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean) returns record language plpgsql;
 
 -- function: stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[])
-create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_class_ids integer[]) returns TABLE(taken_ids bigint[], handed_ids bigint[], due_tenant_ids integer[], due_ids bigint[], is_dry boolean, leaves_more boolean) language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[])
+create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[]) returns TABLE(taken_ids bigint[], direct_ids bigint[], due_tenant_ids integer[], due_ids bigint[], is_dry boolean, leaves_more boolean) language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
 create function stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
@@ -3615,14 +3636,17 @@ create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint,
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._rollups_lend(p_tenant_ids integer[], p_run_ids bigint[])
-create function stepwell._rollups_lend(p_tenant_ids integer[], p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
-
 -- function: stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
 create function stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_class_ids integer[], p_hand_on_limit integer, OUT handed_ids bigint[], OUT leaves_more boolean)
-create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_class_ids integer[], p_hand_on_limit integer, OUT handed_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT direct_ids bigint[], OUT leaves_more boolean)
+create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._run_of(p_unit_id bigint)
+create function stepwell._run_of(p_unit_id bigint) returns bigint language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._run_result(p_tenant_id integer, p_run_id bigint)
 create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3635,6 +3659,15 @@ create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) return
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._run_unit(p_run_id bigint)
+create function stepwell._run_unit(p_run_id bigint) returns bigint language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._runs_and_jobs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._runs_and_jobs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text)
 create function stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3651,8 +3684,8 @@ create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_class_ids integer[], p_hand_on_limit integer, OUT new_ids bigint[], OUT handed_ids bigint[], OUT leaves_more boolean)
-create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_class_ids integer[], p_hand_on_limit integer, OUT new_ids bigint[], OUT handed_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean)
+create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[])
 create function stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[]) returns TABLE(run_id bigint, is_new boolean) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3666,8 +3699,8 @@ create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path t
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._session_of(p_session_id bigint, OUT class_ids integer[], OUT is_idle boolean, OUT now timestamp with time zone)
-create function stepwell._session_of(p_session_id bigint, OUT class_ids integer[], OUT is_idle boolean, OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT now timestamp with time zone)
+create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
 create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -3759,11 +3792,8 @@ create function stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._stream_lock(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._stream_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._streams_delete(p_tenant_ids integer[], p_stream_ids bigint[])
-create function stepwell._streams_delete(p_tenant_ids integer[], p_stream_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._subrun_colours_show(p_tenant_ids integer[], p_run_ids bigint[])
+create function stepwell._subrun_colours_show(p_tenant_ids integer[], p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb)
 create function stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3777,8 +3807,8 @@ create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[
 -- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
-create function stepwell._successors_find(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_class_ids integer[], p_hand_on_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT released_counts integer[], OUT hand_on_count integer, OUT has_engine_steps boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
+-- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
+create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3819,11 +3849,11 @@ create function stepwell._texts_of(p_array jsonb) returns text[] language plpgsq
 -- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, p_hand_on_session_id bigint, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[])
-create function stepwell._transition_apply(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_lease_nos integer[], p_engine_from integer, p_now timestamp with time zone, p_hand_on_count integer, p_hand_on_session_id bigint, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT handed_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql;
+-- function: stepwell._transition_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[])
+create function stepwell._transition_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql;
 
--- function: stepwell._transition_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_engine_from integer, p_applied_ids bigint[])
-create function stepwell._transition_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_to_states text[], p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_from_states text[], p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint, p_engine_from integer, p_applied_ids bigint[]) returns TABLE(unit_id bigint, transition_id text, event_type text, problems text[]) language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._transition_judge(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, p_applied_ids bigint[])
+create function stepwell._transition_judge(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, p_applied_ids bigint[]) returns TABLE(unit_id bigint, transition_id text, event_type text, problems text[]) language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean)
 create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean) returns text[] language sql;
@@ -3840,14 +3870,26 @@ create function stepwell._unit_name(p_unit stepwell.work_unit) returns text lang
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._unit_no(p_unit_id bigint)
+create function stepwell._unit_no(p_unit_id bigint) returns integer language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._units_delete(p_tenant_ids integer[], p_run_ids bigint[])
+create function stepwell._units_delete(p_tenant_ids integer[], p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._units_dequeue(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_dequeue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint)
 create function stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._units_move(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint)
+create function stepwell._units_move(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._units_overdue(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_overdue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3873,8 +3915,8 @@ create function stepwell._version_find(p_tenant_id integer, p_workflow_name text
 -- function: stepwell._waits_expire(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._waits_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p_event_type text)
-create function stepwell._waits_match(p_tenant_id integer, p_stream_id bigint, p_event_type text) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._waits_match(p_tenant_id integer, p_run_id bigint, p_event_type text)
+create function stepwell._waits_match(p_tenant_id integer, p_run_id bigint, p_event_type text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3909,8 +3951,8 @@ create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) re
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._workers_wake(p_class_ids integer[])
-create function stepwell._workers_wake(p_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._workers_wake(p_executor_class_ids integer[])
+create function stepwell._workers_wake(p_executor_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer)
 create function stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer) returns text language plpgsql set search_path=stepwell, pg_temp;
@@ -3994,7 +4036,7 @@ create function stepwell.fn_events_ack(p_tenant_id integer, p_reader text, p_tx 
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer)
-create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, stream_id bigint, unit_id bigint, request_id integer, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, trace_id text, correlation_id text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, request_id integer, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, trace_id text, correlation_id text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4039,7 +4081,7 @@ create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name te
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer)
-create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off set stepwell.notifies=at_end;
+create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
@@ -4158,7 +4200,7 @@ create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text,
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
-create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off set stepwell.notifies=at_end;
+create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
@@ -4189,8 +4231,8 @@ create function stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name 
 create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text)
-create function stepwell.fn_signal(p_tenant_id integer, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text) returns TABLE(accepted boolean, woken_unit_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text)
+create function stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text) returns TABLE(accepted boolean, woken_unit_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
@@ -4315,8 +4357,8 @@ create function stepwell.fn_worker_register(p_worker_name text, p_class_names te
 create function stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text)
-create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_hash text, p_actor text) returns TABLE(version_id integer, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_actor text)
+create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_actor text) returns TABLE(version_id integer, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 

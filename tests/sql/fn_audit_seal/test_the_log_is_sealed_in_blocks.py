@@ -35,7 +35,7 @@ def test_python_and_the_database_write_the_same_bytes(engine: Engine):
         append(engine.db, (7 << 20) + at, payload=payload, actor=text)
     append(engine.db, 8 << 20, to="ready", actor=None)
     engine.db.execute(
-        "insert into event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, payload)"
+        "insert into event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, payload)"
         " select 1, stepwell.now(), 9, 9 << 20, 'x.y', 'system', v"
         " from (values (null::jsonb), ('null'), ('3')) as v (v)"
     )
@@ -101,7 +101,7 @@ def test_a_stream_is_linked_through_its_blocks(engine: Engine):
         append(engine.db, 6 << 20)
         seal(engine.db)
     rows = engine.db.execute(
-        "select block_no, previous_block_no from audit_block_stream where stream_id = 5 order by 1"
+        "select block_no, previous_block_no from audit_block_stream where run_id = 5 order by 1"
     )
     assert rows.fetchall() == [(1, 0), (2, 1), (3, 2)]
 
@@ -125,7 +125,7 @@ def test_each_tenant_has_a_chain_of_its_own(engine: Engine):
     engine.db.execute("insert into tenant (tenant_code) values ('other')")
     append(engine.db, 5 << 20)
     engine.db.execute(
-        "insert into event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class)"
+        "insert into event_log (tenant_id, at, run_id, unit_id, event_type, actor_class)"
         " values (2, stepwell.now(), 5, 5 << 20, 'event.emitted', 'system')"
     )
     seal(engine.db, 1)

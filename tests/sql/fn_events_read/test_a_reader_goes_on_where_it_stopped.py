@@ -49,7 +49,7 @@ def test_another_tenant_reads_nothing_of_it(engine: Engine):
 
 def test_an_event_comes_whole(engine: Engine):
     row = engine.db.execute(
-        """select stream_id, unit_id, event_type, from_state, to_state, actor_class, actor
+        """select run_id, unit_id, event_type, from_state, to_state, actor_class, actor
            from fn_events_read(1) where event_type = 'workflow.started' limit 1"""
     ).fetchone()
     assert row == (1, 1 << 20, "workflow.started", "not_started", "in_progress", "mow_orchestrator", "test")

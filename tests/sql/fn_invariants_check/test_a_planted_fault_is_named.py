@@ -60,7 +60,7 @@ def test_a_sound_engine_has_no_fault(busy: Engine):
             "its last event",
         ),
         (
-            """insert into event_log (tenant_id, at, stream_id, unit_id, event_type, from_state, to_state,
+            """insert into event_log (tenant_id, at, run_id, unit_id, event_type, from_state, to_state,
                    actor_class) select tenant_id, stepwell.now(), unit_id >> 20, unit_id, 'step.ready',
                    'blocked', state_code, 'system' from work_unit where state_code = 'waiting' limit 1""",
             "states_are_the_fold_of_events",

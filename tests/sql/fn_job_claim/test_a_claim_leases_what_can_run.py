@@ -99,7 +99,7 @@ def test_a_worker_that_could_take_more_is_idle_and_is_woken(engine: Engine, db: 
 def test_a_hundred_thousand_finished_units_are_not_looked_at(engine: Engine, db: psycopg.Connection):
     """The claim and the report go by key: not one of the finished rows is read, whatever their number."""
     db.execute(
-        """insert into work_unit (tenant_id, unit_id, version_id, def_no, operation_id, class_id,
+        """insert into work_unit (tenant_id, unit_id, version_id, def_no, operation_id, executor_class_id,
                completed_at, last_transition_at, scope, state_machine_id, state_code)
            select 1, (n::bigint << 20) | 1, 1, 1, 1, 1, now(), now(), 'step', 'step.1', 'completed'
            from generate_series(1000000, 1099999) as n"""
@@ -137,7 +137,7 @@ def test_the_claim_goes_by_the_key_of_the_queue(engine: Engine, db: psycopg.Conn
     plan = "\n".join(
         line
         for (line,) in db.execute(
-            """explain select r.ctid from job_ready as r where r.tenant_id = 1 and r.class_id = 1
+            """explain select r.ctid from job_ready as r where r.tenant_id = 1 and r.executor_class_id = 1
                order by r.rank, r.unit_id limit 100 for update skip locked"""
         )
     )

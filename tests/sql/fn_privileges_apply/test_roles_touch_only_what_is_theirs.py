@@ -165,7 +165,7 @@ def test_the_api_starts_and_cancels_through_functions(db: psycopg.Connection, tw
         "fn_run_start(2, 'w', array['{}'::jsonb])",
         "fn_job_enqueue(2, 'op', array['{}'::jsonb])",
         "fn_operation_register(2, '[]')",
-        "fn_workflow_publish(2, '{}', 'x', 'ada')",
+        "fn_workflow_publish(2, '{}', 'ada')",
         "fn_signal(2, 1, 'x', '{}', 'k')",
         "fn_run_cancel(2, 2, 'ada')",
         "fn_run_pause(2, 2, 'ada')",

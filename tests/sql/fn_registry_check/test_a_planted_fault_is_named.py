@@ -233,5 +233,6 @@ def test_a_refresh_makes_an_edit_take_effect(db: psycopg.Connection):
     query = "select fn_registry_refresh() = (select count(*) from transition_def)"
     assert db.execute(query).fetchone() == (True,)
     assert db.execute("select bool_and(ok) from fn_registry_check()").fetchone() == (True,)
-    query = "select hands_on, audit_required from transition_rule where transition_id = 'step.T1' order by 1"
+    columns = "leases_directly, audit_required"
+    query = f"select {columns} from transition_rule where transition_id = 'step.T1' order by 1"
     assert db.execute(query).fetchall() == [(False, True), (True, True)]

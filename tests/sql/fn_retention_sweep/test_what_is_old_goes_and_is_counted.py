@@ -17,7 +17,7 @@ def tables_with_rows(engine: Engine) -> set[str]:
         for (name,) in engine.db.execute(
             """select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
                where c.relnamespace = 'stepwell'::regnamespace and c.relkind = 'r' and not c.relispartition
-                   and a.attname in ('unit_id', 'run_id', 'job_id', 'stream_id', 'approval_id')"""
+                   and a.attname in ('unit_id', 'run_id', 'job_id', 'run_id', 'approval_id')"""
         )
     ]
     return {name for name in names if engine.one(f"select count(*) from {name}")}
@@ -53,7 +53,7 @@ def test_an_ended_run_goes_with_everything_that_hangs_on_it(engine: Engine, cloc
 
 def test_every_table_that_hangs_on_units_is_swept(engine: Engine):
     """A table that a later migration adds must be named where units are removed."""
-    source = engine.one("select prosrc from pg_proc where proname = '_streams_delete'")
+    source = engine.one("select prosrc from pg_proc where proname = '_units_delete'")
     tables = engine.db.execute(
         """select c.relname from pg_constraint k join pg_class c on c.oid = k.conrelid
            where c.relnamespace = 'stepwell'::regnamespace and k.contype = 'p' and not c.relispartition

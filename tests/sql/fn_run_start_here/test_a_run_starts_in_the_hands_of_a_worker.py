@@ -28,7 +28,7 @@ def history(engine: Engine, run_id: int) -> list[Any]:
     """Unit by unit, since between two steps that start at once there is no order."""
     return engine.db.execute(
         "select unit_id & 1048575, event_type, from_state, to_state, actor_class, actor, audit_ref,"
-        " request_id from event_log where stream_id = %s order by unit_id, event_id",
+        " request_id from event_log where run_id = %s order by unit_id, event_id",
         (run_id,),
     ).fetchall()
 

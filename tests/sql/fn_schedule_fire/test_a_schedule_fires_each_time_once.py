@@ -42,7 +42,7 @@ def test_each_time_starts_a_run_and_the_log_says_so(engine: Engine):
         ("schedule", "nightly@2026-01-02T03:00:00Z", {"a": 1}, "schedule:nightly"),
     ]
     assert engine.db.execute(
-        "select stream_id, payload from event_log where event_type = 'schedule.fired' order by event_id"
+        "select run_id, payload from event_log where event_type = 'schedule.fired' order by event_id"
     ).fetchall() == [
         (started[0][0], {"schedule": "nightly", "scheduled_at": "2026-01-01T03:00:00Z"}),
         (started[1][0], {"schedule": "nightly", "scheduled_at": "2026-01-02T03:00:00Z"}),

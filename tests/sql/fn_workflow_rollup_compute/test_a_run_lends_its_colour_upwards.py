@@ -87,7 +87,7 @@ def test_the_rows_above_change_with_the_run_below(engine: Engine, people: People
     assert stored(engine) == {outer: "green", middle: "green", inner: "green"}
     people.wait(unit, "ada", ["waiting_human"])
     assert stored(engine) == {outer: "yellow", middle: "yellow", inner: "yellow"}
-    step = "select state_code, lent_class from work_unit where unit_id = %s"
+    step = "select state_code, subrun_class from work_unit where unit_id = %s"
     assert engine.db.execute(step, (engine.unit(outer, "mid"),)).fetchone() == ("in_progress", "wait")
     assert engine.faults() == {}
     people.cannot_complete(unit, "ada", "note:1")

@@ -10,7 +10,7 @@ from tests.sql.drive import Engine, Lease
 
 def publish(engine: Engine, root: Step, name: str = "w", **more: Any) -> None:
     graph = freeze(Workflow(name, root, **more))
-    engine.db.execute("select fn_workflow_publish(1, %s, %s, 'test')", (graph.canonical.decode(), graph.hash))
+    engine.db.execute("select fn_workflow_publish(1, %s, 'test')", (graph.canonical.decode(),))
 
 
 def start(engine: Engine, root: Step, given: Any = None, **more: Any) -> int:

@@ -18,7 +18,7 @@ op = Operation
 
 
 def decision(test: Any, **more: Any) -> dict[str, Any]:
-    return {"id": "if.a", "kind": "decision", "test": test, **more}
+    return {"id": "if.a", "kind": "conditional", "test": test, **more}
 
 
 def reason(engine: Engine, run_id: int, step_id: str) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def test_a_test_that_does_not_parse_is_refused_when_it_is_published(engine: Engi
 @pytest.mark.parametrize("test", ["$.steps.nowhere.output.flag", '$.steps.nowhere.status == "completed"'])
 def test_a_test_that_reads_an_unknown_step_fails_the_decision(engine: Engine, test: str):
     """define refuses it; a graph that came round define says it when the test is evaluated."""
-    branches = [{"no": 1, "decision": 1, "negated": False}]
+    branches = [{"no": 1, "conditional": 1, "negated": False}]
     engine.publish("w", decision(test, reads=[]), operation("a", branch=1), branches=branches)
     run_id = engine.start("w")
     if "==" in test:  # a comparison with nothing is false, as in every SQL/JSON path

@@ -156,7 +156,7 @@ def test_a_worker_acts_with_the_rights_of_a_worker_and_no_more(engine: Engine):
             "select stepwell.fn_action_propose(%s, 1, %s, %s, %s)",
             (session, lease.unit_id, lease.lease_no, Jsonb(action)),
         )
-        assert found["decision"] == "go"
+        assert found["answer"] == "go"
         settled = engine.one(
             "select stepwell.fn_action_settle(%s, 1, %s, %s, %s, 'confirmed', %s)",
             (session, lease.unit_id, lease.lease_no, found["receipt_id"], Jsonb({"result": 7})),

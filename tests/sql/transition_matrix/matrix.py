@@ -140,14 +140,14 @@ def allowed(edge: tuple[str, str, str, str], rule: Rule) -> Question:
 
 def prepare(db: psycopg.Connection) -> None:
     """The rows units refer to: an operation, a granted approval, a partition for the events."""
-    db.execute("insert into operation (tenant_id, operation_name, class_id) values (1, 'op', 1)")
+    db.execute("insert into operation (tenant_id, operation_name, executor_class_id) values (1, 'op', 1)")
     db.execute(
         """insert into work_unit (tenant_id, unit_id, last_transition_at, scope, state_machine_id, state_code)
            values (1, %s, now(), 'approval', 'approval.1', 'approved')""",
         (APPROVAL_ID,),
     )
     db.execute(
-        """insert into worker_session (worker_name, class_ids, slot_count, lease_seconds, started_at,
+        """insert into worker_session (worker_name, executor_class_ids, slot_count, lease_seconds, started_at,
                last_tick_at, expires_at)
            values ('w', '{1}', 1, 60, now(), now(), now() + interval '1 day')"""
     )
@@ -161,8 +161,12 @@ def prepare(db: psycopg.Connection) -> None:
 
 
 # Both take the same request.
-ASKED = """ from _transition_{}(%s::int[], %s::bigint[], %s::text[], %s, %s, %s, p_actor => 'somebody',
-    p_evidence => %s::jsonb[], p_payloads => %s::jsonb[], p_session_id => %s)"""
+ASKED = """ from _transition_{}(
+    array(select row(1, q.unit_id, q.to_state, null, q.evidence, q.payload, null, null)::transition_request
+        from unnest(%s::bigint[], %s::text[], %s::jsonb[], %s::jsonb[]) with ordinality
+            as q (unit_id, to_state, evidence, payload, place)
+        order by q.place),
+    row(%s, %s, %s, 'somebody', %s, null, null, 0, null)::transition_cause)"""
 
 
 def ask(db: psycopg.Connection, questions: Sequence[Question], *, preview: bool = False) -> list[Verdict]:
@@ -174,14 +178,13 @@ def ask(db: psycopg.Connection, questions: Sequence[Question], *, preview: bool 
     verdicts: dict[int, Verdict] = {}
     for (actor, kind, ref, session_id), places in groups.items():
         request = (
-            [1] * len(places),
             [unit_ids[at] for at in places],
             [questions[at].to_state for at in places],
+            [Jsonb(dict(questions[at].evidence)) for at in places],
+            [Jsonb(dict(questions[at].payload)) for at in places],
             actor,
             kind,
             ref,
-            [Jsonb(dict(questions[at].evidence)) for at in places],
-            [Jsonb(dict(questions[at].payload)) for at in places],
             session_id,
         )
         rows = db.execute(

@@ -134,7 +134,6 @@ def test_fifty_thousand_steps_are_taken_and_one_more_is_not():
     ]
     graph = freeze(Workflow("w", Sequential(*steps)))
     assert len(graph.steps) == MAX_STEPS
-    assert len(graph.hash) == 64
     with pytest.raises(DefinitionError, match="more than 50,000 steps"):
         freeze(Workflow("w", Sequential(*steps, Operation("one-more"))))
 

@@ -34,8 +34,8 @@ def test_postgres_finds_the_step_that_a_written_path_names(db: psycopg.Connectio
 @given(workflow=workflows())
 def test_publish_accepts_what_define_freezes(db: psycopg.Connection[Any], workflow: Workflow):
     graph = freeze(workflow)
-    publish = "select version_no, is_new from stepwell.fn_workflow_publish(1, %s, %s, 'test')"
-    arguments = (graph.canonical.decode(), graph.hash)
+    publish = "select version_no, is_new from stepwell.fn_workflow_publish(1, %s, 'test')"
+    arguments = (graph.canonical.decode(),)
     first = db.execute(publish, arguments).fetchone()
     second = db.execute(publish, arguments).fetchone()
     assert first is not None

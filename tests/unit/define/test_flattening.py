@@ -198,11 +198,11 @@ ORDER = Workflow(
 
 PLAIN_EDGES = [(1, 2), (1, 3), (2, 4), (3, 4), (5, 7), (6, 7), (7, 8), (8, 9)]
 PUBLISHED = {
-    "format": 1,
+    "format": 2,
     "name": "order.process",
     "title": "Order",
     "failure_policy": "abort-dependents",
-    "nodes": [
+    "steps": [
         {
             "no": 1,
             "id": "validate",
@@ -230,7 +230,7 @@ PUBLISHED = {
         {
             "no": 4,
             "id": "if.map.pack",
-            "kind": "decision",
+            "kind": "conditional",
             "test": '$.steps.charge.status == "completed"',
             "reads": [2],
         },
@@ -278,8 +278,8 @@ PUBLISHED = {
     ],
     "edges": [{"from": 4, "to": 5, "branch": 1}, {"from": 4, "to": 6, "branch": 2}],
     "branches": [
-        {"no": 1, "decision": 4, "label": "then", "negated": False},
-        {"no": 2, "decision": 4, "label": "otherwise", "negated": True},
+        {"no": 1, "conditional": 4, "label": "then", "negated": False},
+        {"no": 2, "conditional": 4, "label": "otherwise", "negated": True},
     ],
     "groups": [{"no": 1, "max_concurrency": 2}],
 }

@@ -42,16 +42,16 @@ def data() -> dict[str, Any]:
 def test_nulls_count_as_absent_and_missing_lists_as_empty():
     whole = data()
     whole["title"] = None
-    whole["nodes"][0]["group"] = None
+    whole["steps"][0]["group"] = None
     whole["branches"][0]["parent"] = None
     assert Graph.from_json(whole) == freeze(WORKFLOW)
-    small = {"format": 1, "name": "w", "nodes": [{"no": 1, "id": "a", "kind": "operation", "operation": "a"}]}
+    small = {"format": 2, "name": "w", "steps": [{"no": 1, "id": "a", "kind": "operation", "operation": "a"}]}
     assert Graph.from_json(small) == freeze(Workflow("w", Operation("a")))
 
 
-def test_what_a_node_claims_to_read_is_not_believed():
+def test_what_a_step_claims_to_read_is_not_believed():
     whole = data()
-    whole["nodes"][3]["reads"] = [1]
+    whole["steps"][3]["reads"] = [1]
     assert Graph.from_json(whole) == freeze(WORKFLOW)
 
 
@@ -64,7 +64,7 @@ def test_a_cycle_is_refused_by_name():
 
 
 def change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
-    """A change of one place: `nodes.0.kind`. The value `...` removes the key."""
+    """A change of one place: `steps.0.kind`. The value `...` removes the key."""
 
     def apply(whole: dict[str, Any]) -> None:
         at: Any = whole
@@ -80,26 +80,26 @@ def change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
 
 
 SHAPES = [
-    ("format", 2, "format: ", "accepted: 1"),
+    ("format", 3, "format: ", "accepted: 1 or 2"),
     ("name", ..., "graph.name: ", "is missing"),
     ("name", "a b", "name: ", "is not a valid name"),
-    ("nodes", {}, "nodes: ", "accepted: a list"),
-    ("nodes", [], "nodes: ", "at least one"),
+    ("steps", {}, "steps: ", "accepted: a list"),
+    ("steps", [], "steps: ", "at least one"),
     ("extra", 1, "graph: ", '"extra" is not known'),
-    ("nodes.0", 5, "nodes[0]: ", "accepted: an object"),
-    ("nodes.0.kind", "task", "nodes[0].kind: ", "accepted: operation, human"),
-    ("nodes.0.kind", ..., "nodes[0].kind: ", "is missing"),
-    ("nodes.0.operation", ..., "nodes[0].operation: ", "is missing"),
-    ("nodes.0.evnet", "x", "nodes[0]: ", '"evnet" is not known'),
-    ("nodes.0.role", "x", "nodes[0]: ", '"role" is not known'),
-    ("nodes.0.id", "", "nodes[0].id: ", "is not a valid name"),
-    ("nodes.0.mandatory", 1, "nodes[0].mandatory: ", "true or false"),
-    ("nodes.0.inputs", {"x": []}, "nodes[0].inputs.x: ", "is not accepted"),
-    ("nodes.0.retry", {"max_attempts": 1}, "nodes[0].retry.initial_seconds: ", "is missing"),
-    ("nodes.0.timeout_seconds", -1, "nodes[0].timeout_seconds: ", "above zero"),
-    ("nodes.2.role", ..., "nodes[2].role: ", "nobody could do it"),
-    ("nodes.3.test", {"stp": "a"}, "nodes[3].test: ", '"stp" is not known (did you mean "step"?)'),
-    ("nodes.1.no", 1, "nodes.no: ", "1, 2, 3"),
+    ("steps.0", 5, "steps[0]: ", "accepted: an object"),
+    ("steps.0.kind", "task", "steps[0].kind: ", "accepted: operation, human"),
+    ("steps.0.kind", ..., "steps[0].kind: ", "is missing"),
+    ("steps.0.operation", ..., "steps[0].operation: ", "is missing"),
+    ("steps.0.evnet", "x", "steps[0]: ", '"evnet" is not known'),
+    ("steps.0.role", "x", "steps[0]: ", '"role" is not known'),
+    ("steps.0.id", "", "steps[0].id: ", "is not a valid name"),
+    ("steps.0.mandatory", 1, "steps[0].mandatory: ", "true or false"),
+    ("steps.0.inputs", {"x": []}, "steps[0].inputs.x: ", "is not accepted"),
+    ("steps.0.retry", {"max_attempts": 1}, "steps[0].retry.initial_seconds: ", "is missing"),
+    ("steps.0.timeout_seconds", -1, "steps[0].timeout_seconds: ", "above zero"),
+    ("steps.2.role", ..., "steps[2].role: ", "nobody could do it"),
+    ("steps.3.test", {"stp": "a"}, "steps[3].test: ", '"stp" is not known (did you mean "step"?)'),
+    ("steps.1.no", 1, "steps.no: ", "1, 2, 3"),
     ("edges.0.to", 99, "edges: ", "99 is not the number of a step"),
     ("edges.0.to", "2", "edges[0].to: ", "a whole number"),
     ("branches.0.label", "else", "branches[0].label: ", "accepted: then, otherwise"),
@@ -125,25 +125,25 @@ def test_only_an_object_is_a_graph(value: object):
 
 
 STRUCTURES = [
-    ("nodes.1.id", "a", "the id is used twice"),
-    ("nodes.1.branch", 9, "there is no branch 9"),
-    ("nodes.1.group", 9, "there is no group 9"),
-    ("nodes.7.scope", 2, "is not 0 and not a map"),
-    ("nodes.1.scope", 7, "is not 0 and not a map"),
-    ("nodes.7.scope", 0, "the map has no body"),
+    ("steps.1.id", "a", "the id is used twice"),
+    ("steps.1.branch", 9, "there is no branch 9"),
+    ("steps.1.group", 9, "there is no group 9"),
+    ("steps.7.scope", 2, "is not 0 and not a map"),
+    ("steps.1.scope", 7, "is not 0 and not a map"),
+    ("steps.7.scope", 0, "the map has no body"),
     ("edges.0", {"from": 3, "to": 8}, "across the edge of a Map body"),
     ("edges.0", {"from": 2, "to": 4}, 'waits for "b" twice'),
     ("edges.0.branch", 1, 'branch 1 does not belong to "a"'),
-    ("branches.0.decision", 1, "a branch belongs to a conditional"),
-    ("branches.0.decision", 99, "there is no step 99"),
+    ("branches.0.conditional", 1, "a branch belongs to a conditional"),
+    ("branches.0.conditional", 99, "there is no step 99"),
     ("branches.0.parent", 2, "is not the branch of its conditional"),
     ("branches.0.negated", True, 'accepted: one "then"'),
-    ("nodes.7.branch", 1, "a conditional of another scope"),
-    ("nodes.0.branch", 1, "does not wait for the conditional of its branch"),
-    ("nodes.1.branch", 1, 'waits for "a", past the conditional of its branch'),
-    ("nodes.4.branch", 2, "is not in the branch that the edge from"),
-    ("nodes.0.inputs.x", "$.steps.b.output", "need not have ended before"),
-    ("nodes.0.inputs.x", "$.input.", "something is missing"),
+    ("steps.7.branch", 1, "a conditional of another scope"),
+    ("steps.0.branch", 1, "does not wait for the conditional of its branch"),
+    ("steps.1.branch", 1, 'waits for "a", past the conditional of its branch'),
+    ("steps.4.branch", 2, "is not in the branch that the edge from"),
+    ("steps.0.inputs.x", "$.steps.b.output", "need not have ended before"),
+    ("steps.0.inputs.x", "$.input.", "something is missing"),
 ]
 
 

@@ -196,14 +196,14 @@ class AuditReader:
         return Leaves(cut, list(zip(txs, event_ids, strict=True)), ats, unit_ids, event_types)
 
     def stream_entries(self, block_no: int) -> list[StreamEntry]:
-        return self._entries("s.block_no = %s order by s.stream_id", block_no)
+        return self._entries("s.block_no = %s order by s.run_id", block_no)
 
     def entries_of(self, stream_ids: list[int]) -> list[StreamEntry]:
-        return self._entries("s.stream_id = any (%s) order by s.stream_id, s.block_no", stream_ids)
+        return self._entries("s.run_id = any (%s) order by s.run_id, s.block_no", stream_ids)
 
     def _entries(self, condition: str, value: Any) -> list[StreamEntry]:
         rows = self.rows(
-            "select s.stream_id, s.block_no, s.previous_block_no, s.event_count, s.entry_hash"
+            "select s.run_id, s.block_no, s.previous_block_no, s.event_count, s.entry_hash"
             f" from stepwell.audit_block_stream as s where s.tenant_id = %s and {condition}",
             self.tenant_id, value,
         )  # fmt: skip
@@ -217,11 +217,11 @@ class AuditReader:
         )  # fmt: skip
 
     def stream_events(self, stream_ids: list[int], limit: int) -> list[dict[str, Any]]:
-        return self._events("e.stream_id = any (%s)", stream_ids, limit=limit)
+        return self._events("e.run_id = any (%s)", stream_ids, limit=limit)
 
     def _events(self, condition: str, *values: Any, limit: int) -> list[dict[str, Any]]:
         rows = self.rows(
-            "select e.tx::text::bigint, e.event_id, e.at, e.stream_id, e.unit_id, e.request_id, e.event_type,"
+            "select e.tx::text::bigint, e.event_id, e.at, e.run_id, e.unit_id, e.request_id, e.event_type,"
             " e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id, e.correlation_id,"
             f" e.payload::text from stepwell.event_log as e where e.tenant_id = %s and {condition}"
             " order by e.tx, e.event_id limit %s",

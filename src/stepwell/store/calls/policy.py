@@ -56,7 +56,7 @@ class RuleAnswer:
 class Verdict:
     """A judgement on record."""
 
-    decision_id: int
+    verdict_id: int
     run_id: int
     step_run_id: int
     connector: str
@@ -143,12 +143,12 @@ def version(tenant: int, version_no: int | None) -> Call[PolicyVersion | None]:
 
 def verdicts(tenant: int, run_id: int | None, limit: int) -> Call[list[Verdict]]:
     return Call(
-        "select d.decision_id, d.unit_id >> 20, d.unit_id, d.connector, d.operation, d.target, d.effect,"
+        "select d.verdict_id, d.unit_id >> 20, d.unit_id, d.connector, d.operation, d.target, d.effect,"
         " d.reason_code, d.reason, d.rule_name, s.version_no, d.approval_id, d.idempotency_key, d.decided_at"
-        " from stepwell.policy_decision as d left join stepwell.policy_set as s"
+        " from stepwell.policy_verdict as d left join stepwell.policy_set as s"
         " on d.tenant_id = s.tenant_id and d.policy_set_id = s.policy_set_id where d.tenant_id = %s"
         " and (%s::bigint is null or d.unit_id between %s::bigint << 20 and ((%s::bigint + 1) << 20) - 1)"
-        " order by d.decision_id desc limit %s",
+        " order by d.verdict_id desc limit %s",
         (tenant, run_id, run_id, run_id, limit),
         lambda rows: [Verdict(*row) for row in rows],
     )

@@ -17,10 +17,10 @@ class Published:
     is_new: bool
 
 
-def publish_workflow(tenant: int, graph: bytes, graph_hash: str, actor: str) -> Call[Published]:
+def publish_workflow(tenant: int, graph: bytes, actor: str) -> Call[Published]:
     return Call(
-        "select * from stepwell.fn_workflow_publish(%s, %s::jsonb, %s, %s)",
-        (tenant, graph.decode(), graph_hash, actor),
+        "select * from stepwell.fn_workflow_publish(%s, %s::jsonb, %s)",
+        (tenant, graph.decode(), actor),
         lambda rows: Published(*rows[0]),
     )
 

@@ -52,9 +52,9 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What became of a proposed action; `decision` is one of the words of fn_action_propose."""
+    """What became of a proposed action; `answer` is one of the words of fn_action_propose."""
 
-    decision: str
+    answer: str
     idempotency_key: str
     receipt_id: int | None = None
     result: Any = None

@@ -47,7 +47,8 @@ def look(executors: Sequence[str]) -> Call[Flight]:
     """One statement, so one snapshot: a unit that moves on between two tables is seen in one of them."""
     return Call(
         "select (select count(*) from stepwell.job_ready as r"
-        " inner join stepwell.executor_class as c on r.class_id = c.class_id where c.class_name = any (%s)),"
+        " inner join stepwell.executor_class as c on r.executor_class_id = c.executor_class_id"
+        " where c.class_name = any (%s)),"
         " (select count(*) from stepwell.work_unit as u where u.lease_session_id is not null"
         " and u.state_code in ('in_progress', 'overdue')),"
         " (select min(t.due_at) from stepwell.timer as t), stepwell.now()",

@@ -177,8 +177,9 @@ def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[R
     return Call(
         "select s.step_run_id, s.step_no, s.step_id, s.step_kind, s.scope_no,"
         " (row_number() over (partition by s.step_no order by s.step_run_id) - 1)::int,"
-        " s.branch_no, b.decision_no, s.parent_id, s.state_code, s.waiting_facet, s.mandatory, s.operation,"
-        " s.role, s.attempt_count, s.max_attempts, s.lease_owner, s.next_eligible_at, s.deadline_at,"
+        " s.branch_no, b.conditional_no, s.parent_id, s.state_code, s.waiting_facet, s.mandatory,"
+        " s.operation, s.role, s.attempt_count, s.max_attempts, s.lease_owner, s.next_eligible_at,"
+        " s.deadline_at,"
         " s.last_error, s.output, s.started_at, s.completed_at,"
         " case when s.step_kind = 'subworkflow' then (select max(c.unit_id >> 20)"
         " from stepwell.work_unit as c where c.tenant_id = s.tenant_id and c.parent_id = s.step_run_id"

@@ -83,6 +83,9 @@ def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
     for kind, name in reversed(vanished):
         _drop(connection, kind, name)
     _validate(connection)
+    # Replacing a function removes its settings.
+    if connection.execute("select to_regproc('stepwell._plans_apply')").fetchone() != (None,):
+        connection.execute("select stepwell._plans_apply()")
     connection.execute("delete from stepwell.schema_routine")
     connection.execute(
         "insert into stepwell.schema_routine (sha256, function_names, view_names) values (%s, %s, %s)",

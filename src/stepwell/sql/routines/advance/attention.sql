@@ -9,25 +9,25 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_has_held_decision boolean;
+    v_has_held_conditional boolean;
 begin
     perform stepwell._approvals_outlived(p_tenant_id, p_run_id);
     perform stepwell._corrections_settle(p_tenant_id, p_run_id);
     perform stepwell._blocks_weigh(p_tenant_id, p_run_id);
-    v_has_held_decision := stepwell._decisions_resume(p_tenant_id, p_run_id);
+    v_has_held_conditional := stepwell._conditionals_resume(p_tenant_id, p_run_id);
     update stepwell.run_progress as p set needs_attention = false
-    where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention and not v_has_held_decision
+    where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention and not v_has_held_conditional
         and not exists (
         select from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
             and u.state_code = 'blocked')
         and not exists (
         select from stepwell.step_run_correction_cycle as c
-        where c.tenant_id = p_tenant_id and c.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
             and c.closed_at is null)
         and not exists (
         select from stepwell.approval_detail as a
-        where a.tenant_id = p_tenant_id and a.subject_unit_id between p_run_id << 20 and ((p_run_id + 1) << 20) - 1
+        where a.tenant_id = p_tenant_id and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
             and a.decided_at is null);
 end
 $$;
@@ -45,21 +45,21 @@ begin
     loop
         v_count := 0;
         for v_next in
-            select u.unit_id, u.class_id, u.pic_id, bool_or(b.state_code in ('cannot_complete', 'cancelled')) as is_lost,
+            select u.unit_id, u.executor_class_id, u.pic_id, bool_or(b.state_code in ('cannot_complete', 'cancelled')) as is_lost,
                 max(c.root_unit_id) as root_unit_id
             from stepwell.step_run_correction_cycle as c
             inner join stepwell.work_unit as u on c.tenant_id = u.tenant_id and c.unit_id = u.unit_id
             cross join lateral unnest(c.waits_for) as x (unit_id)
             inner join stepwell.work_unit as b on b.tenant_id = c.tenant_id and b.unit_id = x.unit_id
-            where c.tenant_id = p_tenant_id and c.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+            where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
                 and c.closed_at is null and u.state_code = 'waiting' and u.waiting_facet = 'waiting_dependency'
-            group by u.unit_id, u.class_id, u.pic_id
+            group by u.unit_id, u.executor_class_id, u.pic_id
             having bool_and(b.state_code in ('completed', 'skipped')) or bool_or(b.state_code in ('cannot_complete', 'cancelled'))
             order by u.unit_id
         loop
             v_count := v_count + 1;
             if v_next.is_lost then
-                perform stepwell._must_apply(array[p_tenant_id], array[v_next.unit_id], 'cancelled', 'mow_orchestrator',
+                perform stepwell._units_move(array[p_tenant_id], array[v_next.unit_id], 'cancelled', 'mow_orchestrator',
                     'condition_resolved', 'upstream_failed', 'engine', null, array['{"reason": "upstream_failed"}'::jsonb]);
                 perform stepwell._dependents_abort(array[p_tenant_id], array[v_next.unit_id]);
             else
@@ -71,7 +71,7 @@ begin
     end loop;
     update stepwell.step_run_correction_cycle as c set closed_state = u.state_code, closed_at = u.last_transition_at
     from stepwell.work_unit as u
-    where c.tenant_id = p_tenant_id and c.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+    where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
         and c.closed_at is null and u.tenant_id = c.tenant_id and u.unit_id = c.unit_id
         and u.state_code in ('completed', 'cannot_complete', 'cancelled');
 end
@@ -91,10 +91,10 @@ begin
         array_agg('{"reason": "subject_ended"}'::jsonb) as payloads
     into v_gone
     from stepwell.approval_detail as a
-    inner join stepwell.work_unit as r on r.tenant_id = a.tenant_id and r.unit_id = p_run_id << 20
+    inner join stepwell.work_unit as r on r.tenant_id = a.tenant_id and r.unit_id = stepwell._run_unit(p_run_id)
     inner join stepwell.work_unit as s on a.tenant_id = s.tenant_id and a.subject_unit_id = s.unit_id
     where a.tenant_id = p_tenant_id and a.decided_at is null and a.action <> 'act'
-        and a.subject_unit_id between p_run_id << 20 and ((p_run_id + 1) << 20) - 1
+        and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
         and case a.action
             when 'block_escalate' then s.state_code <> 'blocked'
             -- A run that had failed before the request can still be cancelled.
@@ -109,7 +109,7 @@ begin
                 and (s.state_code <> 'failed' or s.scope = 'workflow_run')
                 and stepwell._changed_since_asked(s, a) end;
     if v_gone.approval_ids is not null then
-        perform stepwell._must_apply(v_gone.tenant_ids, v_gone.approval_ids, 'cancelled', 'system', 'condition_resolved',
+        perform stepwell._units_move(v_gone.tenant_ids, v_gone.approval_ids, 'cancelled', 'system', 'condition_resolved',
             'subject_ended', 'engine', null, v_gone.payloads);
         perform stepwell._approvals_close(v_gone.tenant_ids, v_gone.approval_ids, 'engine');
     end if;
@@ -127,11 +127,11 @@ as $$
         then p_unit.last_transition_at > p_approval.requested_at
     else (
         select max(e.event_id) from stepwell.event_log as e
-        where e.tenant_id = p_unit.tenant_id and e.stream_id = p_unit.unit_id >> 20 and e.unit_id = p_unit.unit_id
+        where e.tenant_id = p_unit.tenant_id and e.run_id = stepwell._run_of(p_unit.unit_id) and e.unit_id = p_unit.unit_id
             and e.to_state is not null
     ) > (
         select min(e.event_id) from stepwell.event_log as e
-        where e.tenant_id = p_approval.tenant_id and e.stream_id = p_approval.approval_id >> 20
+        where e.tenant_id = p_approval.tenant_id and e.run_id = stepwell._run_of(p_approval.approval_id)
             and e.unit_id = p_approval.approval_id
     ) end
 $$;

@@ -19,17 +19,13 @@ create or replace function stepwell.fn_state_transition_validate(
 ) returns jsonb
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_key constant text := p_evidence ->> 'idempotency_key';
-    v_actor constant text := p_evidence ->> 'actor';
+    v_requests constant stepwell.transition_request[] := array[row(p_tenant_id, p_run_id, p_to_state, p_from_state, p_evidence,
+        p_evidence -> 'payload', null, null)::stepwell.transition_request];
+    v_cause constant stepwell.transition_cause := row(p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence ->> 'actor', null, null,
+        null, 0, null)::stepwell.transition_cause;
     v_verdict jsonb;
     v_unit record;
     v_applied_count int := 0;
@@ -40,7 +36,7 @@ begin
             message = 'run_id, to_state and actor_class are required';
     end if;
     if not p_preview then
-        perform stepwell._stream_lock(array[p_tenant_id], array[p_run_id]);
+        perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_run_id]);
         if v_key is not null then
             select i.verdict into v_verdict
             from stepwell.transition_idempotency as i
@@ -59,9 +55,7 @@ begin
             jsonb_build_array(case when v_unit.scope is null then 'unit_not_found' else 'run_kind_is_' || v_unit.scope end));
     end if;
     if not p_preview then
-        v_applied_count := (stepwell._transition_apply(array[p_tenant_id], array[p_run_id], array[p_to_state], p_actor_class,
-            p_trigger_kind, p_trigger_ref, v_actor, array[p_from_state], array[p_evidence],
-            array[p_evidence -> 'payload'])).applied_count;
+        v_applied_count := (stepwell._transition_apply(v_requests, v_cause)).applied_count;
     end if;
     if v_applied_count = 1 then
         select jsonb_build_object('ok', true, 'transition_id', r.transition_id, 'emitted_event_type', r.event_type,
@@ -69,13 +63,12 @@ begin
         into v_verdict
         from stepwell.transition_rule as r
         where r.state_machine_id = v_unit.state_machine_id and r.from_state = v_unit.state_code and r.to_state = p_to_state
-            and r.actor_class = p_actor_class and not r.hands_on;
+            and r.actor_class = p_actor_class and not r.leases_directly;
     else
         select jsonb_build_object('ok', j.problems = '{}', 'transition_id', j.transition_id,
             'emitted_event_type', j.event_type, 'problems', to_jsonb(j.problems))
         into v_verdict
-        from stepwell._transition_judge(array[p_tenant_id], array[p_run_id], array[p_to_state], p_actor_class,
-            p_trigger_kind, p_trigger_ref, v_actor, array[p_from_state], array[p_evidence], array[p_evidence -> 'payload']) as j;
+        from stepwell._transition_judge(v_requests, v_cause) as j;
         if not p_preview and (v_verdict ->> 'ok')::boolean then
             raise exception using errcode = '40001', message = format('unit %s was changed by another transaction', p_run_id);
         end if;
@@ -122,12 +115,12 @@ begin
     end if;
     if v_unit.scope = 'task' then
         if v_unit.state_code = 'blocked' then
-            perform stepwell._blocks_weigh(p_tenant_id, p_unit_id >> 20);
+            perform stepwell._blocks_weigh(p_tenant_id, stepwell._run_of(p_unit_id));
         end if;
         perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
         return;
     end if;
-    if v_unit.state_code in ('completed', 'skipped', 'cannot_complete', 'cancelled') then
+    if stepwell._has_ended(v_unit.state_code) then
         perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
     end if;
     if v_unit.state_code in ('completed', 'skipped') then
@@ -138,7 +131,7 @@ begin
         perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
     end if;
     perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
-    if v_unit.scope = 'step' and not v_unit.state_code in ('completed', 'skipped', 'cannot_complete', 'cancelled') then
+    if v_unit.scope = 'step' and not stepwell._has_ended(v_unit.state_code) then
         perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
     end if;
 end

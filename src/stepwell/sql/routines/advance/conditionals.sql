@@ -4,7 +4,7 @@
 -- Decides conditionals whose predecessors have ended: evaluates the test over the run's document, skips the branch not
 -- taken and releases what comes next. Failures that the test has read count as caught. A test that fails or gives no
 -- boolean fails the conditional for good.
-create or replace function stepwell._decisions_make(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+create or replace function stepwell._conditionals_decide(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -37,12 +37,12 @@ begin
         select q.tenant_id, q.unit_id, u.lease_no, to_jsonb(q.result), stepwell.now()
         from unnest(v_made.tenant_ids, v_made.unit_ids, v_made.results) as q (tenant_id, unit_id, result)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id;
-        perform stepwell._must_apply(v_made.tenant_ids, v_made.unit_ids, 'completed', 'mow_orchestrator',
+        perform stepwell._units_move(v_made.tenant_ids, v_made.unit_ids, 'completed', 'mow_orchestrator',
             'condition_resolved', null, 'engine');
         select array_agg(s.tenant_id order by s.unit_id) as tenant_ids, array_agg(s.unit_id order by s.unit_id) as unit_ids
         into v_skipped
         from stepwell._branches_not_taken(v_made.tenant_ids, v_made.unit_ids, v_made.results) as s;
-        perform stepwell._must_apply(v_skipped.tenant_ids, v_skipped.unit_ids, 'skipped', 'mow_orchestrator',
+        perform stepwell._units_move(v_skipped.tenant_ids, v_skipped.unit_ids, 'skipped', 'mow_orchestrator',
             'condition_resolved', 'branch_not_taken', 'engine');
         perform stepwell._advance(v_made.tenant_ids || v_skipped.tenant_ids, v_made.unit_ids || v_skipped.unit_ids);
     end if;
@@ -94,7 +94,7 @@ as $$
         inner join stepwell.workflow_step_def as d
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
         inner join stepwell.workflow_branch as b
-            on u.tenant_id = b.tenant_id and u.version_id = b.version_id and u.def_no = b.decision_no
+            on u.tenant_id = b.tenant_id and u.version_id = b.version_id and u.def_no = b.conditional_no
         where b.negated = q.result
         union
         select c.tenant_id, c.version_id, c.base_id, c.scope_no, b.branch_no
@@ -134,7 +134,7 @@ as $$
         from up as u
         where u.state_code = 'cannot_complete' and w.tenant_id = u.tenant_id and w.unit_id = u.unit_id
             and not w.failure_caught
-        returning w.tenant_id, w.unit_id >> 20 as run_id, w.mandatory
+        returning w.tenant_id, stepwell._run_of(w.unit_id) as run_id, w.mandatory
     )
     update stepwell.run_progress as p set failed_count = p.failed_count - c.caught_count
     from (select x.tenant_id, x.run_id, count(*) filter (where x.mandatory) as caught_count
@@ -144,7 +144,7 @@ $$;
 
 -- Returns those of these conditionals that must wait, because a step is open behind a cancelled predecessor: otherwise
 -- what they read would depend on the order of events. Marks their runs with needs_attention.
-create or replace function stepwell._decisions_hold(p_tenant_ids int[], p_unit_ids bigint[]) returns bigint[]
+create or replace function stepwell._conditionals_hold(p_tenant_ids int[], p_unit_ids bigint[]) returns bigint[]
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -158,7 +158,7 @@ begin
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     inner join stepwell.workflow_step_def as d
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-    where d.step_kind = 'decision';
+    where d.step_kind = 'conditional';
     if v_asked.unit_ids is null then
         return '{}'::bigint[];
     end if;
@@ -167,7 +167,7 @@ begin
     from stepwell._steps_behind(v_asked.tenant_ids, v_asked.unit_ids) as b;
     if v_held.unit_ids is not null then
         update stepwell.run_progress as p set needs_attention = true
-        where p.tenant_id = any (v_held.tenant_ids) and p.run_id in (select h >> 20 from unnest(v_held.unit_ids) as h);
+        where p.tenant_id = any (v_held.tenant_ids) and p.run_id in (select stepwell._run_of(h) from unnest(v_held.unit_ids) as h);
     end if;
     return coalesce(v_held.unit_ids, '{}');
 end
@@ -175,7 +175,7 @@ $$;
 
 -- Decides the conditionals of a run that had to wait and have nothing open before them any more; one of them may
 -- release another. Returns true while one still waits.
-create or replace function stepwell._decisions_resume(p_tenant_id int, p_run_id bigint) returns boolean
+create or replace function stepwell._conditionals_resume(p_tenant_id int, p_run_id bigint) returns boolean
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -189,8 +189,8 @@ begin
             from stepwell.work_unit as u
             inner join stepwell.workflow_step_def as d
                 on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-            where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
-                and u.state_code = 'ready' and u.class_id is null and d.step_kind = 'decision');
+            where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+                and u.state_code = 'ready' and u.executor_class_id is null and d.step_kind = 'conditional');
         v_free_ids := array(
             select x from unnest(v_unit_ids) as x
             except

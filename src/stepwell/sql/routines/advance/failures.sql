@@ -27,7 +27,7 @@ begin
     select f.tenant_id, f.unit_id, f.lease_no, f.failure_class, f.classification, f.error, f.attempt_count, v_failed_at,
         f.next_eligible_at
     from stepwell._failures_judge(p_tenant_ids, p_unit_ids, p_bodies, v_now) as f;
-    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'failed', p_actor_class, 'event', 'executor_failure',
+    perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'failed', p_actor_class, 'event', 'executor_failure',
         case when p_session_id is null then 'engine' end,
         case when p_session_id is null then
             array_fill('{"audit_ref": "engine"}'::jsonb, array[cardinality(p_unit_ids)]) end,
@@ -103,7 +103,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'cannot_complete', 'escalation_handler', 'rpc', 'escalate',
+    perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'cannot_complete', 'escalation_handler', 'rpc', 'escalate',
         'engine', array_fill('{"audit_ref": "engine", "classification": "permanent"}'::jsonb, array[cardinality(p_unit_ids)]));
     insert into stepwell.job_dead_letter (tenant_id, unit_id, died_at, failure_class, error, attempt_count)
     select u.tenant_id, u.unit_id, greatest(u.last_transition_at, f.failed_at), f.failure_class, f.error, u.attempt_count
@@ -143,7 +143,7 @@ begin
         inner join stepwell.work_unit as s
             on s.tenant_id = d.tenant_id and s.unit_id = d.unit_id + r.to_no - d.def_no
         where s.state_code in ('not_started', 'ready')
-            and not (f.step_kind = 'decision' and coalesce(f.config -> 'reads' @> to_jsonb(d.def_no), false))
+            and not (f.step_kind = 'conditional' and coalesce(f.config -> 'reads' @> to_jsonb(d.def_no), false))
     )
     select
         array_agg(d.tenant_id order by d.unit_id) as all_tenant_ids, array_agg(d.unit_id order by d.unit_id) as all_ids,
@@ -153,7 +153,7 @@ begin
     from down as d;
     if v_gone.unit_ids is not null then
         perform stepwell._units_dequeue(v_gone.tenant_ids, v_gone.unit_ids);
-        perform stepwell._must_apply(v_gone.tenant_ids, v_gone.unit_ids, 'cancelled', 'mow_orchestrator',
+        perform stepwell._units_move(v_gone.tenant_ids, v_gone.unit_ids, 'cancelled', 'mow_orchestrator',
             'condition_resolved', 'upstream_failed', 'engine', null,
             array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_gone.unit_ids)]));
         perform stepwell._tasks_cancel(v_gone.tenant_ids, v_gone.unit_ids);

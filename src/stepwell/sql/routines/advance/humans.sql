@@ -78,20 +78,20 @@ begin
             message = format('step %s has %s tasks, at most %s', p_step_run_id, v_count, stepwell._limit('limits.tasks_per_step'));
     end if;
     update stepwell.run_detail as r set next_unit_no = r.next_unit_no + v_count
-    where r.tenant_id = p_tenant_id and r.run_id = p_step_run_id >> 20
+    where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_step_run_id)
     returning r.next_unit_no - v_count into v_base;
     update stepwell.work_unit as u set has_contract = true
     where u.tenant_id = p_tenant_id and u.unit_id = p_step_run_id
     returning u.* into v_step;
     insert into stepwell.task_detail (tenant_id, unit_id, step_run_id, task_no, task_id, title, role, assignee, form)
-    select p_tenant_id, ((p_step_run_id >> 20) << 20) | (v_base + t.no - 1), p_step_run_id, t.no, t.task ->> 'id',
+    select p_tenant_id, stepwell._run_unit(stepwell._run_of(p_step_run_id)) | (v_base + t.no - 1), p_step_run_id, t.no, t.task ->> 'id',
         t.task ->> 'title', t.task ->> 'role', t.task ->> 'assignee', t.task -> 'form'
     from jsonb_array_elements(p_tasks) with ordinality as t (task, no);
     insert into stepwell.work_unit (
-        tenant_id, unit_id, version_id, parent_id, operation_id, class_id, priority, max_attempts, mandatory, has_contract,
+        tenant_id, unit_id, version_id, parent_id, operation_id, executor_class_id, priority, max_attempts, mandatory, has_contract,
         pic_id, last_transition_at, scope, state_machine_id, state_code)
-    select p_tenant_id, ((p_step_run_id >> 20) << 20) | (v_base + t.no - 1), v_step.version_id, p_step_run_id, o.operation_id,
-        o.class_id, v_step.priority, coalesce(o.max_attempts, 1), false, t.task ? 'form',
+    select p_tenant_id, stepwell._run_unit(stepwell._run_of(p_step_run_id)) | (v_base + t.no - 1), v_step.version_id, p_step_run_id, o.operation_id,
+        o.executor_class_id, v_step.priority, coalesce(o.max_attempts, 1), false, t.task ? 'form',
         (select p.person_id from stepwell.person as p
             where p.tenant_id = p_tenant_id and p.person_name = t.task ->> 'assignee' and p.is_active),
         stepwell.now(), 'task', v_machine, 'not_started'
@@ -105,14 +105,14 @@ begin
         array_agg(m.unit_id order by m.unit_id) filter (where not m.begins) as skipped_ids
     into v_made
     from (
-        select ((p_step_run_id >> 20) << 20) | (v_base + t.no - 1) as unit_id,
+        select stepwell._run_unit(stepwell._run_of(p_step_run_id)) | (v_base + t.no - 1) as unit_id,
             not t.task ? 'when' or coalesce(jsonb_path_match(
                 stepwell._unit_document(p_tenant_id, p_step_run_id), (t.task ->> 'when')::jsonpath, '{}', true), false) as begins
         from jsonb_array_elements(p_tasks) with ordinality as t (task, no)
     ) as m;
-    perform stepwell._must_apply(v_made.skipped_tenant_ids, v_made.skipped_ids, 'skipped', 'mow_orchestrator',
+    perform stepwell._units_move(v_made.skipped_tenant_ids, v_made.skipped_ids, 'skipped', 'mow_orchestrator',
         'condition_resolved', 'branch_not_taken', 'engine');
-    perform stepwell._must_apply(v_made.tenant_ids, v_made.unit_ids, 'ready', 'mow_orchestrator', 'condition_resolved', null,
+    perform stepwell._units_move(v_made.tenant_ids, v_made.unit_ids, 'ready', 'mow_orchestrator', 'condition_resolved', null,
         'engine');
 end
 $$;
@@ -129,10 +129,10 @@ begin
     into v_open
     from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as t on q.tenant_id = t.tenant_id and q.unit_id = t.parent_id
-    where t.scope = 'task' and t.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+    where t.scope = 'task' and not stepwell._has_ended(t.state_code);
     if v_open.unit_ids is not null then
         perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
-        perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
+        perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
             'engine', null, array_fill('{"reason": "parent_cancelled"}'::jsonb, array[cardinality(v_open.unit_ids)]));
     end if;
 end

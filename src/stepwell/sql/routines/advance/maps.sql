@@ -62,7 +62,7 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_machine constant text := stepwell._machine_of('step');
-    v_run_id constant bigint := p_unit_id >> 20;
+    v_run_id constant bigint := stepwell._run_of(p_unit_id);
     v_count constant int := jsonb_array_length(p_items);
     v_map stepwell.work_unit;
     v_body record;
@@ -81,7 +81,7 @@ begin
         raise exception using errcode = 'SW006', message = format('run %s would have more than 1048575 steps', v_run_id);
     end if;
     if p_max_concurrency is not null then
-        v_slot_key := format('run:%s:map:%s', v_run_id, p_unit_id & 1048575);
+        v_slot_key := format('run:%s:map:%s', v_run_id, stepwell._unit_no(p_unit_id));
         insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
         values (p_tenant_id, v_slot_key, p_max_concurrency);
     else
@@ -90,7 +90,7 @@ begin
     end if;
     -- A Parallel with a limit inside the body counts for each item by itself.
     insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
-    select p_tenant_id, format('run:%s:%s:%s:%s', v_run_id, g.group_no, p_unit_id & 1048575, i.item_no), g.max_concurrency
+    select p_tenant_id, format('run:%s:%s:%s:%s', v_run_id, g.group_no, stepwell._unit_no(p_unit_id), i.item_no), g.max_concurrency
     from stepwell.workflow_group as g
     cross join generate_series(0, v_count - 1) as i (item_no)
     where g.tenant_id = p_tenant_id and g.version_id = v_map.version_id and exists (
@@ -100,13 +100,13 @@ begin
     insert into stepwell.map_item (tenant_id, unit_id, item_no, item)
     select p_tenant_id, p_unit_id, i.ord - 1, i.item from jsonb_array_elements(p_items) with ordinality as i (item, ord);
     insert into stepwell.work_unit (
-        tenant_id, unit_id, version_id, def_no, operation_id, class_id, pending_count, priority, max_attempts, mandatory,
+        tenant_id, unit_id, version_id, def_no, operation_id, executor_class_id, pending_count, priority, max_attempts, mandatory,
         has_contract, last_transition_at, scope, state_machine_id, state_code, slot_key, parent_id, item_no)
-    select p_tenant_id, (v_run_id << 20) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no),
-        v_map.version_id, d.step_no, d.operation_id, o.class_id, d.pending_count, d.priority + v_map.priority,
+    select p_tenant_id, stepwell._run_unit(v_run_id) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no),
+        v_map.version_id, d.step_no, d.operation_id, o.executor_class_id, d.pending_count, d.priority + v_map.priority,
         d.max_attempts, false, d.has_contract, v_now, 'step', v_machine, 'not_started',
-        case when d.group_no is not null then format('run:%s:%s:%s:%s', v_run_id, d.group_no, p_unit_id & 1048575, i.item_no)
-            when o.class_id is not null then v_slot_key end, p_unit_id, i.item_no
+        case when d.group_no is not null then format('run:%s:%s:%s:%s', v_run_id, d.group_no, stepwell._unit_no(p_unit_id), i.item_no)
+            when o.executor_class_id is not null then v_slot_key end, p_unit_id, i.item_no
     from generate_series(0, v_count - 1) as i (item_no)
     cross join stepwell.workflow_step_def as d
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
@@ -118,7 +118,7 @@ begin
     update stepwell.work_unit as u set pending_count = v_count * v_body.size
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     select array_agg(p_tenant_id) as tenant_ids, array_agg(0) as released_counts,
-        array_agg((v_run_id << 20) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no)
+        array_agg(stepwell._run_unit(v_run_id) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no)
             order by i.item_no, d.step_no) as unit_ids,
         bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null) as has_groups
     into v_first
@@ -148,7 +148,7 @@ begin
             select distinct m.tenant_id, m.unit_id
             from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
             inner join stepwell.map_item as m
-                on q.tenant_id = m.tenant_id and m.unit_id between q.run_id << 20 and ((q.run_id + 1) << 20) - 1
+                on q.tenant_id = m.tenant_id and m.unit_id between stepwell._run_unit(q.run_id) and stepwell._run_unit(q.run_id + 1) - 1
                 and m.item_no = 0
         ) as o
         inner join stepwell.work_unit as u on o.tenant_id = u.tenant_id and o.unit_id = u.unit_id
@@ -157,7 +157,7 @@ begin
             and (u.pending_count = 0 or v.failure_policy = 'abort-dependents')
         order by u.unit_id desc
     loop
-        select (count(*) filter (where u.state_code = 'cannot_complete' and not d.optional and not u.failure_caught))::int
+        select (count(*) filter (where u.state_code = 'cannot_complete' and d.mandatory and not u.failure_caught))::int
         into v_failed
         from stepwell.work_unit as u
         inner join stepwell.workflow_step_def as d
@@ -227,10 +227,10 @@ begin
         array_agg(i.unit_id) filter (where i.lease_session_id is not null and i.slot_key is not null) as slot_ids
     into v_open
     from inside as i
-    where i.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+    where not stepwell._has_ended(i.state_code);
     if v_open.unit_ids is not null then
         perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
-        perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'mow_orchestrator',
+        perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'mow_orchestrator',
             'condition_resolved', 'upstream_failed', 'engine', null,
             array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_open.unit_ids)]));
         if v_open.slot_ids is not null then

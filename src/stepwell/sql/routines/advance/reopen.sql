@@ -26,14 +26,14 @@ begin
             'audit_ref', 'approval:' || p_approval_id) order by t.unit_id) as evidence
     into v_dead
     from taken as t;
-    perform stepwell._must_apply(array_agg(u.tenant_id), array_agg(u.unit_id), 'in_progress', 'system', 'event',
+    perform stepwell._units_move(array_agg(u.tenant_id), array_agg(u.unit_id), 'in_progress', 'system', 'event',
         'replay_approved', p_actor, array[v_dead.evidence[1]],
         array[jsonb_build_object('approval_id', p_approval_id, 'reason', 'replay')])
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id = (v_dead.unit_ids[1] >> 20) << 20
+    where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(stepwell._run_of(v_dead.unit_ids[1]))
         and u.scope = 'workflow_run' and u.state_code = 'failed';
     update stepwell.run_detail as r set finished_state = null, finished_at = null
-    where r.tenant_id = p_tenant_id and r.run_id = v_dead.unit_ids[1] >> 20;
+    where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(v_dead.unit_ids[1]);
     perform stepwell._replay_units(p_tenant_id, v_dead.unit_ids, v_dead.evidence, p_actor);
     update stepwell.job_dead_letter as d set resolved_at = v_now, resolution = 'replayed'
     where d.tenant_id = p_tenant_id and d.unit_id = any (v_dead.unit_ids) and d.resolved_at is null;
@@ -44,11 +44,11 @@ begin
     select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
     into v_engine
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id = any (v_dead.unit_ids) and u.class_id is null and u.scope = 'step';
+    where u.tenant_id = p_tenant_id and u.unit_id = any (v_dead.unit_ids) and u.executor_class_id is null and u.scope = 'step';
     if v_engine.unit_ids is not null then
         perform stepwell._engine_steps(v_engine.tenant_ids, v_engine.unit_ids);
     end if;
-    perform stepwell._rollups_lend(array[p_tenant_id], array[v_dead.unit_ids[1] >> 20]);
+    perform stepwell._subrun_colours_show(array[p_tenant_id], array[stepwell._run_of(v_dead.unit_ids[1])]);
     return jsonb_build_object('state', 'replayed', 'approval_id', p_approval_id, 'unit_ids', v_dead.unit_ids,
         'reinstated_count', v_count);
 end
@@ -74,9 +74,9 @@ begin
         where exists (select from stepwell.map_item as m where m.tenant_id = p_tenant_id and m.unit_id = q.unit_id)
         order by q.unit_id
     loop
-        perform stepwell._must_apply(array[p_tenant_id], array[v_map.unit_id], 'ready', 'system', 'event', 'replay_approved',
+        perform stepwell._units_move(array[p_tenant_id], array[v_map.unit_id], 'ready', 'system', 'event', 'replay_approved',
             p_actor, array[v_map.evidence], array[v_map.evidence]);
-        perform stepwell._must_apply(array[p_tenant_id], array[v_map.unit_id], 'in_progress', 'mow_orchestrator',
+        perform stepwell._units_move(array[p_tenant_id], array[v_map.unit_id], 'in_progress', 'mow_orchestrator',
             'condition_resolved', null, 'engine');
     end loop;
     select array_agg(p_tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
@@ -84,7 +84,7 @@ begin
     into v_rest
     from unnest(p_unit_ids, p_evidence) as q (unit_id, evidence)
     where not exists (select from stepwell.map_item as m where m.tenant_id = p_tenant_id and m.unit_id = q.unit_id);
-    perform stepwell._must_apply(v_rest.tenant_ids, v_rest.unit_ids, 'ready', 'system', 'event', 'replay_approved', p_actor,
+    perform stepwell._units_move(v_rest.tenant_ids, v_rest.unit_ids, 'ready', 'system', 'event', 'replay_approved', p_actor,
         v_rest.evidence, v_rest.evidence);
 end
 $$;
@@ -98,14 +98,14 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_stream_id constant bigint := p_unit_ids[1] >> 20;
+    v_run_id constant bigint := stepwell._run_of(p_unit_ids[1]);
     v_unit_ids bigint[];
 begin
     with recursive aborted as materialized (
         select x.unit_id from (
             select distinct on (e.unit_id) e.unit_id, e.event_type
             from stepwell.event_log as e
-            where e.tenant_id = p_tenant_id and e.stream_id = v_stream_id and e.to_state = 'cancelled'
+            where e.tenant_id = p_tenant_id and e.run_id = v_run_id and e.to_state = 'cancelled'
             order by e.unit_id, e.event_id desc
         ) as x
         where x.event_type = 'step.aborted'
@@ -145,21 +145,21 @@ begin
     from down as d
     where not d.unit_id = any (p_unit_ids) and not exists (select from lost as l where l.unit_id = d.unit_id);
     if v_unit_ids is not null then
-        perform stepwell._must_apply(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids, 'not_started',
+        perform stepwell._units_move(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids, 'not_started',
             'reviewer', 'event', case when p_evidence ? 'replay_request_id' then 'replay_approved' else 'reopen_approved' end,
             p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
             array_fill(p_evidence, array[cardinality(v_unit_ids)]));
         perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
         perform stepwell._maps_forget(p_tenant_id, v_unit_ids);
     end if;
-    perform stepwell._decisions_recount(p_tenant_id, p_unit_ids || v_unit_ids);
+    perform stepwell._conditionals_recount(p_tenant_id, p_unit_ids || v_unit_ids);
     return coalesce(cardinality(v_unit_ids), 0);
 end
 $$;
 
 -- Conditionals after these units had counted the failures as ends: now that the units are open again, counts their open
 -- predecessors again.
-create or replace function stepwell._decisions_recount(p_tenant_id int, p_unit_ids bigint[]) returns void
+create or replace function stepwell._conditionals_recount(p_tenant_id int, p_unit_ids bigint[]) returns void
 language sql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -168,7 +168,7 @@ as $$
         from stepwell.workflow_step_relations as r
         inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
         where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
-            and b.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete'))
+            and not stepwell._has_ended(b.state_code))
     where u.tenant_id = p_tenant_id and u.state_code = 'not_started' and u.unit_id in (
         select o.unit_id + r.to_no - o.def_no
         from stepwell.work_unit as o
@@ -176,7 +176,7 @@ as $$
             on o.tenant_id = r.tenant_id and o.version_id = r.version_id and o.def_no = r.from_no
         inner join stepwell.workflow_step_def as d
             on r.tenant_id = d.tenant_id and r.version_id = d.version_id and r.to_no = d.step_no
-        where o.tenant_id = p_tenant_id and o.unit_id = any (p_unit_ids) and d.step_kind = 'decision')
+        where o.tenant_id = p_tenant_id and o.unit_id = any (p_unit_ids) and d.step_kind = 'conditional')
 $$;
 
 -- Maps that wait again will create their items again: the old items stay in the history, but do not belong to the Map
@@ -199,8 +199,8 @@ begin
         where u.tenant_id = p_tenant_id and u.parent_id = any (v_map_ids) and u.scope = 'step';
         delete from stepwell.concurrency_slot as s
         using unnest(v_map_ids) as m (unit_id)
-        where s.tenant_id = p_tenant_id and (s.slot_key = format('run:%s:map:%s', m.unit_id >> 20, m.unit_id & 1048575)
-            or s.slot_key like format('run:%s:%%:%s:%%', m.unit_id >> 20, m.unit_id & 1048575));
+        where s.tenant_id = p_tenant_id and (s.slot_key = format('run:%s:map:%s', stepwell._run_of(m.unit_id), stepwell._unit_no(m.unit_id))
+            or s.slot_key like format('run:%s:%%:%s:%%', stepwell._run_of(m.unit_id), stepwell._unit_no(m.unit_id)));
     end if;
 end
 $$;

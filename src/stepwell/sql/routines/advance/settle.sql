@@ -3,7 +3,7 @@
 
 -- Ends what has nothing left to do: Maps whose items have ended, then runs: completed, or failed when a mandatory step
 -- could not complete. A sub-run sets the subrun colour of the step around it.
--- Locks: the runs above a sub-run, as _rollups_lend.
+-- Locks: the runs above a sub-run, as _subrun_colours_show.
 create or replace function stepwell._runs_settle(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -21,12 +21,12 @@ begin
             array_agg(p.tenant_id) filter (where p.parent_run_id is not null) as child_tenant_ids,
             array_agg(p.run_id) filter (where p.parent_run_id is not null) as child_run_ids,
             array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_tenant_ids,
-            array_agg(p.run_id << 20 order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_ids,
+            array_agg(stepwell._run_unit(p.run_id) order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_ids,
             array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count > 0) as failed_tenant_ids,
-            array_agg(p.run_id << 20 order by p.run_id) filter (where p.open_count = 0 and p.failed_count > 0) as failed_ids
+            array_agg(stepwell._run_unit(p.run_id) order by p.run_id) filter (where p.open_count = 0 and p.failed_count > 0) as failed_ids
         into v_ended
         from (
-            select distinct q.tenant_id, q.unit_id >> 20 as run_id
+            select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id
             from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         ) as s
         inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
@@ -44,7 +44,7 @@ begin
             or stepwell._maps_settle(v_ended.map_tenant_ids, v_ended.map_run_ids) = 0;
     end loop;
     if v_ended.child_run_ids is not null then
-        perform stepwell._rollups_lend(v_ended.child_tenant_ids, v_ended.child_run_ids);
+        perform stepwell._subrun_colours_show(v_ended.child_tenant_ids, v_ended.child_run_ids);
     end if;
     if v_ended.done_ids is not null then
         perform stepwell._runs_end(v_ended.done_tenant_ids, v_ended.done_ids, 'completed', 'all_mandatory_steps_completed');
@@ -80,9 +80,9 @@ begin
     if v_open.unit_ids is null then
         return;
     end if;
-    perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, p_to_state, 'system', 'condition_resolved', p_trigger_ref,
+    perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, p_to_state, 'system', 'condition_resolved', p_trigger_ref,
         'engine');
-    perform stepwell._runs_finish(v_open.tenant_ids, array(select q >> 20 from unnest(v_open.unit_ids) as q), p_to_state);
+    perform stepwell._runs_finish(v_open.tenant_ids, array(select stepwell._run_of(q) from unnest(v_open.unit_ids) as q), p_to_state);
     if v_open.has_parent then
         perform stepwell._subruns_end(v_open.tenant_ids, v_open.unit_ids);
     end if;
@@ -121,7 +121,7 @@ begin
             else jsonb_object_agg(d.step_id, coalesce(o.output, 'null')) end
         from stepwell.run_detail as r
         inner join stepwell.workflow_step_def as d on r.tenant_id = d.tenant_id and r.version_id = d.version_id and d.is_last
-        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = (r.run_id << 20) | d.step_no
+        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = stepwell._run_unit(r.run_id) | d.step_no
         left join lateral (
             select x.output from stepwell.unit_output as x
             where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id order by x.lease_no desc limit 1

@@ -10,34 +10,80 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_free record;
+    v_next constant record := stepwell._successors_release(null, p_tenant_ids, p_unit_ids, null, null, 0);
 begin
-    with released as (
-        select u.tenant_id, u.unit_id + r.to_no - u.def_no as unit_id, count(*)::int as released_count
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id and u.scope = 'step'
+    perform stepwell._units_ready(array_agg(r.tenant_id order by r.unit_id), array_agg(r.unit_id order by r.unit_id),
+        array_agg(r.released_count order by r.unit_id), v_next.has_engine_steps, v_next.has_slots)
+    from unnest(v_next.releases) as r;
+end
+$$;
+
+-- Which steps these units release, for the two ways in which a step ends. A report (p_session_id is given): those that still
+-- have their lease are about to complete, and their successors are released in the statement that completes them. Otherwise
+-- the units have ended already. A step that waits for more is counted down here; those with nothing left to wait for are
+-- returned. The first of them may be leased directly to the session that reports, without the queue: those of its executor
+-- classes that come before everything in the queue, as long as no other tenant has something there and this one has no cap,
+-- up to p_direct_limit.
+-- Locks: the caller holds the runs; steps that wait for several are updated.
+-- Idempotency: none; called once for each unit that ends.
+create or replace function stepwell._successors_release(
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_executor_class_ids int[], p_direct_limit int,
+    out held_ids bigint[], out has_contract boolean, out completions stepwell.transition_request[],
+    out releases stepwell.transition_request[], out direct_count int, out has_engine_steps boolean, out has_slots boolean, out has_foreign_steps boolean,
+    out queue_is_empty boolean, out is_capped boolean
+)
+language plpgsql volatile
+as $$
+#variable_conflict use_column
+declare
+    v_waiting stepwell.transition_request[];
+    v_queue constant record := stepwell._queue_look(p_tenant_ids, p_executor_class_ids, p_direct_limit);
+begin
+    with held as materialized (
+        select u.tenant_id, u.unit_id, u.lease_no, u.version_id, u.def_no, u.has_contract
+        from (
+            select unnest(p_tenant_ids) as tenant_id, unnest(p_unit_ids) as unit_id, unnest(p_lease_nos) as lease_no
+        ) as q
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        where p_session_id is null
+            or (u.lease_session_id = p_session_id and u.lease_no = q.lease_no and u.state_code in ('in_progress', 'overdue'))
+    ), released as (
+        select h.tenant_id, h.unit_id + r.to_no - h.def_no as unit_id, count(*)::int as released_count
+        from held as h
         inner join stepwell.workflow_step_relations as r
-            on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.from_no
+            on h.tenant_id = r.tenant_id and h.version_id = r.version_id and h.def_no = r.from_no
         group by 1, 2
-    ), waiting as materialized (
-        select d.tenant_id, d.unit_id, d.released_count, s.ctid as row_id, s.pending_count, s.class_id, s.slot_key
+    ), waiting as (
+        select d.unit_id, s.executor_class_id, s.slot_key, -s.priority as rank, s.pending_count = d.released_count as is_free,
+            row(d.tenant_id, d.unit_id, 'ready', null, null, null, d.released_count, null)::stepwell.transition_request as request,
+            coalesce(s.pending_count = d.released_count and s.slot_key is null and s.executor_class_id = any (p_executor_class_ids)
+                and v_queue.may_lease_directly
+                and (v_queue.unit_id is null or (-s.priority, s.unit_id) < (v_queue.rank, v_queue.unit_id)), false) as can_lease_directly
         from released as d
         inner join stepwell.work_unit as s on d.tenant_id = s.tenant_id and d.unit_id = s.unit_id
         where s.state_code = 'not_started'
-    ), joins as (
-        update stepwell.work_unit as s set pending_count = s.pending_count - w.released_count
-        from waiting as w
-        where w.pending_count > w.released_count and s.ctid = w.row_id
     )
-    select
-        array_agg(w.tenant_id order by w.unit_id) as tenant_ids, array_agg(w.unit_id order by w.unit_id) as unit_ids,
-        array_agg(w.released_count order by w.unit_id) as released_counts,
-        bool_or(w.class_id is null) as has_engine_steps, bool_or(w.slot_key is not null) as has_slots
-    into v_free
-    from waiting as w
-    where w.pending_count = w.released_count;
-    perform stepwell._units_ready(v_free.tenant_ids, v_free.unit_ids, v_free.released_counts, v_free.has_engine_steps,
-        v_free.has_slots);
+    select h.*, n.*, v_queue.is_dry, v_queue.is_capped
+    into held_ids, has_contract, completions, releases, direct_count, has_engine_steps, has_slots, has_foreign_steps,
+        v_waiting, queue_is_empty, is_capped
+    from (
+        select array_agg(h.unit_id), bool_or(h.has_contract), array_agg(row(
+            h.tenant_id, h.unit_id, 'completed', null, null, null, 0, h.lease_no)::stepwell.transition_request)
+        from held as h
+    ) as h
+    cross join (
+        select array_agg(w.request) filter (where w.is_free),
+            least(count(*) filter (where w.can_lease_directly), p_direct_limit)::int,
+            bool_or(w.is_free and w.executor_class_id is null), bool_or(w.is_free and w.slot_key is not null),
+            bool_or(w.is_free and not w.executor_class_id = any (p_executor_class_ids)),
+            array_agg(w.request) filter (where not w.is_free)
+        from (select w.* from waiting as w order by w.can_lease_directly desc, w.rank, w.unit_id) as w
+    ) as n;
+    if v_waiting is not null and (p_session_id is null or not has_contract) then
+        update stepwell.work_unit as s set pending_count = s.pending_count - w.released_count
+        from unnest(v_waiting) as w
+        where s.tenant_id = w.tenant_id and s.unit_id = w.unit_id;
+    end if;
 end
 $$;
 
@@ -52,7 +98,7 @@ begin
     if p_unit_ids is null then
         return;
     end if;
-    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'ready', 'mow_orchestrator', 'condition_resolved', null,
+    perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'ready', 'mow_orchestrator', 'condition_resolved', null,
         'engine', null, null, p_released_counts);
     perform stepwell._ready_follow(p_tenant_ids, p_unit_ids, p_has_engine_steps, p_has_slots);
 end
@@ -78,7 +124,7 @@ begin
         into v_engine
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        where u.class_id is null;
+        where u.executor_class_id is null;
         perform stepwell._engine_steps(v_engine.tenant_ids, v_engine.unit_ids);
     end if;
 end
@@ -97,7 +143,7 @@ declare
     v_due record;
 begin
     perform stepwell._humans_open(p_tenant_ids, p_unit_ids);
-    v_held_ids := stepwell._decisions_hold(p_tenant_ids, p_unit_ids);
+    v_held_ids := stepwell._conditionals_hold(p_tenant_ids, p_unit_ids);
     for v_kind in
         select d.step_kind, array_agg(u.tenant_id order by u.unit_id) as tenant_ids,
             array_agg(u.unit_id order by u.unit_id) as unit_ids
@@ -105,7 +151,7 @@ begin
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         inner join stepwell.workflow_step_def as d
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-        where u.state_code = 'ready' and d.step_kind in ('wait', 'subworkflow', 'decision', 'map')
+        where u.state_code = 'ready' and d.step_kind in ('wait', 'subworkflow', 'conditional', 'map')
             and not u.unit_id = any (v_held_ids)
         group by d.step_kind
         order by d.step_kind
@@ -117,10 +163,10 @@ begin
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         where u.state_code = 'ready';
         continue when v_due.unit_ids is null;
-        perform stepwell._must_apply(v_due.tenant_ids, v_due.unit_ids, 'in_progress', 'mow_orchestrator',
+        perform stepwell._units_move(v_due.tenant_ids, v_due.unit_ids, 'in_progress', 'mow_orchestrator',
             'condition_resolved', null, 'engine');
         case v_kind.step_kind
-            when 'decision' then perform stepwell._decisions_make(v_due.tenant_ids, v_due.unit_ids);
+            when 'conditional' then perform stepwell._conditionals_decide(v_due.tenant_ids, v_due.unit_ids);
             when 'map' then perform stepwell._maps_open(v_due.tenant_ids, v_due.unit_ids);
             when 'subworkflow' then perform stepwell._subruns_start(v_due.tenant_ids, v_due.unit_ids);
             else perform stepwell._waits_open(v_due.tenant_ids, v_due.unit_ids);
@@ -142,7 +188,7 @@ begin
     from unnest(p_tenant_ids, p_unit_ids, p_outputs) as q (tenant_id, unit_id, output)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where q.output is not null;
-    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'completed', case when p_by_event then 'system' else 'mow_orchestrator' end,
+    perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'completed', case when p_by_event then 'system' else 'mow_orchestrator' end,
         case when p_by_event then 'event' else 'condition_resolved' end, null, 'engine');
     perform stepwell._advance(p_tenant_ids, p_unit_ids);
 end

@@ -47,7 +47,7 @@ declare
     v_run_id bigint;
     v_problem text;
 begin
-    select r.* into v_parent from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = p_unit_id >> 20;
+    select r.* into v_parent from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id);
     select u.lease_no into v_lease_no from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if v_parent.depth + 1 > stepwell._limit('limits.nesting') then
         v_problem := format('sub-workflows nest deeper than %s', stepwell._limit('limits.nesting'));
@@ -67,7 +67,7 @@ begin
     insert into stepwell.run_detail (
         tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
         started_by, parent_unit_id, depth, next_unit_no, created_at)
-    values (p_tenant_id, nextval('stepwell.stream_seq'), v_version.version_id, v_version.workflow_id, 'subworkflow',
+    values (p_tenant_id, nextval('stepwell.run_seq'), v_version.version_id, v_version.workflow_id, 'subworkflow',
         p_unit_id || ':' || v_lease_no,
         coalesce(case when p_inputs is not null then stepwell._inputs_bind(p_tenant_id, p_unit_id, p_inputs, null) end,
             v_parent.input), v_parent.trace_id, v_parent.correlation_id, 'unit:' || p_unit_id, p_unit_id,
@@ -91,12 +91,12 @@ begin
     for v_child in
         select r.tenant_id, r.run_id, r.parent_unit_id, r.finished_state
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and q.unit_id >> 20 = r.run_id
+        inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
         where r.parent_unit_id is not null
         order by r.parent_unit_id
     loop
         perform 1 from stepwell.run_progress as p
-        where p.tenant_id = v_child.tenant_id and p.run_id = v_child.parent_unit_id >> 20
+        where p.tenant_id = v_child.tenant_id and p.run_id = stepwell._run_of(v_child.parent_unit_id)
         for update nowait;
         if exists (select from stepwell.work_unit as u
             where u.tenant_id = v_child.tenant_id and u.unit_id = v_child.parent_unit_id
@@ -130,14 +130,14 @@ declare
     v_child record;
 begin
     for v_child in
-        select u.unit_id >> 20 as run_id
+        select stepwell._run_of(u.unit_id) as run_id
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.scope = 'workflow_run' and u.parent_id = any (coalesce(p_unit_ids, '{}'))
             and u.state_code not in ('completed', 'cancelled', 'failed')
         order by u.unit_id
     loop
-        perform stepwell._runs_lock(array[p_tenant_id], array[v_child.run_id << 20]);
-        perform stepwell._must_apply(array[p_tenant_id], array[v_child.run_id << 20], 'cancelled', 'system', 'rpc',
+        perform stepwell._runs_lock(array[p_tenant_id], array[stepwell._run_unit(v_child.run_id)]);
+        perform stepwell._units_move(array[p_tenant_id], array[stepwell._run_unit(v_child.run_id)], 'cancelled', 'system', 'rpc',
             'workflow_cancel', p_actor);
         perform stepwell._run_clear(p_tenant_id, v_child.run_id, p_actor, p_reason);
     end loop;
@@ -156,8 +156,8 @@ begin
     select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
     into v_open
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
-        and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+        and not stepwell._has_ended(u.state_code);
     if v_open.unit_ids is not null then
         perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
         -- Read now and not before: a claim may have been running, and what it leased has a slot.
@@ -165,7 +165,7 @@ begin
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = any (v_open.unit_ids)
             and u.lease_session_id is not null and u.slot_key is not null;
-        perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
+        perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
             p_actor, null, array_fill(jsonb_build_object('reason', coalesce(p_reason, 'run cancelled')),
                 array[cardinality(v_open.unit_ids)]));
         if v_slot_ids is not null then

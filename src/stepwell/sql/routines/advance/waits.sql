@@ -8,17 +8,10 @@
 -- Raises: SW001 for bad input; SW002 when there is no such run; SW003 when it has ended; SW006 when the payload is too
 --   large; SW007 for another tenant.
 create or replace function stepwell.fn_signal(
-    p_tenant_id int, p_stream_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text default 'client'
+    p_tenant_id int, p_run_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text default 'client'
 ) returns table (accepted boolean, woken_unit_id bigint)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -31,10 +24,10 @@ begin
     if pg_column_size(p_payload) > stepwell._limit('limits.payload_bytes') then
         raise exception using errcode = 'SW006', message = 'payload: larger than the limit';
     end if;
-    perform stepwell._stream_lock(array[p_tenant_id], array[p_stream_id << 20]);
-    select u.* into v_root from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_stream_id << 20;
+    perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
+    select u.* into v_root from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id);
     if not found then
-        raise exception using errcode = 'SW002', message = format('run %s does not exist', p_stream_id);
+        raise exception using errcode = 'SW002', message = format('run %s does not exist', p_run_id);
     end if;
     if exists (select from stepwell.event_inbox as i where i.tenant_id = p_tenant_id and i.event_key = p_event_key) then
         return query select false, i.taken_by from stepwell.event_inbox as i
@@ -43,16 +36,16 @@ begin
     end if;
     if v_root.state_code in ('completed', 'cancelled', 'cannot_complete')
         or v_root.state_code = 'failed' and v_root.scope = 'workflow_run' then
-        raise exception using errcode = 'SW003', message = format('run %s has ended (%s)', p_stream_id, v_root.state_code);
+        raise exception using errcode = 'SW003', message = format('run %s has ended (%s)', p_run_id, v_root.state_code);
     end if;
-    insert into stepwell.event_inbox (tenant_id, event_key, stream_id, event_type, payload, received_at)
+    insert into stepwell.event_inbox (tenant_id, event_key, run_id, event_type, payload, received_at)
     -- Events of one type are taken in the order they came, also where the clock did not move between them.
-    values (p_tenant_id, p_event_key, p_stream_id, p_event_type, coalesce(p_payload, '{}'), greatest(stepwell.now(), (
+    values (p_tenant_id, p_event_key, p_run_id, p_event_type, coalesce(p_payload, '{}'), greatest(stepwell.now(), (
         select max(i.received_at) + interval '1 microsecond' from stepwell.event_inbox as i
-        where i.tenant_id = p_tenant_id and i.stream_id = p_stream_id and i.event_type = p_event_type and i.taken_by is null)));
-    perform stepwell._event_append(p_tenant_id, p_stream_id << 20, 'signal.received', p_actor,
+        where i.tenant_id = p_tenant_id and i.run_id = p_run_id and i.event_type = p_event_type and i.taken_by is null)));
+    perform stepwell._event_append(p_tenant_id, stepwell._run_unit(p_run_id), 'signal.received', p_actor,
         jsonb_build_object('signal_type', p_event_type, 'event_key', p_event_key));
-    perform stepwell._waits_match(p_tenant_id, p_stream_id, p_event_type);
+    perform stepwell._waits_match(p_tenant_id, p_run_id, p_event_type);
     return query select true, i.taken_by from stepwell.event_inbox as i
         where i.tenant_id = p_tenant_id and i.event_key = p_event_key;
 end
@@ -67,7 +60,7 @@ declare
     v_now constant timestamptz := stepwell.now();
     v_wait record;
 begin
-    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'waiting', 'mow_orchestrator', 'condition_resolved', null,
+    perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'waiting', 'mow_orchestrator', 'condition_resolved', null,
         'engine', null, array(
             select jsonb_build_object('waiting_facet', 'waiting_external', 'event_type', d.config ->> 'event')
             from unnest(p_tenant_ids, p_unit_ids) with ordinality as q (tenant_id, unit_id, ord)
@@ -87,15 +80,15 @@ begin
             insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
             values (v_wait.tenant_id, v_wait.unit_id, 'wait_timeout', v_now + make_interval(secs => v_wait.timeout_seconds));
         end if;
-        insert into stepwell.event_wait (tenant_id, unit_id, stream_id, event_type, since_at)
-        values (v_wait.tenant_id, v_wait.unit_id, v_wait.unit_id >> 20, v_wait.event_type, v_now);
-        perform stepwell._waits_match(v_wait.tenant_id, v_wait.unit_id >> 20, v_wait.event_type);
+        insert into stepwell.event_wait (tenant_id, unit_id, run_id, event_type, since_at)
+        values (v_wait.tenant_id, v_wait.unit_id, stepwell._run_of(v_wait.unit_id), v_wait.event_type, v_now);
+        perform stepwell._waits_match(v_wait.tenant_id, stepwell._run_of(v_wait.unit_id), v_wait.event_type);
     end loop;
 end
 $$;
 
 -- Gives kept events to waiting units of one run and event type: the first event to the first unit, each event once.
-create or replace function stepwell._waits_match(p_tenant_id int, p_stream_id bigint, p_event_type text) returns void
+create or replace function stepwell._waits_match(p_tenant_id int, p_run_id bigint, p_event_type text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -105,11 +98,11 @@ begin
     with waits as (
         select w.unit_id, row_number() over (order by w.since_at, w.unit_id) as place
         from stepwell.event_wait as w
-        where w.tenant_id = p_tenant_id and w.stream_id = p_stream_id and w.event_type = p_event_type
+        where w.tenant_id = p_tenant_id and w.run_id = p_run_id and w.event_type = p_event_type
     ), events as (
         select i.event_key, i.payload, row_number() over (order by i.received_at, i.event_key) as place
         from stepwell.event_inbox as i
-        where i.tenant_id = p_tenant_id and i.stream_id = p_stream_id and i.event_type = p_event_type
+        where i.tenant_id = p_tenant_id and i.run_id = p_run_id and i.event_type = p_event_type
             and i.taken_by is null
     ), pair as (
         select w.unit_id, e.event_key, e.payload from waits as w inner join events as e on w.place = e.place
@@ -149,14 +142,14 @@ begin
     using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.timer_kind in ('wait_timeout', 'sleep');
     select
-        array_agg(q.tenant_id order by q.unit_id) filter (where u.class_id is not null) as tenant_ids,
-        array_agg(q.unit_id order by q.unit_id) filter (where u.class_id is not null) as unit_ids,
+        array_agg(q.tenant_id order by q.unit_id) filter (where u.executor_class_id is not null) as tenant_ids,
+        array_agg(q.unit_id order by q.unit_id) filter (where u.executor_class_id is not null) as unit_ids,
         array_agg(jsonb_build_object('resolution_ref', coalesce(q.ref, p_task_type)) order by q.unit_id)
-            filter (where u.class_id is not null) as evidence,
-        array_agg(q.payload order by q.unit_id) filter (where u.class_id is not null) as payloads,
-        array_agg(q.tenant_id order by q.unit_id) filter (where u.class_id is null) as node_tenant_ids,
-        array_agg(q.unit_id order by q.unit_id) filter (where u.class_id is null) as node_ids,
-        array_agg(q.payload order by q.unit_id) filter (where u.class_id is null) as node_payloads
+            filter (where u.executor_class_id is not null) as evidence,
+        array_agg(q.payload order by q.unit_id) filter (where u.executor_class_id is not null) as payloads,
+        array_agg(q.tenant_id order by q.unit_id) filter (where u.executor_class_id is null) as node_tenant_ids,
+        array_agg(q.unit_id order by q.unit_id) filter (where u.executor_class_id is null) as node_ids,
+        array_agg(q.payload order by q.unit_id) filter (where u.executor_class_id is null) as node_payloads
     into v_part
     from unnest(p_tenant_ids, p_unit_ids, p_payloads, p_refs) as q (tenant_id, unit_id, payload, ref)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
@@ -167,7 +160,7 @@ begin
         from unnest(v_part.tenant_ids, v_part.unit_ids, v_part.payloads) as q (tenant_id, unit_id, payload)
         on conflict (tenant_id, unit_id) do update set task_type = excluded.task_type,
             event_type = excluded.event_type, payload = excluded.payload, woken_at = excluded.woken_at;
-        perform stepwell._must_apply(v_part.tenant_ids, v_part.unit_ids, 'ready', 'system', 'event', null, 'engine',
+        perform stepwell._units_move(v_part.tenant_ids, v_part.unit_ids, 'ready', 'system', 'event', null, 'engine',
             v_part.evidence);
         perform stepwell._slots_take(v_part.tenant_ids, v_part.unit_ids);
     end if;
@@ -202,7 +195,7 @@ begin
     if v_woken.unit_ids is null then
         return;
     end if;
-    perform stepwell._must_apply(v_woken.tenant_ids, v_woken.unit_ids, 'in_progress', 'system', 'event', 'facet_resolved',
+    perform stepwell._units_move(v_woken.tenant_ids, v_woken.unit_ids, 'in_progress', 'system', 'event', 'facet_resolved',
         'engine', v_woken.evidence);
     perform stepwell._people_timers(t.tenant_id, v_woken.unit_ids)
     from (select distinct x.tenant_id from unnest(v_woken.tenant_ids) as x (tenant_id)) as t;

@@ -6,7 +6,7 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select case p_unit.scope
-        when 'workflow_run' then 'run ' || (p_unit.unit_id >> 20)
+        when 'workflow_run' then 'run ' || (stepwell._run_of(p_unit.unit_id))
         when 'step' then coalesce((
             select d.step_id from stepwell.workflow_step_def as d
             where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no

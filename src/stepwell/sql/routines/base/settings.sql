@@ -20,7 +20,7 @@ as $$
     from stepwell.run_detail as r
     inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
     inner join stepwell.dot_config as c on c.config_key in (p_prefix || '.' || w.workflow_class, p_prefix || '.default')
-    where r.tenant_id = p_tenant_id and r.run_id = p_unit_id >> 20
+    where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id)
     order by c.config_key = p_prefix || '.default'
     limit 1
 $$;

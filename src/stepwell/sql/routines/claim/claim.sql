@@ -9,26 +9,19 @@ create or replace function stepwell.fn_job_claim(p_session_id bigint, p_limit in
 returns setof stepwell.job_lease
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_session constant record := stepwell._session_of(p_session_id);
 begin
     return query
-    select c.* from stepwell._claim(p_session_id, v_session.class_ids, v_session.is_idle, p_limit, v_session.now) as c;
+    select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, p_limit, v_session.now) as c;
 end
 $$;
 
 -- What a claim must know about a session: its classes, whether it is idle, and the present time.
 -- Raises: SW005 when the session has ended.
 create or replace function stepwell._session_of(
-    p_session_id bigint, out class_ids int[], out is_idle boolean, out now timestamptz
+    p_session_id bigint, out executor_class_ids int[], out is_idle boolean, out now timestamptz
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -36,7 +29,7 @@ as $$
 #variable_conflict use_column
 begin
     _session_of.now := stepwell.now();
-    select s.class_ids, s.is_idle into class_ids, is_idle
+    select s.executor_class_ids, s.is_idle into executor_class_ids, is_idle
     from stepwell.worker_session as s
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= _session_of.now;
     if not found then
@@ -46,29 +39,29 @@ begin
 end
 $$;
 
--- The claim itself. Direct leases of the same call (p_handed_ids) count first; when the report or start of that call
+-- The claim itself. Direct leases of the same call (p_direct_ids) count first; when the report or start of that call
 -- saw an empty queue (p_is_dry), the queue is not read again. Returns for each unit what a handler needs: operation,
 -- input, why it runs again, time limit. What only few units have is read by functions of their own, because a subquery
 -- is prepared for each call even when it does not run.
 -- Locks: as _fresh_take.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._claim(
-    p_session_id bigint, p_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz,
-    p_tenant_id int default null, p_handed_ids bigint[] default null, p_is_dry boolean default false
+    p_session_id bigint, p_executor_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz,
+    p_tenant_id int default null, p_direct_ids bigint[] default null, p_is_dry boolean default false
 )
 returns setof stepwell.job_lease
 language plpgsql volatile
 as $$
 declare
-    v_handed_count constant int := coalesce(cardinality(p_handed_ids), 0);
+    v_direct_count constant int := coalesce(cardinality(p_direct_ids), 0);
     v_fresh record;
-    v_tenant_ids int[] := array_fill(p_tenant_id, array[v_handed_count]);
-    v_unit_ids bigint[] := p_handed_ids;
+    v_tenant_ids int[] := array_fill(p_tenant_id, array[v_direct_count]);
+    v_unit_ids bigint[] := p_direct_ids;
     v_batch_id bigint;
     v_is_idle boolean;
 begin
-    if not p_is_dry and p_limit > v_handed_count then
-        v_fresh := stepwell._fresh_take(p_session_id, p_class_ids, least(p_limit, 1000) - v_handed_count, p_now);
+    if not p_is_dry and p_limit > v_direct_count then
+        v_fresh := stepwell._fresh_take(p_session_id, p_executor_class_ids, least(p_limit, 1000) - v_direct_count, p_now);
         v_tenant_ids := v_tenant_ids || v_fresh.tenant_ids;
         v_unit_ids := v_unit_ids || v_fresh.unit_ids;
     end if;
@@ -104,7 +97,7 @@ begin
     cross join lateral (
         select r.input, r.trace_id, r.correlation_id
         from stepwell.run_detail as r
-        where u.scope in ('step', 'task') and r.tenant_id = u.tenant_id and r.run_id = u.unit_id >> 20
+        where u.scope in ('step', 'task') and r.tenant_id = u.tenant_id and r.run_id = stepwell._run_of(u.unit_id)
         union all
         select j.payload, j.trace_id, j.correlation_id
         from stepwell.job_detail as j
@@ -120,7 +113,7 @@ $$;
 --   (without waiting), then the units.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._fresh_take(
-    p_session_id bigint, p_class_ids int[], p_limit int, p_now timestamptz, out tenant_ids int[], out unit_ids bigint[]
+    p_session_id bigint, p_executor_class_ids int[], p_limit int, p_now timestamptz, out tenant_ids int[], out unit_ids bigint[]
 )
 language plpgsql volatile
 as $$
@@ -132,23 +125,28 @@ begin
         return;
     end if;
     select
-        array_agg(t.tenant_id order by t.unit_id) filter (where not t.is_retry) as tenant_ids,
-        array_agg(t.unit_id order by t.unit_id) filter (where not t.is_retry) as unit_ids,
-        array_agg(t.tenant_id order by t.unit_id) filter (where t.is_retry) as retry_tenant_ids,
-        array_agg(t.unit_id order by t.unit_id) filter (where t.is_retry) as retry_unit_ids
+        array_agg(t.tenant_id) as tenant_ids, array_agg(t.unit_id) as unit_ids,
+        array_agg(t.request) filter (where not t.is_retry) as requests,
+        array_agg(t.request) filter (where t.is_retry) as retry_requests,
+        array_agg(t.tenant_id) filter (where t.is_retry) as retry_tenant_ids,
+        array_agg(stepwell._run_of(t.unit_id)) filter (where t.is_retry) as retry_run_ids
     into v_taken
-    from stepwell._ready_take(p_class_ids, p_limit) as t;
-    tenant_ids := v_taken.tenant_ids || v_taken.retry_tenant_ids;
-    unit_ids := v_taken.unit_ids || v_taken.retry_unit_ids;
+    from (
+        select t.*, row(t.tenant_id, t.unit_id, 'in_progress', null, null, null, null, null)::stepwell.transition_request as request
+        from stepwell._ready_take(p_executor_class_ids, p_limit) as t
+        order by t.is_retry, t.unit_id
+    ) as t;
+    tenant_ids := v_taken.tenant_ids;
+    unit_ids := v_taken.unit_ids;
     if unit_ids is null then
         return;
     end if;
-    perform stepwell._must_apply(v_taken.tenant_ids, v_taken.unit_ids, 'in_progress', 'executor_worker',
-        'rpc', 'step_claim', p_session_id => p_session_id, p_now => p_now);
-    if v_taken.retry_unit_ids is not null then
-        perform stepwell._must_apply(v_taken.retry_tenant_ids, v_taken.retry_unit_ids, 'in_progress', 'executor_worker',
-            'event', 'retry_attempt', p_session_id => p_session_id, p_now => p_now);
-        perform stepwell._rollups_lend(v_taken.retry_tenant_ids, array(select q >> 20 from unnest(v_taken.retry_unit_ids) as q));
+    perform stepwell._must_apply(v_taken.requests, row('executor_worker', 'rpc', 'step_claim', null, p_session_id, p_now, null, 0,
+        null)::stepwell.transition_cause);
+    if v_taken.retry_requests is not null then
+        perform stepwell._must_apply(v_taken.retry_requests, row('executor_worker', 'event', 'retry_attempt', null, p_session_id,
+            p_now, null, 0, null)::stepwell.transition_cause);
+        perform stepwell._subrun_colours_show(v_taken.retry_tenant_ids, v_taken.retry_run_ids);
     end if;
     perform stepwell._tenant_leases_note(tenant_ids, unit_ids);
 end
@@ -160,7 +158,7 @@ $$;
 -- Locks: tenants with a cap, in order; the rows taken, without those that another claim holds; the runs of retries,
 --   whose counters move, without waiting, because whoever holds a run may wait for a row taken here. A retry whose run
 --   is locked stays in the queue.
-create or replace function stepwell._ready_take(p_class_ids int[], p_limit int, p_is_first boolean default true)
+create or replace function stepwell._ready_take(p_executor_class_ids int[], p_limit int, p_is_first boolean default true)
 returns table (tenant_id int, unit_id bigint, is_retry boolean)
 language plpgsql volatile
 as $$
@@ -191,11 +189,11 @@ begin
         from (select m.tenant_id, m.share from room as m order by random()) as t
         cross join lateral (
             select y.*
-            from unnest(p_class_ids) as c (class_id)
+            from unnest(p_executor_class_ids) as c (executor_class_id)
             cross join lateral (
-                select r.ctid as row_id, r.tenant_id, r.unit_id, r.is_retry and r.unit_id & 1048575 <> 0 as in_run
+                select r.ctid as row_id, r.tenant_id, r.unit_id, r.is_retry and stepwell._unit_no(r.unit_id) <> 0 as in_run
                 from stepwell.job_ready as r
-                where r.tenant_id = t.tenant_id and r.class_id = c.class_id
+                where r.tenant_id = t.tenant_id and r.executor_class_id = c.executor_class_id
                 order by r.rank, r.unit_id
                 limit t.share
                 for update skip locked
@@ -206,7 +204,7 @@ begin
     ), held as materialized (
         select p.row_id
         from picked as p
-        inner join stepwell.run_progress as b on p.tenant_id = b.tenant_id and p.unit_id >> 20 = b.run_id
+        inner join stepwell.run_progress as b on p.tenant_id = b.tenant_id and stepwell._run_of(p.unit_id) = b.run_id
         where p.in_run
         for update of b skip locked
     )
@@ -216,7 +214,7 @@ begin
     get diagnostics v_got_count = row_count;
     if v_got_count > 0 and v_got_count < p_limit and exists (select from stepwell.job_ready) then
         return query select t.tenant_id, t.unit_id, t.is_retry
-        from stepwell._ready_take(p_class_ids, p_limit - v_got_count, false) as t;
+        from stepwell._ready_take(p_executor_class_ids, p_limit - v_got_count, false) as t;
     end if;
 end
 $$;

@@ -13,13 +13,13 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_class_ids int[];
+    v_executor_class_ids int[];
     v_session_id bigint;
 begin
-    select array_agg(c.class_id) into v_class_ids
+    select array_agg(c.executor_class_id) into v_executor_class_ids
     from stepwell.executor_class as c
     where c.class_name = any (p_class_names);
-    if coalesce(cardinality(v_class_ids), 0) <> coalesce(cardinality(p_class_names), -1) then
+    if coalesce(cardinality(v_executor_class_ids), 0) <> coalesce(cardinality(p_class_names), -1) then
         raise exception using errcode = 'SW001', message = format('classes: %s; registered are %s',
             array_to_string(p_class_names, ', '),
             (select string_agg(c.class_name, ', ' order by c.class_name) from stepwell.executor_class as c));
@@ -29,8 +29,8 @@ begin
             message = 'slots: must be 1 to 10000; lease_seconds: must be 1 to 86400';
     end if;
     insert into stepwell.worker_session (
-        worker_name, class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info)
-    values (p_worker_name, v_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
+        worker_name, executor_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info)
+    values (p_worker_name, v_executor_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
         v_now + make_interval(secs => p_lease_seconds), p_info)
     returning session_id into v_session_id;
     return v_session_id;

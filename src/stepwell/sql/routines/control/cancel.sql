@@ -11,23 +11,17 @@ create or replace function stepwell.fn_run_cancel(
 ) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
-    v_evidence constant jsonb[] := array[p_evidence
-        || jsonb_build_object('audit_ref', coalesce(p_evidence ->> 'audit_ref', 'actor:' || p_actor))];
-    v_payloads constant jsonb[] := array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))];
+    v_requests constant stepwell.transition_request[] := array[row(p_tenant_id, stepwell._run_unit(p_run_id), 'cancelled', null,
+        p_evidence || jsonb_build_object('audit_ref', coalesce(p_evidence ->> 'audit_ref', 'actor:' || p_actor)),
+        jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), null, null)::stepwell.transition_request];
+    v_cause constant stepwell.transition_cause := row('reviewer', 'rpc', 'workflow_cancel', p_actor, null, null, null, 0, null)::stepwell.transition_cause;
     v_state text;
     v_problems text;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_run_id << 20]);
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
     if v_state = 'cancelled' then
         return v_state;
@@ -35,15 +29,12 @@ begin
     if v_state = 'completed' then
         raise exception using errcode = 'SW003', message = format('run %s has already completed', p_run_id);
     end if;
-    if (stepwell._transition_apply(array[p_tenant_id], array[p_run_id << 20], array['cancelled'], 'reviewer', 'rpc',
-        'workflow_cancel', p_actor, null, v_evidence, v_payloads)).applied_count = 0 then
-        select array_to_string(j.problems, ', ') into v_problems
-        from stepwell._transition_judge(array[p_tenant_id], array[p_run_id << 20], array['cancelled'], 'reviewer', 'rpc',
-            'workflow_cancel', p_actor, null, v_evidence, v_payloads) as j;
+    if (stepwell._transition_apply(v_requests, v_cause)).applied_count = 0 then
+        select array_to_string(j.problems, ', ') into v_problems from stepwell._transition_judge(v_requests, v_cause) as j;
         raise exception using errcode = 'SW004', message = format('run %s cannot be cancelled: %s', p_run_id, v_problems);
     end if;
     perform stepwell._run_clear(p_tenant_id, p_run_id, p_actor, p_reason);
-    perform stepwell._subruns_end(array[p_tenant_id], array[p_run_id << 20]);
+    perform stepwell._subruns_end(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     return 'cancelled';
 end
 $$;
@@ -59,20 +50,13 @@ create or replace function stepwell.fn_job_cancel(
 ) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_unit stepwell.work_unit;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
-    perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
+    perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
     if not found then
@@ -87,7 +71,7 @@ begin
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     -- Read again: a claim may have been running, and what it leased has a slot.
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
+    perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
     if v_unit.lease_session_id is not null and v_unit.slot_key is not null then

@@ -7,38 +7,31 @@
 create or replace function stepwell.fn_run_pause(p_tenant_id int, p_run_id bigint, p_actor text) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_ready_ids bigint[];
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
+    perform stepwell._runs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     if stepwell._run_state(p_tenant_id, p_run_id) = 'paused' then
         return 'paused';
     end if;
-    perform stepwell._must_apply(array[p_tenant_id], array[p_run_id << 20], 'paused', 'reviewer', 'rpc', 'workflow_pause',
+    perform stepwell._units_move(array[p_tenant_id], array[stepwell._run_unit(p_run_id)], 'paused', 'reviewer', 'rpc', 'workflow_pause',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
     update stepwell.run_progress as p set frozen_at = stepwell.now()
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
     with gone as (
         delete from stepwell.job_ready as r
         using stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
             and u.state_code in ('ready', 'failed')
-            and r.tenant_id = u.tenant_id and r.class_id = u.class_id and r.rank = -u.priority and r.unit_id = u.unit_id
+            and r.tenant_id = u.tenant_id and r.executor_class_id = u.executor_class_id and r.rank = -u.priority and r.unit_id = u.unit_id
         returning r.unit_id, u.slot_key
     )
     select array_agg(g.unit_id) filter (where g.slot_key is not null) into v_ready_ids from gone as g;
     delete from stepwell.job_line as l
     using stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
         and l.tenant_id = u.tenant_id and l.slot_key = u.slot_key and l.rank = -u.priority and l.unit_id = u.unit_id;
     if v_ready_ids is not null then
         perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_ready_ids)]), v_ready_ids);
@@ -54,37 +47,30 @@ $$;
 create or replace function stepwell.fn_run_resume(p_tenant_id int, p_run_id bigint, p_actor text) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_unit_ids bigint[];
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._runs_lock_up(array[p_tenant_id], array[p_run_id << 20]);
+    perform stepwell._runs_lock_up(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     if stepwell._run_state(p_tenant_id, p_run_id) = 'in_progress' then
         return 'in_progress';
     end if;
-    perform stepwell._must_apply(array[p_tenant_id], array[p_run_id << 20], 'in_progress', 'reviewer', 'rpc',
+    perform stepwell._units_move(array[p_tenant_id], array[stepwell._run_unit(p_run_id)], 'in_progress', 'reviewer', 'rpc',
         'workflow_resume', p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
     update stepwell.run_progress as p set frozen_at = null, last_rollup_at = stepwell.now(),
         rollup_state_code = stepwell._rollup_colour(p.red_count, p.wait_count, p.active_count)
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
     select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
-        and u.class_id is not null and u.state_code in ('ready', 'failed')
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+        and u.executor_class_id is not null and u.state_code in ('ready', 'failed')
         and not exists (select from stepwell.timer as t
             where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind in ('retry', 'start'));
     if v_unit_ids is not null then
         perform stepwell._units_queue(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids);
     end if;
-    perform stepwell._runs_settle(array[p_tenant_id], array[p_run_id << 20]);
+    perform stepwell._runs_settle(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     return 'in_progress';
 end
 $$;

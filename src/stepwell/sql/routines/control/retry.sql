@@ -19,13 +19,13 @@ declare
     v_unit_ids bigint[];
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._runs_lock(array[p_tenant_id], array[p_run_id << 20]);
+    perform stepwell._runs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
     if v_state <> 'failed' then
         raise exception using errcode = 'SW003',
             message = format('run %s is %s; only a failed run can be retried', p_run_id, v_state);
     end if;
-    select r.parent_unit_id >> 20 as run_id into v_parent
+    select stepwell._run_of(r.parent_unit_id) as run_id into v_parent
     from stepwell.run_detail as r
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id and r.parent_unit_id is not null;
     if found then
@@ -34,7 +34,7 @@ begin
     end if;
     select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
         and u.scope = 'step' and u.state_code = 'cannot_complete';
     if v_unit_ids is null then
         raise exception using errcode = 'SW003', message = format('run %s has no dead step to retry', p_run_id);
@@ -61,17 +61,17 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
-    perform stepwell._stream_lock(array[p_tenant_id], array[p_unit_id]);
+    perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
     if not found then
         raise exception using errcode = 'SW002', message = format('job %s does not exist', p_unit_id);
     end if;
     if v_unit.scope = 'step' then
-        v_run_state := stepwell._run_state(p_tenant_id, p_unit_id >> 20);
+        v_run_state := stepwell._run_state(p_tenant_id, stepwell._run_of(p_unit_id));
         if v_run_state in ('completed', 'cancelled') then
             raise exception using errcode = 'SW003',
-                message = format('run %s has ended (%s)', p_unit_id >> 20, v_run_state);
+                message = format('run %s has ended (%s)', stepwell._run_of(p_unit_id), v_run_state);
         end if;
     end if;
     if v_unit.state_code = 'cannot_complete' then
@@ -82,11 +82,11 @@ begin
             message = format('job %s is %s; only a failed or dead one can be retried', p_unit_id, v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
-    perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', p_actor,
+    perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', p_actor,
         array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
     perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
-    perform stepwell._rollups_lend(array[p_tenant_id], array[p_unit_id >> 20]);
+    perform stepwell._subrun_colours_show(array[p_tenant_id], array[stepwell._run_of(p_unit_id)]);
     return jsonb_build_object('state', 'ready', 'unit_ids', array[p_unit_id], 'approval_id', null);
 end
 $$;
@@ -140,7 +140,7 @@ begin
             v_request.replay_request_id, v_request.unit_id, v_request.approval_id);
     end if;
     v_approval_id := stepwell._approval_request(p_tenant_id, 'replay',
-        case when cardinality(p_unit_ids) = 1 then p_unit_ids[1] else (p_unit_ids[1] >> 20) << 20 end, p_actor, p_reason);
+        case when cardinality(p_unit_ids) = 1 then p_unit_ids[1] else stepwell._run_unit(stepwell._run_of(p_unit_ids[1])) end, p_actor, p_reason);
     for v_request in
         insert into stepwell.dlq_replay_request (
             tenant_id, unit_id, approval_id, proposal_state, idempotency_key, requested_by, reason, requested_at)

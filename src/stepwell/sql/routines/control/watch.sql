@@ -15,8 +15,8 @@ begin
     update stepwell.run_detail as r set is_watched = true
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id and r.finished_at is null and not r.is_watched;
     return query
-    select u.state_code, case when u.state_code = 'completed' then stepwell._run_result(u.tenant_id, u.unit_id >> 20) end
+    select u.state_code, case when u.state_code = 'completed' then stepwell._run_result(u.tenant_id, stepwell._run_of(u.unit_id)) end
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id = p_run_id << 20;
+    where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id);
 end
 $$;

@@ -56,7 +56,7 @@ as $$
                 and w.qualifier = case when s.state_code = 'failed' then 'transient' else '' end
         ), '{}')) || coalesce((select jsonb_build_object('item', i.item, 'index', i.item_no) from item as i), '{}')
     from stepwell.run_detail as r
-    where r.tenant_id = p_tenant_id and r.run_id = p_unit_id >> 20
+    where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id)
 $$;
 
 -- Evaluates the declared inputs of a step ({parameter: path}) over its document; a path that finds nothing gives null.

@@ -22,7 +22,7 @@ declare
     v_receipt record;
     v_approval_id bigint;
     v_permit text;
-    v_decision_id bigint;
+    v_verdict_id bigint;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     v_action := stepwell._action_read(p_tenant_id, p_unit_id, p_action);
@@ -53,19 +53,19 @@ begin
         v_verdict := v_verdict - 'tier' || jsonb_build_object('effect', 'deny', 'reason_code', 'writes_exhausted',
             'reason', 'this run has made as many writes as it may');
     end if;
-    v_decision_id := stepwell._action_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action,
+    v_verdict_id := stepwell._action_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action,
         v_verdict, v_approval_id);
     if v_receipt.receipt_id is not null and v_receipt.state_code <> 'void' then
         -- An earlier attempt came as far as this, and nobody knows whether it made the effect. This attempt takes the
         -- receipt over.
         perform stepwell._receipt_take_over(p_session_id, p_tenant_id, v_receipt.receipt_id, p_lease_no);
-        return jsonb_build_object('decision', 'doubt', 'receipt_id', v_receipt.receipt_id, 'may_perform', v_permit = 'allow',
+        return jsonb_build_object('answer', 'doubt', 'receipt_id', v_receipt.receipt_id, 'may_perform', v_permit = 'allow',
             'idempotency_key', v_action ->> 'key', 'reason', v_verdict ->> 'reason');
     end if;
     return jsonb_strip_nulls(jsonb_build_object(
-        'decision', case v_permit when 'allow' then 'go' else v_permit end,
+        'answer', case v_permit when 'allow' then 'go' else v_permit end,
         'receipt_id', case when v_permit = 'allow' then stepwell._receipt_intend(p_session_id, p_tenant_id, p_unit_id,
-            p_lease_no, v_action, v_document, v_decision_id, v_approval_id, v_receipt.receipt_id) end,
+            p_lease_no, v_action, v_document, v_verdict_id, v_approval_id, v_receipt.receipt_id) end,
         'idempotency_key', v_action ->> 'key', 'reason_code', v_verdict ->> 'reason_code', 'reason', v_verdict ->> 'reason',
         'rule', v_verdict ->> 'rule', 'approval_id', v_approval_id));
 end
@@ -136,13 +136,13 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select p_action - 'key' - 'hash' - 'token' || jsonb_build_object(
-        'tenant', t.tenant_code, 'workflow', w.workflow_name, 'step', d.step_id, 'run_id', u.unit_id >> 20,
+        'tenant', t.tenant_code, 'workflow', w.workflow_name, 'step', d.step_id, 'run_id', stepwell._run_of(u.unit_id),
         'actor', 'worker:' || s.worker_name, 'started_by', coalesce(r.started_by, j.created_by),
         'attempt', u.attempt_count + 1, 'input', coalesce(r.input, j.payload, '{}'))
     from stepwell.work_unit as u
     inner join stepwell.tenant as t on u.tenant_id = t.tenant_id
     left join stepwell.worker_session as s on s.session_id = p_session_id
-    left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+    left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
     left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
     left join stepwell.workflow_step_def as d
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
@@ -179,22 +179,22 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_target constant text := stepwell._redact_text(p_action ->> 'target');
-    v_decision_id bigint;
+    v_verdict_id bigint;
 begin
-    insert into stepwell.policy_decision (
+    insert into stepwell.policy_verdict (
         tenant_id, unit_id, lease_no, idempotency_key, connector, operation, target, action_hash, effect, reason_code, reason,
         policy_set_id, rule_name, tier, two_person, approval_id, decided_at)
     values (p_tenant_id, p_unit_id, p_lease_no, p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation',
         v_target, p_action ->> 'hash', p_verdict ->> 'effect', p_verdict ->> 'reason_code', p_verdict ->> 'reason',
         (p_verdict ->> 'policy_set_id')::bigint, p_verdict ->> 'rule', p_verdict ->> 'tier',
         coalesce((p_verdict ->> 'two_person')::boolean, false), p_approval_id, stepwell.now())
-    returning decision_id into v_decision_id;
+    returning verdict_id into v_verdict_id;
     perform stepwell._event_append(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
         'effect', p_verdict ->> 'effect', 'reason_code', p_verdict ->> 'reason_code', 'reason', p_verdict ->> 'reason',
         'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation', 'target', v_target,
         'idempotency_key', p_action ->> 'key', 'action_hash', p_action ->> 'hash', 'rule', p_verdict ->> 'rule',
         'policy_version', p_verdict -> 'policy_version', 'approval_id', p_approval_id)), 'executor_worker');
-    return v_decision_id;
+    return v_verdict_id;
 end
 $$;
 

@@ -10,7 +10,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._must_apply(array[p_tenant_id], array[p_approval_id], p_state, 'reviewer', 'rpc', 'approval_decide',
+    perform stepwell._units_move(array[p_tenant_id], array[p_approval_id], p_state, 'reviewer', 'rpc', 'approval_decide',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
     perform stepwell._approvals_close(array[p_tenant_id], array[p_approval_id], p_actor);
@@ -68,7 +68,7 @@ begin
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id
     order by v.voted_at
     limit 1;
-    if v_ended.step_state in ('completed', 'skipped', 'cancelled', 'cannot_complete') then
+    if stepwell._has_ended(v_ended.step_state) then
         return;
     end if;
     if v_ended.state_code <> 'approved' and v_ended.is_parked then

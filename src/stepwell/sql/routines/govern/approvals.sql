@@ -44,13 +44,13 @@ begin
         raise exception using errcode = 'SW002', message = format('unit %s does not exist', p_subject_unit_id);
     end if;
     select r.state_code into v_run_state from stepwell.work_unit as r
-    where r.tenant_id = p_tenant_id and r.scope = 'workflow_run' and r.unit_id = (p_subject_unit_id >> 20) << 20;
+    where r.tenant_id = p_tenant_id and r.scope = 'workflow_run' and r.unit_id = stepwell._run_unit(stepwell._run_of(p_subject_unit_id));
     if v_run_state = 'cancelled' then
         raise exception using errcode = 'SW003',
-            message = format('run %s is cancelled: nothing more is done to it', p_subject_unit_id >> 20);
+            message = format('run %s is cancelled: nothing more is done to it', stepwell._run_of(p_subject_unit_id));
     end if;
     if v_run_state = 'completed' and p_action = 'workflow_cancel' then
-        raise exception using errcode = 'SW003', message = format('run %s has already completed', p_subject_unit_id >> 20);
+        raise exception using errcode = 'SW003', message = format('run %s has already completed', stepwell._run_of(p_subject_unit_id));
     end if;
     return stepwell._approval_request(p_tenant_id, p_action, p_subject_unit_id, p_actor, p_reason, p_tier, p_quorum,
         p_expires_seconds, p_key, null, p_approvers, p_role);
@@ -82,7 +82,7 @@ begin
     if not found then
         raise exception using errcode = 'SW002', message = format('approval %s does not exist', p_approval_id);
     end if;
-    perform stepwell._stream_lock(array[p_tenant_id, p_tenant_id], array[v_approval.subject_unit_id, p_approval_id]);
+    perform stepwell._runs_and_jobs_lock(array[p_tenant_id, p_tenant_id], array[v_approval.subject_unit_id, p_approval_id]);
     select a.* into v_approval from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
     if exists (select from stepwell.approval_vote as v where v.tenant_id = p_tenant_id and v.approval_id = p_approval_id
@@ -131,7 +131,7 @@ declare
     v_approval record;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    perform stepwell._stream_lock(array_agg(a.tenant_id) || p_tenant_id, array_agg(a.subject_unit_id) || p_approval_id)
+    perform stepwell._runs_and_jobs_lock(array_agg(a.tenant_id) || p_tenant_id, array_agg(a.subject_unit_id) || p_approval_id)
     from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
     select a.requested_by, u.state_code into v_approval
@@ -150,7 +150,7 @@ begin
     if v_approval.state_code <> 'requested' then
         raise exception using errcode = 'SW003', message = format('approval %s is %s', p_approval_id, v_approval.state_code);
     end if;
-    perform stepwell._must_apply(array[p_tenant_id], array[p_approval_id], 'cancelled', 'pic_human', 'rpc',
+    perform stepwell._units_move(array[p_tenant_id], array[p_approval_id], 'cancelled', 'pic_human', 'rpc',
         'approval_withdraw', p_actor, array[jsonb_build_object('audit_ref', 'person:' || p_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
     perform stepwell._approvals_close(array[p_tenant_id], array[p_approval_id], p_actor);
@@ -171,7 +171,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_approval_id constant bigint := nextval('stepwell.stream_seq') << 20;
+    v_approval_id constant bigint := stepwell._run_unit(nextval('stepwell.run_seq'));
     v_tier constant text := (array['low', 'med', 'high'])[p_tier];
     v_expires_at constant timestamptz := v_now + make_interval(secs => coalesce(p_expires_seconds, (
         select (c.config_value #>> '{}')::int from stepwell.dot_config as c
@@ -186,8 +186,8 @@ begin
     values (p_tenant_id, v_approval_id, p_subject_unit_id, v_now, v_now, v_expires_at, 'approval',
         stepwell._machine_of('approval'), 'requested');
     insert into stepwell.event_log (
-        tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, payload)
-    values (p_tenant_id, v_now, v_approval_id >> 20, v_approval_id, 'approval.requested', 'requested', 'pic_human', p_actor,
+        tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, payload)
+    values (p_tenant_id, v_now, stepwell._run_of(v_approval_id), v_approval_id, 'approval.requested', 'requested', 'pic_human', p_actor,
         jsonb_strip_nulls(jsonb_build_object('action', p_action, 'subject_unit_id', p_subject_unit_id, 'reason', p_reason,
             'tier', p_tier, 'quorum', p_quorum, 'acting', p_acting, 'approvers', p_approvers, 'approver_role', v_role,
             'about', p_about)));
@@ -200,7 +200,7 @@ begin
     values (p_tenant_id, v_approval_id, 'approval_expiry', v_expires_at);
     -- The run checks its open approvals after each change.
     update stepwell.run_progress as p set needs_attention = true
-    where p.tenant_id = p_tenant_id and p.run_id = p_subject_unit_id >> 20 and not p.needs_attention;
+    where p.tenant_id = p_tenant_id and p.run_id = stepwell._run_of(p_subject_unit_id) and not p.needs_attention;
     return v_approval_id;
 end
 $$;
@@ -247,7 +247,7 @@ select
     u.state_code,
     a.action,
     a.subject_unit_id,
-    a.subject_unit_id >> 20 as run_id,
+    stepwell._run_of(a.subject_unit_id) as run_id,
     a.tier,
     a.quorum,
     (select count(*) from stepwell.approval_vote as v

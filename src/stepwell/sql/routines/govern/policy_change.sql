@@ -14,7 +14,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_proposal_id constant bigint := nextval('stepwell.stream_seq') << 20;
+    v_proposal_id constant bigint := stepwell._run_unit(nextval('stepwell.run_seq'));
     v_problem record;
     v_base record;
     v_made record;
@@ -41,15 +41,15 @@ begin
     insert into stepwell.work_unit (
         tenant_id, unit_id, last_transition_at, started_at, scope, state_machine_id, state_code)
     values (p_tenant_id, v_proposal_id, v_now, v_now, 'proposal', stepwell._machine_of('proposal'), 'draft');
-    insert into stepwell.event_log (tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, payload)
-    values (p_tenant_id, v_now, v_proposal_id >> 20, v_proposal_id, 'proposal.drafted', 'draft', 'pic_human', p_actor,
+    insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, payload)
+    values (p_tenant_id, v_now, stepwell._run_of(v_proposal_id), v_proposal_id, 'proposal.drafted', 'draft', 'pic_human', p_actor,
         jsonb_build_object('kind', 'policy', 'rules_hash', stepwell._policy_hash(p_rules)));
-    perform stepwell._must_apply(array[p_tenant_id], array[v_proposal_id], 'submitted', 'pic_human', 'rpc', 'proposal_submit',
+    perform stepwell._units_move(array[p_tenant_id], array[v_proposal_id], 'submitted', 'pic_human', 'rpc', 'proposal_submit',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
     v_approval_id := stepwell._approval_request(p_tenant_id, 'proposal', v_proposal_id, p_actor,
         coalesce(p_reason, 'a change of policy'), 3, stepwell._limit('approval.quorum.policy'),
         p_about => jsonb_build_object('kind', 'policy', 'diff', v_diff, 'rules_hash', stepwell._policy_hash(p_rules)));
-    perform stepwell._must_apply(array[p_tenant_id], array[v_proposal_id], 'review', 'system', 'event', 'approval_requested',
+    perform stepwell._units_move(array[p_tenant_id], array[v_proposal_id], 'review', 'system', 'event', 'approval_requested',
         'engine');
     insert into stepwell.policy_set (tenant_id, version_no, rules, rules_hash, source, base_policy_set_id, diff,
         proposal_id, approval_id, proposed_by, proposed_at, reason)
@@ -85,7 +85,7 @@ begin
     if not found then
         raise exception using errcode = 'SW002', message = format('policy version %s does not exist', p_version_no);
     end if;
-    perform stepwell._stream_lock(array[p_tenant_id, p_tenant_id], array[v_policy.proposal_id, v_policy.approval_id]);
+    perform stepwell._runs_and_jobs_lock(array[p_tenant_id, p_tenant_id], array[v_policy.proposal_id, v_policy.approval_id]);
     select s.version_no into v_active_no
     from stepwell.policy_active as a
     inner join stepwell.policy_set as s on a.tenant_id = s.tenant_id and a.policy_set_id = s.policy_set_id
@@ -102,10 +102,10 @@ begin
         and u.unit_id = v_policy.proposal_id and u.state_code = 'review') then
         raise exception using errcode = 'SW003', message = format('the proposal of version %s has ended', p_version_no);
     end if;
-    perform stepwell._must_apply(array[p_tenant_id], array[v_policy.proposal_id], 'merged', 'system', 'rpc',
+    perform stepwell._units_move(array[p_tenant_id], array[v_policy.proposal_id], 'merged', 'system', 'rpc',
         'policy_activate', p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
     perform stepwell._policy_put(v_policy, p_actor, null);
-    perform stepwell._must_apply(array[p_tenant_id], array[v_policy.approval_id], 'cancelled', 'system',
+    perform stepwell._units_move(array[p_tenant_id], array[v_policy.approval_id], 'cancelled', 'system',
         'condition_resolved', 'subject_ended', p_actor);
     perform stepwell._approvals_close(array[p_tenant_id], array[v_policy.approval_id], p_actor);
     return 'active';
@@ -132,14 +132,14 @@ begin
         return;
     end if;
     if p_state <> 'approved' then
-        perform stepwell._must_apply(array[p_tenant_id], array[p_proposal_id], 'rejected', 'reviewer', 'rpc',
+        perform stepwell._units_move(array[p_tenant_id], array[p_proposal_id], 'rejected', 'reviewer', 'rpc',
             'proposal_decide', p_actor, array[v_evidence], array[jsonb_build_object('reason', 'approval ' || p_state)]);
         return;
     end if;
-    perform stepwell._must_apply(array[p_tenant_id], array[p_proposal_id], 'approved', 'reviewer', 'rpc', 'proposal_decide',
+    perform stepwell._units_move(array[p_tenant_id], array[p_proposal_id], 'approved', 'reviewer', 'rpc', 'proposal_decide',
         p_actor, array[v_evidence]);
     perform stepwell._policy_put(v_policy, p_actor, p_approval_id);
-    perform stepwell._must_apply(array[p_tenant_id], array[p_proposal_id], 'merged', 'system', 'rpc', 'proposal_merge',
+    perform stepwell._units_move(array[p_tenant_id], array[p_proposal_id], 'merged', 'system', 'rpc', 'proposal_merge',
         'engine', array[v_evidence]);
 end
 $$;

@@ -29,20 +29,20 @@ begin
     where r.tenant_id = p_tenant_id and r.receipt_id = v_receipt.receipt_id;
     reply := jsonb_build_object('receipt_id', receipt_id, 'idempotency_key', p_action ->> 'key');
     if v_receipt.action_hash <> p_action ->> 'hash' then
-        reply := reply || jsonb_build_object('decision', 'conflict', 'reason', format(
+        reply := reply || jsonb_build_object('answer', 'conflict', 'reason', format(
             'key %s belongs to %s.%s on %s, with other fields or another target', p_action ->> 'key', v_receipt.connector,
             v_receipt.operation, v_receipt.target));
     elsif state_code in ('confirmed', 'reversed') then
-        reply := reply || jsonb_build_object('decision', 'cached', 'result', v_receipt.response_metadata -> 'result',
+        reply := reply || jsonb_build_object('answer', 'cached', 'result', v_receipt.response_metadata -> 'result',
             'external_id', v_receipt.external_id);
     elsif state_code = 'void' then
         reply := null;
     elsif state_code = 'intended' and v_receipt.unit_id = p_unit_id and v_receipt.lease_no = p_lease_no
         and v_receipt.intent_token = p_action ->> 'token' then
         -- The same call asks again: its answer was lost, and nothing was done since.
-        reply := reply || jsonb_build_object('decision', 'go');
+        reply := reply || jsonb_build_object('answer', 'go');
     elsif v_receipt.unit_id <> p_unit_id or (v_receipt.lease_no = p_lease_no and state_code = 'intended') then
-        reply := reply || jsonb_build_object('decision', 'busy', 'reason', format(
+        reply := reply || jsonb_build_object('answer', 'busy', 'reason', format(
             'the same action is in the hands of unit %s (receipt %s, %s)', v_receipt.unit_id, receipt_id, state_code));
     else
         reply := null;
@@ -60,7 +60,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._must_apply(array[u.tenant_id], array[u.unit_id], 'unconfirmed', 'executor_worker', 'rpc', 'action_settle',
+    perform stepwell._units_move(array[u.tenant_id], array[u.unit_id], 'unconfirmed', 'executor_worker', 'rpc', 'action_settle',
         null, null, array['{"reason": "the attempt before this one ended without an answer"}'::jsonb],
         p_session_id => p_session_id)
     from stepwell.work_unit as u
@@ -75,39 +75,39 @@ $$;
 -- Raises: 40001 when another transaction wrote the same key (try again); SW004 when the registry refuses.
 create or replace function stepwell._receipt_intend(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_document jsonb,
-    p_decision_id bigint, p_approval_id bigint, p_void_receipt_id bigint
+    p_verdict_id bigint, p_approval_id bigint, p_void_receipt_id bigint
 ) returns bigint
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_receipt_id constant bigint := coalesce(p_void_receipt_id, nextval('stepwell.stream_seq') << 20);
+    v_receipt_id constant bigint := coalesce(p_void_receipt_id, stepwell._run_unit(nextval('stepwell.run_seq')));
     v_payload constant jsonb := jsonb_build_object('idempotency_key', p_action ->> 'key', 'unit_id', p_unit_id);
 begin
     if p_void_receipt_id is not null then
-        perform stepwell._must_apply(array[p_tenant_id], array[v_receipt_id], 'intended', 'executor_worker', 'rpc',
+        perform stepwell._units_move(array[p_tenant_id], array[v_receipt_id], 'intended', 'executor_worker', 'rpc',
             'action_propose', null, null, array[v_payload], p_session_id => p_session_id);
         update stepwell.action_receipt as r set lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null,
-            response_metadata = null, decision_id = p_decision_id, approval_id = p_approval_id
+            response_metadata = null, verdict_id = p_verdict_id, approval_id = p_approval_id
         where r.tenant_id = p_tenant_id and r.receipt_id = v_receipt_id;
         return v_receipt_id;
     end if;
     insert into stepwell.action_receipt (
         tenant_id, receipt_id, unit_id, run_id, step_id, lease_no, intent_token, idempotency_key, connector, operation, target,
-        action_hash, writes, reversible, request_metadata, decision_id, approval_id, requested_by, acting, reverses_receipt_id, intended_at)
-    values (p_tenant_id, v_receipt_id, p_unit_id, p_unit_id >> 20, p_document ->> 'step', p_lease_no, p_action ->> 'token',
+        action_hash, writes, reversible, request_metadata, verdict_id, approval_id, requested_by, acting, reverses_receipt_id, intended_at)
+    values (p_tenant_id, v_receipt_id, p_unit_id, stepwell._run_of(p_unit_id), p_document ->> 'step', p_lease_no, p_action ->> 'token',
         p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation', stepwell._redact_text(p_action ->> 'target'), p_action ->> 'hash',
         (p_action ->> 'writes')::boolean, (p_action ->> 'reversible')::boolean,
         jsonb_build_object('fields', stepwell._redact(p_action -> 'fields', stepwell._redaction_pattern())),
-        p_decision_id, p_approval_id, coalesce(p_document ->> 'started_by', 'engine'),
+        p_verdict_id, p_approval_id, coalesce(p_document ->> 'started_by', 'engine'),
         coalesce(p_document ->> 'actor', 'session:' || p_session_id), (p_action ->> 'reverses')::bigint, v_now);
     insert into stepwell.work_unit (
         tenant_id, unit_id, parent_id, last_transition_at, started_at, scope, state_machine_id, state_code)
     values (p_tenant_id, v_receipt_id, p_unit_id, v_now, v_now, 'receipt', stepwell._machine_of('receipt'), 'intended');
     insert into stepwell.event_log (
-        tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, payload)
-    values (p_tenant_id, v_now, v_receipt_id >> 20, v_receipt_id, 'receipt.intended', 'intended', 'executor_worker',
+        tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, payload)
+    values (p_tenant_id, v_now, stepwell._run_of(v_receipt_id), v_receipt_id, 'receipt.intended', 'intended', 'executor_worker',
         'session:' || p_session_id, 'session:' || p_session_id, v_payload);
     return v_receipt_id;
 exception when unique_violation then
@@ -153,7 +153,7 @@ begin
         if v_state not in ('intended', 'unconfirmed') then
             raise exception using errcode = 'SW003', message = format('receipt %s is %s', p_receipt_id, v_state);
         end if;
-        perform stepwell._must_apply(array[p_tenant_id], array[p_receipt_id], p_outcome, 'executor_worker', 'rpc',
+        perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'executor_worker', 'rpc',
             'action_settle', null, null, array[jsonb_strip_nulls(jsonb_build_object('reason', p_effect ->> 'reason'))],
             p_session_id => p_session_id);
         perform stepwell._receipt_close(v_receipt, p_outcome, p_effect, 'session:' || p_session_id);
@@ -190,7 +190,7 @@ begin
     if not found then
         raise exception using errcode = 'SW002', message = format('receipt %s does not exist', p_receipt_id);
     end if;
-    perform stepwell._stream_lock(array[p_tenant_id, p_tenant_id, p_tenant_id],
+    perform stepwell._runs_and_jobs_lock(array[p_tenant_id, p_tenant_id, p_tenant_id],
         array[v_receipt.unit_id, p_receipt_id, coalesce(v_receipt.reverses_receipt_id, p_receipt_id)]);
     select u.state_code into v_state from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id;
@@ -201,13 +201,13 @@ begin
         where u.tenant_id = p_tenant_id and u.unit_id = v_receipt.unit_id and u.lease_no = v_receipt.lease_no
             and u.lease_session_id is not null) then
         -- The attempt that was making the effect has ended without a result.
-        perform stepwell._must_apply(array[p_tenant_id], array[p_receipt_id], 'unconfirmed', 'system', 'event', 'lease_lost',
+        perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], 'unconfirmed', 'system', 'event', 'lease_lost',
             'engine');
     elsif v_state <> 'unconfirmed' then
         raise exception using errcode = 'SW003', message = format('receipt %s is %s; only one in doubt is settled by hand',
             p_receipt_id, v_state);
     end if;
-    perform stepwell._must_apply(array[p_tenant_id], array[p_receipt_id], p_outcome, 'reviewer', 'rpc', 'receipt_settle',
+    perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'reviewer', 'rpc', 'receipt_settle',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)], array[jsonb_build_object('reason', p_reason)]);
     perform stepwell._receipt_close(v_receipt, p_outcome, jsonb_strip_nulls(jsonb_build_object('external_id', p_external_id,
         'reason', p_reason)), p_actor);
@@ -255,14 +255,14 @@ begin
     where r.tenant_id = p_receipt.tenant_id and r.receipt_id = p_receipt.receipt_id;
     if p_outcome = 'void' and p_receipt.writes then
         update stepwell.run_write_count as c set write_count = greatest(c.write_count - 1, 0)
-        where c.tenant_id = p_receipt.tenant_id and c.unit_id = (p_receipt.unit_id >> 20) << 20;
+        where c.tenant_id = p_receipt.tenant_id and c.unit_id = stepwell._run_unit(stepwell._run_of(p_receipt.unit_id));
     elsif p_outcome = 'unconfirmed' then
         perform stepwell._event_append(p_receipt.tenant_id, p_receipt.unit_id, 'action.unconfirmed', p_actor, v_told);
     elsif p_outcome = 'confirmed' then
         perform stepwell._event_append(p_receipt.tenant_id, p_receipt.unit_id, 'action.performed', p_actor,
             jsonb_strip_nulls(v_told || jsonb_build_object('external_id', left(p_effect ->> 'external_id', 500))));
         if p_receipt.reverses_receipt_id is not null then
-            perform stepwell._must_apply(array[p_receipt.tenant_id], array[p_receipt.reverses_receipt_id], 'reversed', 'system',
+            perform stepwell._units_move(array[p_receipt.tenant_id], array[p_receipt.reverses_receipt_id], 'reversed', 'system',
                 'event', 'reversal_confirmed', p_actor,
                 array[jsonb_build_object('audit_ref', 'receipt:' || p_receipt.receipt_id)],
                 array[jsonb_build_object('reversed_by_receipt_id', p_receipt.receipt_id)]);
@@ -282,11 +282,11 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    insert into stepwell.event_inbox (tenant_id, event_key, stream_id, event_type, payload, received_at)
-    values (p_tenant_id, 'stepwell:' || p_event_type, p_unit_id >> 20, p_event_type, p_payload, stepwell.now())
+    insert into stepwell.event_inbox (tenant_id, event_key, run_id, event_type, payload, received_at)
+    values (p_tenant_id, 'stepwell:' || p_event_type, stepwell._run_of(p_unit_id), p_event_type, p_payload, stepwell.now())
     on conflict (tenant_id, event_key) do nothing;
     if found then
-        perform stepwell._waits_match(p_tenant_id, p_unit_id >> 20, p_event_type);
+        perform stepwell._waits_match(p_tenant_id, stepwell._run_of(p_unit_id), p_event_type);
     end if;
 end
 $$;
@@ -332,6 +332,6 @@ select
     r.settled_by
 from stepwell.action_receipt as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
-left join stepwell.policy_decision as d
-    on r.tenant_id = d.tenant_id and r.unit_id = d.unit_id and r.decision_id = d.decision_id
+left join stepwell.policy_verdict as d
+    on r.tenant_id = d.tenant_id and r.unit_id = d.unit_id and r.verdict_id = d.verdict_id
 left join stepwell.policy_set as p on d.tenant_id = p.tenant_id and d.policy_set_id = p.policy_set_id;

@@ -52,11 +52,11 @@ begin
                 where s.session_id = p_unit.lease_session_id and s.closed_at is null and s.expires_at >= p_now);
         when 'all_steps_finished' then
             v_holds := exists (select from stepwell.run_progress as r
-                where r.tenant_id = p_unit.tenant_id and r.run_id = p_unit.unit_id >> 20
+                where r.tenant_id = p_unit.tenant_id and r.run_id = stepwell._run_of(p_unit.unit_id)
                     and r.open_count = 0 and r.failed_count = 0);
         when 'run_cannot_finish' then
             v_holds := exists (select from stepwell.run_progress as r
-                where r.tenant_id = p_unit.tenant_id and r.run_id = p_unit.unit_id >> 20
+                where r.tenant_id = p_unit.tenant_id and r.run_id = stepwell._run_of(p_unit.unit_id)
                     and r.open_count = 0 and r.failed_count > 0);
         when 'cancel_authorised', 'replay_approved', 'reinstatement_approved', 'reopen_approved', 'quorum_reached',
             'approval_expired', 'proposal_approved', 'first_policy' then
@@ -106,7 +106,7 @@ begin
     case p_guard
         when 'cancel_authorised' then
             v_holds := stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'workflow_cancel',
-                p_unit.unit_id >> 20);
+                stepwell._run_of(p_unit.unit_id));
         when 'replay_approved' then
             v_holds := p_evidence ->> 'replay_request_id' is not null
                 and p_evidence ->> 'approval_id' is not null
@@ -154,7 +154,7 @@ as $$
                 -- An approval of another action, or of another run where one is named, allows nothing here.
                 and not exists (select from stepwell.approval_detail as d
                     where d.tenant_id = a.tenant_id and d.approval_id = a.unit_id
-                        and (d.action <> p_action or d.subject_unit_id >> 20 <> p_run_id)))
+                        and (d.action <> p_action or stepwell._run_of(d.subject_unit_id) <> p_run_id)))
 $$;
 
 -- Whether this approval is granted, for this action and for this unit or its run.
@@ -168,7 +168,7 @@ as $$
         select from stepwell.approval_detail as a
         inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
         where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id and a.action = p_action
-            and a.subject_unit_id in (p_unit_id, (p_unit_id >> 20) << 20) and u.state_code = 'approved')
+            and a.subject_unit_id in (p_unit_id, stepwell._run_unit(stepwell._run_of(p_unit_id))) and u.state_code = 'approved')
 $$;
 
 -- Whether enough reviewers other than the requester and the actor have agreed, or the configuration requires none.

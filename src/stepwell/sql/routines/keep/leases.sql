@@ -7,13 +7,6 @@
 create or replace function stepwell.fn_worker_close(p_session_id bigint) returns int
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_count int;
@@ -38,13 +31,6 @@ $$;
 create or replace function stepwell.fn_leases_recover(p_limit int default 10) returns int
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
@@ -78,7 +64,7 @@ begin
     cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
     where l.session_id = any (v_ids);
     perform stepwell._runs_lock_up(v_held.tenant_ids, v_held.unit_ids);
-    perform stepwell._stream_lock(v_held.tenant_ids, v_held.unit_ids);
+    perform stepwell._runs_and_jobs_lock(v_held.tenant_ids, v_held.unit_ids);
     for v_session in
         select s.session_id, s.worker_name, s.closed_at
         from stepwell.worker_session as s
@@ -123,7 +109,7 @@ begin
         where l.session_id = p_session_id
     ) as x;
     delete from stepwell.worker_lease as l where l.session_id = p_session_id;
-    perform stepwell._stream_lock(v_held.tenant_ids, v_held.unit_ids);
+    perform stepwell._runs_and_jobs_lock(v_held.tenant_ids, v_held.unit_ids);
     select
         array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids,
         array_agg(u.tenant_id order by u.unit_id) filter (where not h.exhausted) as back_tenant_ids,
@@ -144,10 +130,10 @@ begin
         select u.tenant_id, u.unit_id, u.lease_no, 'lease_expired', 'transient', v_error, u.attempt_count + 1, v_now, v_now
         from unnest(v_held.back_tenant_ids, v_held.back_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id;
-        perform stepwell._must_apply(v_held.back_tenant_ids, v_held.back_ids, 'ready', 'system', 'timer', 'lease_expired',
+        perform stepwell._units_move(v_held.back_tenant_ids, v_held.back_ids, 'ready', 'system', 'timer', 'lease_expired',
             'keeper');
     else
-        perform stepwell._must_apply(v_held.back_tenant_ids, v_held.back_ids, 'ready', 'executor_worker', 'rpc',
+        perform stepwell._units_move(v_held.back_tenant_ids, v_held.back_ids, 'ready', 'executor_worker', 'rpc',
             'step_release', p_session_id => p_session_id);
     end if;
     perform stepwell._receipts_doubt(v_held.tenant_ids, v_held.unit_ids);
@@ -161,7 +147,7 @@ begin
                 array[cardinality(v_held.dead_ids)]), 'system');
         perform stepwell._runs_settle(v_held.dead_tenant_ids, v_held.dead_ids);
     end if;
-    perform stepwell._rollups_lend(v_held.tenant_ids, array(select q >> 20 from unnest(v_held.unit_ids) as q));
+    perform stepwell._subrun_colours_show(v_held.tenant_ids, array(select stepwell._run_of(q) from unnest(v_held.unit_ids) as q));
     return cardinality(v_held.unit_ids);
 end
 $$;
@@ -190,7 +176,7 @@ begin
     into v_open
     from held as h;
     if v_open.unit_ids is not null then
-        perform stepwell._must_apply(v_open.tenant_ids, v_open.unit_ids, 'unconfirmed', 'system', 'event', 'lease_lost',
+        perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'unconfirmed', 'system', 'event', 'lease_lost',
             'engine', null, array_fill('{"reason": "the worker stopped answering"}'::jsonb,
                 array[cardinality(v_open.unit_ids)]));
     end if;

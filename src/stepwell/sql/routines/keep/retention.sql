@@ -39,7 +39,7 @@ begin
             where i.received_at < v_now - make_interval(days => stepwell._limit('retention.event_inbox_days'))
                 and (i.taken_by is not null or not exists (
                     select from stepwell.work_unit as u
-                    where u.tenant_id = i.tenant_id and u.unit_id = i.stream_id << 20 and u.completed_at is null))
+                    where u.tenant_id = i.tenant_id and u.unit_id = stepwell._run_unit(i.run_id) and u.completed_at is null))
             limit v_limit))
         returning 1
     )
@@ -89,10 +89,10 @@ begin
         inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
         where r.finished_at < v_cutoff
             and not exists (select from stepwell.run_detail as b
-                where b.tenant_id = r.tenant_id and b.run_id = r.parent_unit_id >> 20
+                where b.tenant_id = r.tenant_id and b.run_id = stepwell._run_of(r.parent_unit_id)
                     and (b.finished_at is null or b.finished_at >= v_cutoff))
             and not exists (select from stepwell.job_dead_letter as d
-                where d.tenant_id = r.tenant_id and d.unit_id between r.run_id << 20 and ((r.run_id + 1) << 20) - 1
+                where d.tenant_id = r.tenant_id and d.unit_id between stepwell._run_unit(r.run_id) and stepwell._run_unit(r.run_id + 1) - 1
                     and d.resolved_at is null and d.died_at >= v_letter_cutoff)
         order by r.tenant_id, r.run_id
         limit p_limit
@@ -101,7 +101,7 @@ begin
     if v_run_ids is null then
         return 0::bigint;
     end if;
-    perform stepwell._streams_delete(v_tenant_ids, v_run_ids);
+    perform stepwell._units_delete(v_tenant_ids, v_run_ids);
     -- The limits of groups and Maps belong to their run: run:<id>:…
     delete from stepwell.concurrency_slot as s
     using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
@@ -145,7 +145,7 @@ begin
     if v_job_ids is null then
         return 0::bigint;
     end if;
-    perform stepwell._streams_delete(v_tenant_ids, array(select j >> 20 from unnest(v_job_ids) as j));
+    perform stepwell._units_delete(v_tenant_ids, array(select stepwell._run_of(j) from unnest(v_job_ids) as j));
     delete from stepwell.job_detail as d using unnest(v_tenant_ids, v_job_ids) as q (tenant_id, job_id)
     where d.tenant_id = q.tenant_id and d.job_id = q.job_id;
     return cardinality(v_job_ids)::bigint;
@@ -177,12 +177,12 @@ begin
             limit p_limit))
         returning x.tenant_id, x.receipt_id
     )
-    select array_agg(g.tenant_id) as tenant_ids, array_agg(g.receipt_id >> 20) as stream_ids into v_gone from gone as g;
-    if v_gone.stream_ids is null then
+    select array_agg(g.tenant_id) as tenant_ids, array_agg(stepwell._run_of(g.receipt_id)) as run_ids into v_gone from gone as g;
+    if v_gone.run_ids is null then
         return 0::bigint;
     end if;
-    perform stepwell._streams_delete(v_gone.tenant_ids, v_gone.stream_ids);
-    return cardinality(v_gone.stream_ids)::bigint;
+    perform stepwell._units_delete(v_gone.tenant_ids, v_gone.run_ids);
+    return cardinality(v_gone.run_ids)::bigint;
 end
 $$;
 
@@ -216,14 +216,14 @@ begin
     where v.tenant_id = q.tenant_id and v.approval_id = q.approval_id;
     delete from stepwell.approval_detail as a using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
     where a.tenant_id = q.tenant_id and a.approval_id = q.approval_id;
-    perform stepwell._streams_delete(v_tenant_ids, array(select i >> 20 from unnest(v_ids) as i));
+    perform stepwell._units_delete(v_tenant_ids, array(select stepwell._run_of(i) from unnest(v_ids) as i));
     return cardinality(v_ids)::bigint;
 end
 $$;
 
 -- Removes the units of whole runs or free-standing jobs, and all rows that belong to them.
 -- Locks: the caller holds the runs and jobs.
-create or replace function stepwell._streams_delete(p_tenant_ids int[], p_stream_ids bigint[]) returns void
+create or replace function stepwell._units_delete(p_tenant_ids int[], p_run_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -233,13 +233,13 @@ begin
     -- Each of these keys begins with (tenant_id, unit_id): one range of the key is deleted for each run.
     foreach v_table in array array['unit_output', 'unit_failure', 'unit_checkpoint', 'unit_wake', 'event_wait',
         'timer', 'map_item', 'transition_idempotency', 'task_detail', 'step_block', 'step_escalation',
-        'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'policy_decision',
+        'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'policy_verdict',
         'run_write_count', 'tenant_lease', 'work_unit'] loop
         execute format(
-            'delete from stepwell.%I as x using unnest($1, $2) as q (tenant_id, stream_id)
+            'delete from stepwell.%I as x using unnest($1, $2) as q (tenant_id, run_id)
              where x.tenant_id = q.tenant_id
-                and x.unit_id between q.stream_id << 20 and ((q.stream_id + 1) << 20) - 1', v_table)
-        using p_tenant_ids, p_stream_ids;
+                and x.unit_id between stepwell._run_unit(q.run_id) and stepwell._run_unit(q.run_id + 1) - 1', v_table)
+        using p_tenant_ids, p_run_ids;
     end loop;
 end
 $$;
@@ -329,8 +329,8 @@ begin
     delete from stepwell.audit_block_stream as s using stepwell.audit_block as b
     where s.tenant_id = b.tenant_id and s.block_no = b.block_no and b.last_at < v_oldest
         and (exists (select from stepwell.audit_block_stream as later
-                where later.tenant_id = s.tenant_id and later.stream_id = s.stream_id and later.block_no > s.block_no)
+                where later.tenant_id = s.tenant_id and later.run_id = s.run_id and later.block_no > s.block_no)
             or not exists (select from stepwell.work_unit as u
-                where u.tenant_id = s.tenant_id and u.unit_id = s.stream_id << 20));
+                where u.tenant_id = s.tenant_id and u.unit_id = stepwell._run_unit(s.run_id)));
 end
 $$;

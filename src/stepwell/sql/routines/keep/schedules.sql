@@ -164,7 +164,7 @@ begin
             order by n.ord
         loop
             if v_started.is_new then
-                perform stepwell._event_append(p_tenant_id, v_started.run_id << 20, 'schedule.fired', 'keeper',
+                perform stepwell._event_append(p_tenant_id, stepwell._run_unit(v_started.run_id), 'schedule.fired', 'keeper',
                     jsonb_build_object('schedule', p_schedule_name, 'scheduled_at', v_started.label));
             end if;
             return query select v_started.run_id, v_started.fire_at;

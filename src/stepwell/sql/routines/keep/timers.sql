@@ -11,13 +11,6 @@ create or replace function stepwell.fn_timers_fire(p_limit int default 500)
 returns table (fired_count int, next_due_at timestamptz)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
@@ -40,7 +33,7 @@ begin
     ) as t;
     if v_due.unit_ids is not null then
         perform stepwell._runs_lock_up(v_due.tenant_ids, v_due.unit_ids);
-        perform stepwell._stream_lock(v_due.tenant_ids, v_due.unit_ids);
+        perform stepwell._runs_and_jobs_lock(v_due.tenant_ids, v_due.unit_ids);
         for v_part in
             with gone as (
                 delete from stepwell.timer as t
@@ -139,7 +132,7 @@ begin
         perform stepwell._event_append(v_late.tenant_id, v_late.unit_id, v_late.scope || '.deadline_missed', 'engine',
             jsonb_build_object('deadline_at', v_late.deadline_at));
         if v_late.state_code = 'blocked' then
-            perform stepwell._blocks_weigh(v_late.tenant_id, v_late.unit_id >> 20);
+            perform stepwell._blocks_weigh(v_late.tenant_id, stepwell._run_of(v_late.unit_id));
         end if;
     end loop;
     select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids,
@@ -148,9 +141,9 @@ begin
     from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where u.state_code = 'in_progress';
-    perform stepwell._must_apply(v_late.tenant_ids, v_late.unit_ids, 'overdue', 'system', 'timer', 'deadline_passed',
+    perform stepwell._units_move(v_late.tenant_ids, v_late.unit_ids, 'overdue', 'system', 'timer', 'deadline_passed',
         'engine', null, v_late.payloads);
-    perform stepwell._rollups_lend(p_tenant_ids, array(select q >> 20 from unnest(p_unit_ids) as q));
+    perform stepwell._subrun_colours_show(p_tenant_ids, array(select stepwell._run_of(q) from unnest(p_unit_ids) as q));
 end
 $$;
 
@@ -165,11 +158,11 @@ begin
     if p_timer_kind = 'block_severity' then
         perform stepwell._blocks_weigh(r.tenant_id, r.run_id)
         from (
-            select distinct q.tenant_id, q.unit_id >> 20 as run_id
+            select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id
             from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         ) as r;
     elsif p_timer_kind = 'approval_expiry' then
-        perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'expired', 'system', 'timer', 'approval_expiry', 'engine');
+        perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'expired', 'system', 'timer', 'approval_expiry', 'engine');
         perform stepwell._approvals_close(p_tenant_ids, p_unit_ids, 'engine');
         perform stepwell._approval_settle(q.tenant_id, q.unit_id, 'engine')
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id);

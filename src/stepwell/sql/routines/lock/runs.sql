@@ -13,13 +13,13 @@ begin
         -- Most calls of an idle system: the plan for one row costs a third of the plan for many.
         select p.frozen_at is not null into v_is_frozen
         from stepwell.run_progress as p
-        where p.tenant_id = p_tenant_ids[1] and p.run_id = p_unit_ids[1] >> 20
+        where p.tenant_id = p_tenant_ids[1] and p.run_id = stepwell._run_of(p_unit_ids[1])
         for update;
     else
         select bool_or(l.is_frozen) into v_is_frozen from (
             select p.frozen_at is not null as is_frozen
             from (
-                select distinct q.tenant_id, q.unit_id >> 20 as run_id
+                select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id
                 from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
             ) as s
             inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
@@ -42,14 +42,14 @@ declare
     v_up record;
 begin
     with recursive up as (
-        select q.tenant_id, q.unit_id >> 20 as run_id from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        select q.tenant_id, stepwell._run_of(q.unit_id) as run_id from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         union
         select p.tenant_id, p.parent_run_id
         from up as u
         inner join stepwell.run_progress as p on u.tenant_id = p.tenant_id and u.run_id = p.run_id
         where p.parent_run_id is not null
     )
-    select array_agg(u.tenant_id) as tenant_ids, array_agg(u.run_id << 20) as unit_ids into v_up from up as u;
+    select array_agg(u.tenant_id) as tenant_ids, array_agg(stepwell._run_unit(u.run_id)) as unit_ids into v_up from up as u;
     perform stepwell._runs_lock(v_up.tenant_ids, v_up.unit_ids);
 end
 $$;
@@ -57,7 +57,7 @@ $$;
 -- Locks the runs of these units, and free-standing units (jobs, approvals, receipts) themselves.
 -- Locks: run_progress rows in run order, then ready rows of jobs, then units in id order. A claim holds the ready row
 --   and then locks the unit; the opposite order here would be a deadlock.
-create or replace function stepwell._stream_lock(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+create or replace function stepwell._runs_and_jobs_lock(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -65,13 +65,13 @@ begin
     perform stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     perform 1
     from (
-        select u.tenant_id, u.class_id, -u.priority as rank, u.unit_id
+        select u.tenant_id, u.executor_class_id, -u.priority as rank, u.unit_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        where q.unit_id & 1048575 = 0 and u.scope = 'job'
+        where stepwell._unit_no(q.unit_id) = 0 and u.scope = 'job'
     ) as f
     inner join stepwell.job_ready as r
-        on f.tenant_id = r.tenant_id and f.class_id = r.class_id and f.rank = r.rank and f.unit_id = r.unit_id
+        on f.tenant_id = r.tenant_id and f.executor_class_id = r.executor_class_id and f.rank = r.rank and f.unit_id = r.unit_id
     order by r.tenant_id, r.unit_id
     for update of r;
     perform 1
@@ -79,7 +79,7 @@ begin
     inner join (
         select distinct q.tenant_id, q.unit_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        where q.unit_id & 1048575 = 0
+        where stepwell._unit_no(q.unit_id) = 0
     ) as s on u.tenant_id = s.tenant_id and u.unit_id = s.unit_id
     where u.scope not in ('workflow_run', 'step', 'task')
     order by u.tenant_id, u.unit_id
@@ -98,7 +98,7 @@ declare
 begin
     select u.state_code into v_state
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id = p_run_id << 20 and u.scope = 'workflow_run';
+    where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id) and u.scope = 'workflow_run';
     if not found then
         raise exception using errcode = 'SW002', message = format('run %s does not exist', p_run_id);
     end if;

@@ -20,8 +20,8 @@ begin
     if v_problem is not null then
         raise exception using errcode = 'SW004', message = v_problem;
     end if;
-    insert into stepwell.event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, actor, payload)
-    values (p_tenant_id, stepwell.now(), p_unit_id >> 20, p_unit_id, p_event_type, p_actor_class, p_actor, p_payload);
+    insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor, payload)
+    values (p_tenant_id, stepwell.now(), stepwell._run_of(p_unit_id), p_unit_id, p_event_type, p_actor_class, p_actor, p_payload);
 end
 $$;
 

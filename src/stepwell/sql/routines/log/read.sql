@@ -10,7 +10,7 @@ create or replace function stepwell.fn_events_read(
     p_tenant_id int, p_reader text default null, p_after_tx bigint default 0, p_after_event_id bigint default 0,
     p_limit int default 1000
 ) returns table (
-    tx bigint, event_id bigint, at timestamptz, stream_id bigint, unit_id bigint, request_id int, event_type text,
+    tx bigint, event_id bigint, at timestamptz, run_id bigint, unit_id bigint, request_id int, event_type text,
     from_state text, to_state text, actor_class text, actor text, audit_ref text, trace_id text, correlation_id text,
     payload jsonb
 )
@@ -32,7 +32,7 @@ begin
         end if;
     end if;
     return query
-    select e.tx::text::bigint, e.event_id, e.at, e.stream_id, e.unit_id, e.request_id, e.event_type, e.from_state,
+    select e.tx::text::bigint, e.event_id, e.at, e.run_id, e.unit_id, e.request_id, e.event_type, e.from_state,
         e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id, e.correlation_id, e.payload
     from stepwell.event_log as e
     where e.tenant_id = p_tenant_id

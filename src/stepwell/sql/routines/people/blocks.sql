@@ -24,7 +24,7 @@ begin
     on conflict (tenant_id, unit_id) do update set block_reason = excluded.block_reason, detail = excluded.detail,
         blocked_by = excluded.blocked_by, blocked_at = excluded.blocked_at, escalated_at = null, escalated_by = null;
     update stepwell.run_progress as p set needs_attention = true
-    where p.tenant_id = p_tenant_id and p.run_id = p_unit_id >> 20;
+    where p.tenant_id = p_tenant_id and p.run_id = stepwell._run_of(p_unit_id);
     v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'blocked', 'pic_human', 'rpc', 'step_block', p_actor,
         jsonb_build_object('block_reason', p_reason),
         jsonb_strip_nulls(jsonb_build_object('block_reason', p_reason, 'detail', p_detail)));
@@ -97,7 +97,7 @@ begin
         perform stepwell._event_append(p_tenant_id, p_unit_id, v_scope || '.block_escalated', p_actor,
             jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), 'reviewer');
     end if;
-    perform stepwell._blocks_weigh(p_tenant_id, p_unit_id >> 20);
+    perform stepwell._blocks_weigh(p_tenant_id, stepwell._run_of(p_unit_id));
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_block_escalate', p_key, '{"ok": true}');
 end
 $$;

@@ -15,7 +15,7 @@ declare
 begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if v_answer is null and v_unit.pic_id is null and not exists (select from stepwell._step_asks(v_unit) as a
-        where a.step_kind = 'human' or (a.step_kind = 'task' and v_unit.class_id is null)) then
+        where a.step_kind = 'human' or (a.step_kind = 'task' and v_unit.executor_class_id is null)) then
         raise exception using errcode = 'SW003', message = format('step %s is not carried out by people', p_unit_id);
     end if;
     return v_answer;
@@ -59,7 +59,7 @@ as $$
 declare
     v_answer jsonb;
 begin
-    select p_answer || jsonb_build_object('step_run_id', u.unit_id, 'run_id', u.unit_id >> 20, 'state', u.state_code,
+    select p_answer || jsonb_build_object('step_run_id', u.unit_id, 'run_id', stepwell._run_of(u.unit_id), 'state', u.state_code,
         'step_id', (select a.name || coalesce('[' || u.item_no || ']', '') from stepwell._step_asks(u) as a))
     into v_answer
     from stepwell.work_unit as u

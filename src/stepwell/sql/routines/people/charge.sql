@@ -30,8 +30,8 @@ begin
         raise exception using errcode = 'SW003',
             message = format('step %s is in the hands of %s', p_unit_id, v_other);
     end if;
-    if stepwell._run_state(p_tenant_id, p_unit_id >> 20) = 'paused' then
-        raise exception using errcode = 'SW003', message = format('run %s is paused', p_unit_id >> 20);
+    if stepwell._run_state(p_tenant_id, stepwell._run_of(p_unit_id)) = 'paused' then
+        raise exception using errcode = 'SW003', message = format('run %s is paused', stepwell._run_of(p_unit_id));
     end if;
     perform stepwell._step_candidate_check(v_unit, v_person_id);
     perform stepwell._pic_change(p_tenant_id, p_unit_id, v_person_id, p_actor, null);

@@ -33,7 +33,7 @@ as $$
         inner join stepwell.work_unit as s on s.tenant_id = p_tenant_id and s.unit_id = c.unit_id + r.to_no - c.def_no
         where not c.is_open and s.state_code in ('completed', 'ready', 'in_progress', 'waiting', 'blocked', 'overdue')
     )
-    select case when a.unit_id is null then 'after' else 'around' end, d.unit_id >> 20, d.unit_id,
+    select case when a.unit_id is null then 'after' else 'around' end, stepwell._run_of(d.unit_id), d.unit_id,
         k.step_id || coalesce('[' || u.item_no || ']', ''), k.step_kind, d.state_code,
         a.unit_id is not null or (k.step_kind in ('human', 'operation') and not d.is_open),
         case when a.unit_id is null then array_agg(distinct d.cause order by d.cause) else '{}' end
@@ -44,7 +44,7 @@ as $$
     left join around as a on d.unit_id = a.unit_id
     where d.cause is not null or a.unit_id is not null
     group by d.unit_id, a.unit_id, u.item_no, k.step_id, k.step_kind, d.state_code, d.is_open
-    order by d.unit_id >> 20 desc, d.unit_id
+    order by stepwell._run_of(d.unit_id) desc, d.unit_id
 $$;
 
 -- Opens an ended step again for correction, with an approval and a reason from the vocabulary. The record of how it had
@@ -90,8 +90,8 @@ begin
     loop
         v_touched := v_touched || (to_jsonb(v_step) - 'opens' || jsonb_build_object('reopened', v_step.opens));
     end loop;
-    perform stepwell._correction_run_open(p_tenant_id, a.unit_id >> 20, p_actor, p_reason, p_approval_id)
-    from unnest(v_around) as a (unit_id) where a.unit_id & 1048575 = 0;
+    perform stepwell._correction_run_open(p_tenant_id, stepwell._run_of(a.unit_id), p_actor, p_reason, p_approval_id)
+    from unnest(v_around) as a (unit_id) where stepwell._unit_no(a.unit_id) = 0;
     v_root := stepwell._correction_open(p_tenant_id, p_unit_id, p_unit_id, p_actor, p_reason, p_approval_id, p_downstream,
         '{}', v_person_id);
     -- From the inside to the outside: a Map counts what opens inside it before it opens itself, so that it does not end
@@ -109,9 +109,9 @@ begin
     perform stepwell._correction_rest(p_tenant_id, v_failed_ids, v_open_ids, p_actor, jsonb_build_object(
         'audit_ref', 'approval:' || p_approval_id, 'approval_id', p_approval_id, 'prior_audit_id', v_root.prior_audit_id,
         'correction_reason', p_reason));
-    perform stepwell._approvals_outlived(p_tenant_id, a.unit_id >> 20),
-        stepwell._rollups_lend(array[p_tenant_id], array[a.unit_id >> 20])
-    from unnest(v_around) as a (unit_id) where a.unit_id & 1048575 = 0;
+    perform stepwell._approvals_outlived(p_tenant_id, stepwell._run_of(a.unit_id)),
+        stepwell._subrun_colours_show(array[p_tenant_id], array[stepwell._run_of(a.unit_id)])
+    from unnest(v_around) as a (unit_id) where stepwell._unit_no(a.unit_id) = 0;
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_reopen_for_correction', p_key, jsonb_build_object(
         'ok', true, 'cycle_no', v_root.cycle_no, 'prior_audit_id', v_root.prior_audit_id,
         'original_output_snapshot_id', v_root.snapshot_id, 'approval_id', p_approval_id, 'downstream', v_touched));
@@ -151,7 +151,7 @@ begin
         raise exception using errcode = 'SW003',
             message = format('step %s belongs to an item that its map has made anew since', p_unit_id);
     end if;
-    select a.unit_id, a.scope, a.state_code, (select max(n.unit_id) >> 20 from stepwell.work_unit as n
+    select a.unit_id, a.scope, a.state_code, (select stepwell._run_of(max(n.unit_id)) from stepwell.work_unit as n
         inner join stepwell.work_unit as w on w.tenant_id = n.tenant_id and w.unit_id = a.unit_id
         where n.tenant_id = p_tenant_id and n.parent_id = w.parent_id and n.scope = 'workflow_run') as latest_run_id
     into v_lost
@@ -165,9 +165,9 @@ begin
     if found then
         raise exception using errcode = 'SW003', message = case
             when v_lost.scope = 'workflow_run' and v_lost.state_code = 'cancelled'
-                then format('run %s is cancelled and cannot go on', v_lost.unit_id >> 20)
+                then format('run %s is cancelled and cannot go on', stepwell._run_of(v_lost.unit_id))
             when v_lost.scope = 'workflow_run'
-                then format('run %s was replaced by run %s', v_lost.unit_id >> 20, v_lost.latest_run_id)
+                then format('run %s was replaced by run %s', stepwell._run_of(v_lost.unit_id), v_lost.latest_run_id)
             else format('step %s around it is %s and cannot go on', v_lost.unit_id, v_lost.state_code) end;
     end if;
     if not stepwell._approval_granted(p_tenant_id, p_approval_id, 'reopen', p_unit_id) then
@@ -192,7 +192,7 @@ as $$
         select a.place + 1, u.unit_id, u.scope, u.state_code, u.parent_id
         from around as a
         inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = coalesce(a.parent_id,
-            case a.scope when 'step' then (a.unit_id >> 20) << 20 end)
+            case a.scope when 'step' then stepwell._run_unit(stepwell._run_of(a.unit_id)) end)
         where a.place < 1000
     )
     select a.place, a.unit_id, a.scope, a.state_code from around as a where a.place > 0 order by a.place
@@ -210,7 +210,7 @@ as $$
 begin
     update stepwell.run_progress as p set needs_attention = true where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
     if stepwell._run_state(p_tenant_id, p_run_id) in ('completed', 'failed') then
-        perform stepwell._must_apply(array[p_tenant_id], array[p_run_id << 20], 'in_progress', 'reviewer', 'rpc',
+        perform stepwell._units_move(array[p_tenant_id], array[stepwell._run_unit(p_run_id)], 'in_progress', 'reviewer', 'rpc',
             'workflow_reopen', p_actor,
             array[jsonb_build_object('audit_ref', 'approval:' || p_approval_id, 'approval_id', p_approval_id)],
             array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'approval_id', p_approval_id))]);
@@ -255,11 +255,11 @@ begin
     update stepwell.job_dead_letter as l set resolved_at = stepwell.now(), resolution = 'reopened'
     where l.tenant_id = p_tenant_id and l.unit_id = p_unit_id and l.resolved_at is null;
     if cardinality(p_waits_for) > 0 then
-        perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'waiting', 'mow_orchestrator', 'condition_resolved',
+        perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'waiting', 'mow_orchestrator', 'condition_resolved',
             null, 'engine', array['{"waiting_facet": "waiting_dependency"}'::jsonb],
             array['{"waiting_facet": "waiting_dependency"}'::jsonb]);
-    elsif p_unit_id = p_root_unit_id and v_unit.class_id is not null and v_unit.pic_id is null then
-        perform stepwell._must_apply(array[p_tenant_id], array[p_unit_id], 'ready', 'executor_worker', 'rpc', 'step_release',
+    elsif p_unit_id = p_root_unit_id and v_unit.executor_class_id is not null and v_unit.pic_id is null then
+        perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'executor_worker', 'rpc', 'step_release',
             p_actor, array[v_evidence]);
         perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
     end if;
@@ -292,7 +292,7 @@ begin
     end if;
     select e.event_id, e.at, e.to_state, e.actor, e.actor_class, e.audit_ref into v_end
     from stepwell.event_log as e
-    where e.tenant_id = p_tenant_id and e.stream_id = p_unit_id >> 20 and e.unit_id = p_unit_id and e.to_state is not null
+    where e.tenant_id = p_tenant_id and e.run_id = stepwell._run_of(p_unit_id) and e.unit_id = p_unit_id and e.to_state is not null
     order by e.event_id desc limit 1;
     select o.lease_no, o.output into v_output
     from stepwell.unit_output as o

@@ -89,7 +89,7 @@ begin
         raise exception using errcode = 'SW001', column = 'deadline_at', message = 'deadline_at: a time is required';
     end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if v_unit.state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete') then
+    if stepwell._has_ended(v_unit.state_code) then
         raise exception using errcode = 'SW003', message = format('step %s has ended (%s)', p_unit_id, v_unit.state_code);
     end if;
     update stepwell.work_unit as u set deadline_at = p_deadline_at

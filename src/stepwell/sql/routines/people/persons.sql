@@ -60,7 +60,7 @@ create or replace view stepwell.v_human_step with (security_invoker = true) as
 select
     u.tenant_id,
     u.unit_id as step_run_id,
-    u.unit_id >> 20 as run_id,
+    stepwell._run_of(u.unit_id) as run_id,
     w.workflow_name as workflow,
     u.scope,
     case when u.scope = 'task' then u.parent_id end as parent_step_run_id,
@@ -100,7 +100,7 @@ from stepwell.work_unit as u
 left join stepwell.workflow_step_def as d
     on u.scope = 'step' and u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
 left join stepwell.task_detail as t on u.scope = 'task' and u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
-inner join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+inner join stepwell.run_detail as r on u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
 inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
 left join stepwell.person as p on u.tenant_id = p.tenant_id and u.pic_id = p.person_id
 left join stepwell.step_block as b on u.tenant_id = b.tenant_id and u.unit_id = b.unit_id
@@ -109,7 +109,7 @@ left join lateral (
     where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id and x.told_at is not null
     order by x.level desc limit 1
 ) as e on true
-where (u.scope = 'step' and (d.step_kind = 'human' or u.pic_id is not null)) or (u.scope = 'task' and u.class_id is null);
+where (u.scope = 'step' and (d.step_kind = 'human' or u.pic_id is not null)) or (u.scope = 'task' and u.executor_class_id is null);
 
 -- The open work of people, and what their roles may take; the most urgent first when ordered by priority and deadline.
 create or replace view stepwell.v_inbox with (security_invoker = true) as

@@ -99,9 +99,9 @@ begin
         on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
     end if;
     if p_event_type is not null then
-        insert into stepwell.event_wait (tenant_id, unit_id, stream_id, event_type, since_at)
-        values (p_tenant_id, p_unit_id, p_unit_id >> 20, p_event_type, stepwell.now());
-        perform stepwell._waits_match(p_tenant_id, p_unit_id >> 20, p_event_type);
+        insert into stepwell.event_wait (tenant_id, unit_id, run_id, event_type, since_at)
+        values (p_tenant_id, p_unit_id, stepwell._run_of(p_unit_id), p_event_type, stepwell.now());
+        perform stepwell._waits_match(p_tenant_id, stepwell._run_of(p_unit_id), p_event_type);
     end if;
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_wait', p_key, v_answer);
 end

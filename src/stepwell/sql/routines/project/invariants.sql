@@ -106,7 +106,7 @@ set search_path = stepwell, pg_temp
 as $$
     with recount as (
         select
-            u.tenant_id, u.unit_id >> 20 as run_id,
+            u.tenant_id, stepwell._run_of(u.unit_id) as run_id,
             count(*) filter (where not d.is_terminal and u.state_code <> 'cannot_complete') as open_count,
             count(*) filter (where u.mandatory) as mandatory_count,
             count(*) filter (where u.mandatory and k.class = 'idle') as idle_count,
@@ -119,9 +119,9 @@ as $$
         from stepwell.work_unit as u
         inner join stepwell.state_def as d on u.state_machine_id = d.state_machine_id and u.state_code = d.state_code
         cross join lateral (select case when u.blocked_escalated then 'red'
-            else coalesce(u.lent_class, d.semantic_class) end as class) as k
+            else coalesce(u.subrun_class, d.semantic_class) end as class) as k
         where u.scope = 'step'
-        group by u.tenant_id, u.unit_id >> 20
+        group by u.tenant_id, stepwell._run_of(u.unit_id)
     )
     select 'counters_equal_a_recount', format('run %s, %s: counted %s, recounted %s', p.run_id, c.name, c.kept, c.found)
     from stepwell.run_progress as p
@@ -142,13 +142,13 @@ as $$
         and p.rollup_state_code <> stepwell._rollup_colour(p.red_count, p.wait_count, p.active_count)
     union all
     select 'counters_equal_a_recount', format('step %s counts as %s, its run %s is %s', s.unit_id,
-        coalesce(s.lent_class, d.semantic_class), p.run_id, p.rollup_state_code)
+        coalesce(s.subrun_class, d.semantic_class), p.run_id, p.rollup_state_code)
     from stepwell.run_progress as p
-    inner join stepwell.work_unit as w on p.tenant_id = w.tenant_id and p.run_id << 20 = w.unit_id
+    inner join stepwell.work_unit as w on p.tenant_id = w.tenant_id and stepwell._run_unit(p.run_id) = w.unit_id
     inner join stepwell.work_unit as s on w.tenant_id = s.tenant_id and w.parent_id = s.unit_id
     inner join stepwell.state_def as d on s.state_machine_id = d.state_machine_id and s.state_code = d.state_code
     where p.parent_run_id is not null and w.state_code in ('in_progress', 'paused')
-        and s.state_code in ('in_progress', 'waiting') and s.mandatory and coalesce(s.lent_class, d.semantic_class)
+        and s.state_code in ('in_progress', 'waiting') and s.mandatory and coalesce(s.subrun_class, d.semantic_class)
             <> case p.rollup_state_code when 'red' then 'red' when 'yellow' then 'wait' else 'active' end
     union all
     select 'pending_counts_equal_unfinished_predecessors', format('step %s waits for %s, %s have not ended',
@@ -161,7 +161,7 @@ as $$
             on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
         where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
             -- A step that failed releases only a conditional that catches it; all others are cancelled.
-            and b.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')
+            and not stepwell._has_ended(b.state_code)
     ) as b
     where u.scope = 'step' and u.state_code = 'not_started' and u.pending_count <> b.unfinished_count
 $$;
@@ -223,7 +223,7 @@ as $$
         select s.tenant_id, s.slot_key, s.max_count, s.used_count, s.rate_count, s.rate_used_count, (
             select count(*) from stepwell.work_unit as u
             where u.tenant_id = s.tenant_id and u.slot_key = s.slot_key and (u.lease_session_id is not null or exists (
-                select from stepwell.job_ready as r where r.tenant_id = u.tenant_id and r.class_id = u.class_id
+                select from stepwell.job_ready as r where r.tenant_id = u.tenant_id and r.executor_class_id = u.executor_class_id
                     and r.rank = -u.priority and r.unit_id = u.unit_id))
         ) as held_count, (
             select count(*) from stepwell.job_line as l where l.tenant_id = s.tenant_id and l.slot_key = s.slot_key
@@ -247,11 +247,11 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     with ended as (
-        select u.tenant_id, u.unit_id, u.unit_id >> 20 as stream_id, u.scope, u.state_code
+        select u.tenant_id, u.unit_id, stepwell._run_of(u.unit_id) as run_id, u.scope, u.state_code
         from stepwell.work_unit as u
         where (u.scope = 'workflow_run' and u.state_code in ('completed', 'failed', 'cancelled'))
             or (u.scope in ('step', 'task', 'job')
-                and u.state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete'))
+                and stepwell._has_ended(u.state_code))
     ), left_over as (
         select r.tenant_id, r.unit_id, 'queued' as how from stepwell.job_ready as r
         union all
@@ -267,18 +267,18 @@ as $$
     union all
     select 'nothing_is_left_of_what_has_ended', format('unit %s is %s, its run is %s', l.unit_id, l.how, e.state_code)
     from left_over as l
-    inner join ended as e on l.tenant_id = e.tenant_id and (l.unit_id >> 20) << 20 = e.unit_id
+    inner join ended as e on l.tenant_id = e.tenant_id and stepwell._run_unit(stepwell._run_of(l.unit_id)) = e.unit_id
     where e.scope = 'workflow_run'
     union all
     select 'nothing_is_left_of_what_has_ended', format('step %s is %s, its run is %s', u.unit_id, u.state_code, e.state_code)
     from ended as e
-    inner join stepwell.work_unit as u on e.tenant_id = u.tenant_id and (u.unit_id >> 20) << 20 = e.unit_id
+    inner join stepwell.work_unit as u on e.tenant_id = u.tenant_id and stepwell._run_unit(stepwell._run_of(u.unit_id)) = e.unit_id
     where e.scope = 'workflow_run' and u.scope in ('step', 'task')
-        and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')
+        and not stepwell._has_ended(u.state_code)
     union all
     select 'nothing_is_left_of_what_has_ended', format('run %s is %s, its end is not on record', r.run_id, e.state_code)
     from ended as e
-    inner join stepwell.run_detail as r on e.tenant_id = r.tenant_id and e.stream_id = r.run_id
+    inner join stepwell.run_detail as r on e.tenant_id = r.tenant_id and e.run_id = r.run_id
     where e.scope = 'workflow_run' and (r.finished_at is null or r.finished_state is distinct from e.state_code)
 $$;
 
@@ -303,14 +303,14 @@ as $$
     inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
     where (u.state_code = 'reversed') <> (r.reversed_by_receipt_id is not null)
     union all
-    select 'effects_agree_with_their_receipts', format('run or job %s counts %s writes, its receipts %s', c.unit_id >> 20,
+    select 'effects_agree_with_their_receipts', format('run or job %s counts %s writes, its receipts %s', stepwell._run_of(c.unit_id),
         c.write_count, x.receipt_count)
     from stepwell.run_write_count as c
     cross join lateral (
         select count(*) as receipt_count
         from stepwell.action_receipt as r
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
-        where r.tenant_id = c.tenant_id and r.run_id = c.unit_id >> 20 and r.writes and u.state_code <> 'void'
+        where r.tenant_id = c.tenant_id and r.run_id = stepwell._run_of(c.unit_id) and r.writes and u.state_code <> 'void'
     ) as x
     where c.write_count <> x.receipt_count
 $$;
@@ -327,7 +327,7 @@ as $$
         from stepwell.work_unit as u
         where u.scope in ('step', 'task', 'job') and (
             (u.state_code in ('ready', 'failed') and not exists (
-                select from stepwell.job_ready as r where r.tenant_id = u.tenant_id and r.class_id = u.class_id
+                select from stepwell.job_ready as r where r.tenant_id = u.tenant_id and r.executor_class_id = u.executor_class_id
                     and r.rank = -u.priority and r.unit_id = u.unit_id))
             or (u.state_code = 'waiting' and not exists (
                 select from stepwell.event_wait as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id))
@@ -352,10 +352,10 @@ as $$
         on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.to_no
     inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
     -- A conditional may catch the failure of a step before it.
-    where u.state_code = 'not_started' and d.step_kind <> 'decision' and b.state_code in ('cancelled', 'cannot_complete')
+    where u.state_code = 'not_started' and d.step_kind <> 'conditional' and b.state_code in ('cancelled', 'cannot_complete')
     union all
     select 'every_open_unit_is_explained', format('run %s is in progress, and every step of it has ended', p.run_id)
     from stepwell.run_progress as p
-    inner join stepwell.work_unit as u on p.tenant_id = u.tenant_id and p.run_id << 20 = u.unit_id
+    inner join stepwell.work_unit as u on p.tenant_id = u.tenant_id and stepwell._run_unit(p.run_id) = u.unit_id
     where u.state_code = 'in_progress' and p.open_count = 0
 $$;

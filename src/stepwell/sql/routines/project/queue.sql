@@ -6,7 +6,7 @@ create or replace view stepwell.v_unit_dialect with (security_invoker = true) as
 select
     q.tenant_id,
     q.unit_id,
-    q.unit_id >> 20 as stream_id,
+    stepwell._run_of(q.unit_id) as run_id,
     q.scope,
     q.state_code,
     q.qualifier,
@@ -45,7 +45,7 @@ from (
             when u.scope = 'workflow_run' then
                 case when u.state_code = 'failed' and exists (
                     select from stepwell.run_progress as p
-                    where p.tenant_id = u.tenant_id and p.run_id = u.unit_id >> 20 and p.completed_count > 0
+                    where p.tenant_id = u.tenant_id and p.run_id = stepwell._run_of(u.unit_id) and p.completed_count > 0
                 ) then 'partial' else '' end
             when u.state_code = 'not_started' then
                 case when exists (
@@ -89,7 +89,7 @@ select
         where d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
     ) as status,
     u.state_code,
-    coalesce(j.idempotency_key, case when u.scope = 'step' then (u.unit_id >> 20) || ':' || s.step_id end)
+    coalesce(j.idempotency_key, case when u.scope = 'step' then (stepwell._run_of(u.unit_id)) || ':' || s.step_id end)
         as idempotency_key,
     j.source_ref,
     j.target_ref,
@@ -100,7 +100,7 @@ select
         where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind = 'start'
     ) as process_after,
     u.priority,
-    case when u.scope = 'step' then u.unit_id >> 20 end as workflow_id,
+    case when u.scope = 'step' then stepwell._run_of(u.unit_id) end as workflow_id,
     s.step_id,
     (
         select array_agg(u.unit_id + r.from_no - u.def_no order by r.from_no)
@@ -132,10 +132,10 @@ select
     u.completed_at,
     u.last_transition_at
 from stepwell.work_unit as u
-inner join stepwell.executor_class as c on u.class_id = c.class_id
+inner join stepwell.executor_class as c on u.executor_class_id = c.executor_class_id
 inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
 left join stepwell.job_detail as j on u.tenant_id = j.tenant_id and u.unit_id = j.job_id
-left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
 left join stepwell.workflow_step_def as s
     on u.tenant_id = s.tenant_id and u.version_id = s.version_id and u.def_no = s.step_no
 left join stepwell.worker_session as w on u.lease_session_id = w.session_id;
@@ -160,8 +160,8 @@ select
     s.closed_at,
     s.info
 from stepwell.worker_session as s
-cross join lateral unnest(s.class_ids) as k (class_id)
-inner join stepwell.executor_class as c on k.class_id = c.class_id
+cross join lateral unnest(s.executor_class_ids) as k (executor_class_id)
+inner join stepwell.executor_class as c on k.executor_class_id = c.executor_class_id
 cross join lateral (
     select make_interval(secs => coalesce(
         (select (f.config_value #>> '{}')::float from stepwell.dot_config as f
@@ -172,7 +172,7 @@ cross join lateral (
 
 -- How many units of a tenant and class are leased. It reads the claims of open sessions, which are few, and not the
 -- units, which are many. It runs as owner, because a claim may have units of several tenants.
-create or replace function stepwell._leased_count(p_tenant_id int, p_class_id int) returns bigint
+create or replace function stepwell._leased_count(p_tenant_id int, p_executor_class_id int) returns bigint
 language sql stable security definer
 set search_path = stepwell, pg_temp
 as $$
@@ -182,7 +182,7 @@ as $$
     cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where s.closed_at is null and q.tenant_id = p_tenant_id
-        and u.lease_session_id = s.session_id and u.class_id = p_class_id
+        and u.lease_session_id = s.session_id and u.executor_class_id = p_executor_class_id
 $$;
 
 -- The queue of each tenant and executor class in one row: what can start, is in line, runs, waits or died, the age of
@@ -193,7 +193,7 @@ select
     c.class_name as executor,
     coalesce(r.ready_count, 0) as ready_count,
     coalesce(l.line_count, 0) as line_count,
-    stepwell._leased_count(t.tenant_id, c.class_id) as leased_count,
+    stepwell._leased_count(t.tenant_id, c.executor_class_id) as leased_count,
     coalesce(x.retry_waiting_count, 0) as retry_waiting_count,
     coalesce(x.asleep_count, 0) + coalesce(p.waiting_count, 0) as parked_count,
     coalesce(x.scheduled_count, 0) as scheduled_count,
@@ -208,13 +208,13 @@ left join lateral (
     select count(*) as ready_count, min(u.last_transition_at) as oldest_ready_at
     from stepwell.job_ready as q
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    where q.tenant_id = t.tenant_id and q.class_id = c.class_id
+    where q.tenant_id = t.tenant_id and q.executor_class_id = c.executor_class_id
 ) as r on true
 left join lateral (
     select count(*) as line_count
     from stepwell.job_line as q
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    where q.tenant_id = t.tenant_id and u.class_id = c.class_id
+    where q.tenant_id = t.tenant_id and u.executor_class_id = c.executor_class_id
 ) as l on true
 left join lateral (
     select
@@ -223,22 +223,22 @@ left join lateral (
         count(*) filter (where q.timer_kind = 'sleep') as asleep_count
     from stepwell.timer as q
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    where q.tenant_id = t.tenant_id and u.class_id = c.class_id and q.timer_kind in ('start', 'retry', 'sleep')
+    where q.tenant_id = t.tenant_id and u.executor_class_id = c.executor_class_id and q.timer_kind in ('start', 'retry', 'sleep')
 ) as x on true
 left join lateral (
     select count(*) as waiting_count
     from stepwell.event_wait as q
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    where q.tenant_id = t.tenant_id and u.class_id = c.class_id
+    where q.tenant_id = t.tenant_id and u.executor_class_id = c.executor_class_id
 ) as p on true
 left join lateral (
     select count(*) as dead_count
     from stepwell.job_dead_letter as q
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    where q.tenant_id = t.tenant_id and u.class_id = c.class_id and q.resolved_at is null
+    where q.tenant_id = t.tenant_id and u.executor_class_id = c.executor_class_id and q.resolved_at is null
 ) as d on true
 left join lateral (
     select count(*) as worker_count, sum(s.slot_count) as slot_count
     from stepwell.worker_session as s
-    where s.closed_at is null and s.expires_at >= stepwell.now() and c.class_id = any (s.class_ids)
+    where s.closed_at is null and s.expires_at >= stepwell.now() and c.executor_class_id = any (s.executor_class_ids)
 ) as w on true;

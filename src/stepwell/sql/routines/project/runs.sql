@@ -31,7 +31,7 @@ select
     r.correlation_id,
     r.started_by,
     r.parent_unit_id,
-    r.parent_unit_id >> 20 as parent_run_id,
+    stepwell._run_of(r.parent_unit_id) as parent_run_id,
     r.depth,
     r.created_at,
     u.started_at,
@@ -41,7 +41,7 @@ select
     p.frozen_at,
     u.deadline_at
 from stepwell.run_detail as r
-inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.run_id << 20 = u.unit_id
+inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id
 inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
 inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
 inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;
@@ -51,7 +51,7 @@ create or replace view stepwell.step_run with (security_invoker = true) as
 select
     u.tenant_id,
     u.unit_id as step_run_id,
-    u.unit_id >> 20 as run_id,
+    stepwell._run_of(u.unit_id) as run_id,
     u.def_no as step_no,
     d.step_id,
     d.step_kind,
@@ -109,7 +109,7 @@ from stepwell.work_unit as u
 inner join stepwell.workflow_step_def as d
     on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
 left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
-left join stepwell.executor_class as c on u.class_id = c.class_id
+left join stepwell.executor_class as c on u.executor_class_id = c.executor_class_id
 left join stepwell.worker_session as s on u.lease_session_id = s.session_id
 where u.scope = 'step';
 
@@ -119,7 +119,7 @@ select
     u.tenant_id,
     u.unit_id as task_run_id,
     u.parent_id as step_run_id,
-    u.unit_id >> 20 as run_id,
+    stepwell._run_of(u.unit_id) as run_id,
     u.state_machine_id,
     u.state_code,
     u.waiting_facet,

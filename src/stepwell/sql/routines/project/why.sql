@@ -25,7 +25,7 @@ begin
         select u.* into v_child
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id + 1 and p_unit_id + 1048575
-            and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')
+            and not stepwell._has_ended(u.state_code)
         order by u.state_code = 'not_started', u.unit_id
         limit 1;
         if found then
@@ -55,7 +55,7 @@ begin
         'merged', 'confirmed', 'void', 'reversed') or (p_unit.scope = 'workflow_run' and p_unit.state_code = 'failed') then
         return query select 'ended', jsonb_build_object('name', v_name, 'state', p_unit.state_code),
             case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
-    elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope = 'step' and p_unit.class_id is null
+    elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope = 'step' and p_unit.executor_class_id is null
         and p_unit.pic_id is null then
         -- A step that the engine carries out: a sub-workflow whose run is in progress.
         return query select w.* from stepwell._why_waiting(p_unit, v_name) as w;
@@ -68,12 +68,12 @@ begin
             case when found then 'worker:' || v_found.worker_name
                 else 'person:' || coalesce(stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), '?') end;
     elsif p_unit.state_code = 'paused' or exists (select from stepwell.run_progress as p
-        where p.tenant_id = p_unit.tenant_id and p.run_id = p_unit.unit_id >> 20 and p.frozen_at is not null) then
-        return query select 'paused', jsonb_build_object('name', v_name, 'run', p_unit.unit_id >> 20), 'reviewer';
+        where p.tenant_id = p_unit.tenant_id and p.run_id = stepwell._run_of(p_unit.unit_id) and p.frozen_at is not null) then
+        return query select 'paused', jsonb_build_object('name', v_name, 'run', stepwell._run_of(p_unit.unit_id)), 'reviewer';
     elsif p_unit.state_code = 'not_started' or (p_unit.state_code = 'ready' and exists (
         select from stepwell.workflow_step_def as d
         where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
-            and d.step_kind = 'decision')) then
+            and d.step_kind = 'conditional')) then
         return query select w.* from stepwell._why_not_started(p_unit, v_name) as w;
     elsif p_unit.state_code in ('ready', 'failed') then
         return query select w.* from stepwell._why_not_claimed(p_unit, v_name) as w;
@@ -82,7 +82,7 @@ begin
     elsif p_unit.state_code = 'blocked' then
         select e.payload ->> 'block_reason' as reason into v_found
         from stepwell.event_log as e
-        where e.tenant_id = p_unit.tenant_id and e.stream_id = p_unit.unit_id >> 20
+        where e.tenant_id = p_unit.tenant_id and e.run_id = stepwell._run_of(p_unit.unit_id)
             and e.unit_id = p_unit.unit_id and e.to_state = 'blocked'
         order by e.event_id desc limit 1;
         return query select 'blocked', jsonb_build_object('name', v_name,
@@ -104,7 +104,7 @@ set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 declare
-    v_decision text;
+    v_conditional text;
     v_due_at timestamptz;
     v_found record;
 begin
@@ -114,18 +114,18 @@ begin
         return query select 'schedule', jsonb_build_object('name', p_name, 'at', v_due_at), 'clock';
         return;
     end if;
-    select g.step_id into v_decision
+    select g.step_id into v_conditional
     from stepwell.workflow_step_def as d
     inner join stepwell.workflow_branch as b
         on d.tenant_id = b.tenant_id and d.version_id = b.version_id and d.branch_no = b.branch_no
     inner join stepwell.workflow_step_def as g
-        on b.tenant_id = g.tenant_id and b.version_id = g.version_id and b.decision_no = g.step_no
+        on b.tenant_id = g.tenant_id and b.version_id = g.version_id and b.conditional_no = g.step_no
     inner join stepwell.work_unit as u
-        on u.tenant_id = p_unit.tenant_id and u.unit_id = p_unit.unit_id + b.decision_no - p_unit.def_no
+        on u.tenant_id = p_unit.tenant_id and u.unit_id = p_unit.unit_id + b.conditional_no - p_unit.def_no
     where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
         and u.state_code not in ('completed', 'skipped');
     if found then
-        return query select 'branch', jsonb_build_object('name', p_name, 'decision', v_decision), 'engine';
+        return query select 'branch', jsonb_build_object('name', p_name, 'conditional', v_conditional), 'engine';
         return;
     end if;
     select
@@ -166,7 +166,7 @@ begin
                 'max_attempts', p_unit.max_attempts), 'clock';
         return;
     end if;
-    if p_unit.class_id is null then
+    if p_unit.executor_class_id is null then
         select d.config ->> 'role' as role into v_found
         from stepwell.workflow_step_def as d
         where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
@@ -178,7 +178,7 @@ begin
             coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'role:' || v_found.role, 'anyone');
         return;
     end if;
-    select c.class_name into v_class from stepwell.executor_class as c where c.class_id = p_unit.class_id;
+    select c.class_name into v_class from stepwell.executor_class as c where c.executor_class_id = p_unit.executor_class_id;
     select s.max_count, s.rate_count, s.rate_seconds,
         s.rate_used_count >= s.rate_count and s.used_count < s.max_count as by_rate, (
         select min(k.back_at) from stepwell.rate_token as k
@@ -197,10 +197,10 @@ begin
         return query select 'concurrency', jsonb_build_object('name', p_name, 'key', p_unit.slot_key,
             'limit', v_found.max_count, 'place', v_found.place), 'engine';
     elsif not exists (select from stepwell.job_ready as r where r.tenant_id = p_unit.tenant_id
-        and r.class_id = p_unit.class_id and r.rank = -p_unit.priority and r.unit_id = p_unit.unit_id) then
+        and r.executor_class_id = p_unit.executor_class_id and r.rank = -p_unit.priority and r.unit_id = p_unit.unit_id) then
         return query select 'unexplained', jsonb_build_object('name', p_name, 'state', p_unit.state_code), 'operator';
     elsif not exists (select from stepwell.worker_session as s
-        where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.class_id = any (s.class_ids)) then
+        where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.executor_class_id = any (s.executor_class_ids)) then
         return query select 'no_worker', jsonb_build_object('name', p_name, 'class', v_class), 'operator';
     elsif (select count(*) from stepwell.tenant_lease as l
             inner join stepwell.work_unit as u on l.tenant_id = u.tenant_id and l.unit_id = u.unit_id and l.lease_no = u.lease_no
@@ -211,7 +211,7 @@ begin
     else
         return query select 'queued', jsonb_build_object('name', p_name, 'class', v_class, 'place', (
             select count(*) from stepwell.job_ready as r where r.tenant_id = p_unit.tenant_id
-                and r.class_id = p_unit.class_id and (r.rank, r.unit_id) <= (-p_unit.priority, p_unit.unit_id))), 'worker';
+                and r.executor_class_id = p_unit.executor_class_id and (r.rank, r.unit_id) <= (-p_unit.priority, p_unit.unit_id))), 'worker';
     end if;
 end
 $$;
@@ -248,7 +248,7 @@ begin
         return query select 'schedule', jsonb_build_object('name', p_name, 'at', v_until), 'clock';
         return;
     end if;
-    select string_agg(format('%s ({state.%s.label})', u.unit_id >> 20, u.state_code), ', ' order by u.unit_id) as runs into v_found
+    select string_agg(format('%s ({state.%s.label})', stepwell._run_of(u.unit_id), u.state_code), ', ' order by u.unit_id) as runs into v_found
     from stepwell.work_unit as u
     where u.tenant_id = p_unit.tenant_id and u.parent_id = p_unit.unit_id and u.scope = 'workflow_run'
         and u.state_code not in ('completed', 'cancelled', 'failed');
@@ -259,7 +259,7 @@ begin
     select count(*) as open_count into v_found
     from stepwell.work_unit as u
     where u.tenant_id = p_unit.tenant_id and u.parent_id = p_unit.unit_id and u.scope = 'step'
-        and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+        and not stepwell._has_ended(u.state_code);
     if v_found.open_count > 0 then
         return query select 'items', jsonb_build_object('name', p_name, 'count', v_found.open_count), 'engine';
         return;

@@ -6,7 +6,7 @@
 -- Raises: SW001 for a graph that is not sound, naming the step and the field; SW006 over a limit; SW007 for another
 --   tenant.
 create or replace function stepwell.fn_workflow_publish(
-    p_tenant_id int, p_graph jsonb, p_hash text, p_actor text
+    p_tenant_id int, p_graph jsonb, p_actor text
 ) returns table (version_id int, version_no int, is_new boolean)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -14,6 +14,7 @@ as $$
 #variable_conflict use_column
 declare
     v_name constant text := p_graph ->> 'name';
+    v_hash constant text := encode(sha256(convert_to(p_graph::text, 'UTF8')), 'hex');
     v_workflow_id int;
     v_version_id int;
     v_version_no int;
@@ -32,7 +33,16 @@ begin
     for update;
     select v.version_id, v.version_no into v_version_id, v_version_no
     from stepwell.workflow_version as v
-    where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id and v.graph_hash = p_hash;
+    where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id and v.graph_hash = v_hash;
+    if not found then
+        select n.version_id, n.version_no into v_version_id, v_version_no
+        from (
+            select v.* from stepwell.workflow_version as v
+            where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id
+            order by v.version_no desc limit 1
+        ) as n
+        where n.graph -> 'format' = '1' and stepwell._graph_upgrade(n.graph) = p_graph;
+    end if;
     if found then
         return query select v_version_id, v_version_no, false;
         return;
@@ -42,15 +52,33 @@ begin
     where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id;
     insert into stepwell.workflow_version (
         tenant_id, workflow_id, version_no, graph_hash, graph, failure_policy, step_count, published_at, published_by)
-    values (p_tenant_id, v_workflow_id, v_version_no, p_hash, p_graph,
-        coalesce(p_graph ->> 'failure_policy', 'continue-running'), jsonb_array_length(p_graph -> 'nodes'),
+    values (p_tenant_id, v_workflow_id, v_version_no, v_hash, p_graph,
+        coalesce(p_graph ->> 'failure_policy', 'continue-running'), jsonb_array_length(p_graph -> 'steps'),
         stepwell.now(), p_actor)
     returning workflow_version.version_id into v_version_id;
     perform stepwell._graph_store(p_tenant_id, v_version_id, p_graph);
     perform stepwell._event_append(p_tenant_id, 0, 'workflow.published', p_actor,
-        jsonb_build_object('workflow', v_name, 'version', v_version_no, 'hash', p_hash));
+        jsonb_build_object('workflow', v_name, 'version', v_version_no, 'hash', v_hash));
     return query select v_version_id, v_version_no, true;
 end
+$$;
+
+-- A graph of format 1 in the words of format 2. Versions published before keep their graph and hash as they were; the same
+-- workflow published again is still the same version.
+create or replace function stepwell._graph_upgrade(p_graph jsonb) returns jsonb
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select p_graph - 'nodes' || jsonb_build_object(
+        'format', 2,
+        'steps', (
+            select jsonb_agg(case s.step ->> 'kind' when 'decision' then s.step || '{"kind": "conditional"}' else s.step end
+                order by s.place)
+            from jsonb_array_elements(p_graph -> 'nodes') with ordinality as s (step, place)),
+        'branches', (
+            select coalesce(jsonb_agg(b.branch - 'decision' || jsonb_build_object('conditional', b.branch -> 'decision')
+                order by b.place), '[]')
+            from jsonb_array_elements(p_graph -> 'branches') with ordinality as b (branch, place)))
 $$;
 
 -- The first thing that is wrong with a graph, in one line that names step and field; null when nothing is. The client
@@ -62,39 +90,39 @@ as $$
 declare
     v_limit constant int := 50000;
     v_problem text;
-    v_node jsonb;
+    v_step jsonb;
 begin
     if coalesce(p_graph ->> 'name', '') = '' then
         return 'name: is required';
     end if;
-    if jsonb_typeof(p_graph -> 'nodes') is distinct from 'array' or jsonb_array_length(p_graph -> 'nodes') = 0 then
-        return 'nodes: at least one step is required';
+    if jsonb_typeof(p_graph -> 'steps') is distinct from 'array' or jsonb_array_length(p_graph -> 'steps') = 0 then
+        return 'steps: at least one step is required';
     end if;
-    if jsonb_array_length(p_graph -> 'nodes') > v_limit then
-        return format('nodes: %s steps, at most %s', jsonb_array_length(p_graph -> 'nodes'), v_limit);
+    if jsonb_array_length(p_graph -> 'steps') > v_limit then
+        return format('steps: %s steps, at most %s', jsonb_array_length(p_graph -> 'steps'), v_limit);
     end if;
-    if exists (select from jsonb_array_elements(p_graph -> 'nodes') with ordinality as n (node, place)
-        where (n.node ->> 'no')::int <> n.place) then
-        return 'nodes: must be numbered 1, 2, 3 … in order';
+    if exists (select from jsonb_array_elements(p_graph -> 'steps') with ordinality as s (step, place)
+        where (s.step ->> 'no')::int <> s.place) then
+        return 'steps: must be numbered 1, 2, 3 … in order';
     end if;
     if exists (select from jsonb_to_recordset(p_graph -> 'edges') as x ("from" int, "to" int)
-        where x."from" >= x."to" or x."from" < 1 or x."to" > jsonb_array_length(p_graph -> 'nodes')) then
+        where x."from" >= x."to" or x."from" < 1 or x."to" > jsonb_array_length(p_graph -> 'steps')) then
         return stepwell._graph_cycle(p_graph);
     end if;
-    for v_node in
-        select n.node from jsonb_array_elements(p_graph -> 'nodes') as n (node)
-        where n.node ?| array['inputs', 'over', 'postcondition', 'tasks'] or jsonb_typeof(n.node -> 'test') = 'string'
+    for v_step in
+        select s.step from jsonb_array_elements(p_graph -> 'steps') as s (step)
+        where s.step ?| array['inputs', 'over', 'postcondition', 'tasks'] or jsonb_typeof(s.step -> 'test') = 'string'
     loop
-        v_problem := stepwell._path_problem(v_node);
+        v_problem := stepwell._path_problem(v_step);
         if v_problem is not null then
             return v_problem;
         end if;
     end loop;
     return (
-        select format('step %s, executor: %s is not a registered executor class', n.node ->> 'id', n.node ->> 'executor')
-        from jsonb_array_elements(p_graph -> 'nodes') as n (node)
-        where n.node ? 'executor' and not exists (
-            select from stepwell.executor_class as c where c.class_name = n.node ->> 'executor')
+        select format('step %s, executor: %s is not a registered executor class', s.step ->> 'id', s.step ->> 'executor')
+        from jsonb_array_elements(p_graph -> 'steps') as s (step)
+        where s.step ? 'executor' and not exists (
+            select from stepwell.executor_class as c where c.class_name = s.step ->> 'executor')
         limit 1);
 end
 $$;
@@ -119,17 +147,17 @@ as $$
             and (e.to_no = w.start_no or not e.to_no = any (w.path))
     )
     select coalesce((
-        select 'edges: cycle ' || string_agg(coalesce(n.node ->> 'id', p.step_no::text), ' → ' order by p.place)
+        select 'edges: cycle ' || string_agg(coalesce(s.step ->> 'id', p.step_no::text), ' → ' order by p.place)
         from (select w.path from walk as w where w.at_no = w.start_no order by cardinality(w.path) limit 1) as c
         cross join lateral unnest(c.path) with ordinality as p (step_no, place)
-        left join jsonb_array_elements(p_graph -> 'nodes') as n (node) on (n.node ->> 'no')::int = p.step_no
+        left join jsonb_array_elements(p_graph -> 'steps') as s (step) on (s.step ->> 'no')::int = p.step_no
         having count(*) > 0
     ), 'edges: must lead from a lower to a higher step number that exists')
 $$;
 
 -- The first expression of a step that PostgreSQL cannot parse as an SQL/JSON path, by name; null when all can be
 -- parsed.
-create or replace function stepwell._path_problem(p_node jsonb) returns text
+create or replace function stepwell._path_problem(p_step jsonb) returns text
 language plpgsql immutable
 set search_path = stepwell, pg_temp
 as $$
@@ -138,23 +166,23 @@ declare
     v_path text;
 begin
     for v_field, v_path in
-        select 'inputs.' || i.key, i.value from jsonb_each_text(p_node -> 'inputs') as i
+        select 'inputs.' || i.key, i.value from jsonb_each_text(p_step -> 'inputs') as i
         union all
-        select 'over', p_node ->> 'over' where p_node ? 'over'
+        select 'over', p_step ->> 'over' where p_step ? 'over'
         union all
-        select 'test', p_node ->> 'test' where jsonb_typeof(p_node -> 'test') = 'string'
+        select 'test', p_step ->> 'test' where jsonb_typeof(p_step -> 'test') = 'string'
         union all
-        select 'postcondition', p_node ->> 'postcondition' where p_node ? 'postcondition'
+        select 'postcondition', p_step ->> 'postcondition' where p_step ? 'postcondition'
         union all
         select format('tasks.%s.when', coalesce(t.task ->> 'id', (t.place - 1)::text)), t.task ->> 'when'
-        from jsonb_array_elements(case jsonb_typeof(p_node -> 'tasks') when 'array' then p_node -> 'tasks' else '[]' end)
+        from jsonb_array_elements(case jsonb_typeof(p_step -> 'tasks') when 'array' then p_step -> 'tasks' else '[]' end)
             with ordinality as t (task, place)
         where t.task ? 'when'
     loop
         begin
             perform v_path::jsonpath;
         exception when others then
-            return format('step %s, %s: %s is not an SQL/JSON path (%s)', p_node ->> 'id', v_field, v_path, sqlerrm);
+            return format('step %s, %s: %s is not an SQL/JSON path (%s)', p_step ->> 'id', v_field, v_path, sqlerrm);
         end;
     end loop;
     return null;
@@ -176,9 +204,9 @@ begin
     select array_agg(c.callee) as names, array_agg(c.step_id) as step_ids, array_agg(v_name || ' → ' || c.callee) as paths
     into v_at
     from (
-        select distinct on (n.node ->> 'workflow') n.node ->> 'workflow' as callee, n.node ->> 'id' as step_id
-        from jsonb_array_elements(p_graph -> 'nodes') as n (node)
-        where n.node ->> 'kind' = 'subworkflow'
+        select distinct on (s.step ->> 'workflow') s.step ->> 'workflow' as callee, s.step ->> 'id' as step_id
+        from jsonb_array_elements(p_graph -> 'steps') as s (step)
+        where s.step ->> 'kind' = 'subworkflow'
     ) as c;
     -- Level by level, each workflow once: the path that is named is one of the shortest.
     while v_at.names is not null loop
@@ -217,41 +245,41 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    insert into stepwell.operation (tenant_id, operation_name, class_id)
-    select distinct on (n.node ->> 'operation') p_tenant_id, n.node ->> 'operation', c.class_id
-    from jsonb_array_elements(p_graph -> 'nodes') as n (node)
-    inner join stepwell.executor_class as c on c.class_name = coalesce(n.node ->> 'executor', 'default')
-    where n.node ->> 'kind' = 'operation'
+    insert into stepwell.operation (tenant_id, operation_name, executor_class_id)
+    select distinct on (s.step ->> 'operation') p_tenant_id, s.step ->> 'operation', c.executor_class_id
+    from jsonb_array_elements(p_graph -> 'steps') as s (step)
+    inner join stepwell.executor_class as c on c.class_name = coalesce(s.step ->> 'executor', 'default')
+    where s.step ->> 'kind' = 'operation'
     on conflict (tenant_id, operation_name) do nothing;
     insert into stepwell.workflow_step_def (
-        tenant_id, version_id, step_no, step_id, step_kind, scope_no, branch_no, group_no, optional, priority,
+        tenant_id, version_id, step_no, step_id, step_kind, scope_no, branch_no, group_no, mandatory, priority,
         pending_count, operation_id, max_attempts, timeout_seconds, has_contract, inputs, config, is_last)
     select
-        p_tenant_id, p_version_id, (n.node ->> 'no')::int, n.node ->> 'id', n.node ->> 'kind',
-        coalesce((n.node ->> 'scope')::int, 0), (n.node ->> 'branch')::int, (n.node ->> 'group')::int,
-        not coalesce((n.node ->> 'mandatory')::boolean, true), coalesce((n.node ->> 'priority')::smallint, 0),
+        p_tenant_id, p_version_id, (s.step ->> 'no')::int, s.step ->> 'id', s.step ->> 'kind',
+        coalesce((s.step ->> 'scope')::int, 0), (s.step ->> 'branch')::int, (s.step ->> 'group')::int,
+        coalesce((s.step ->> 'mandatory')::boolean, true), coalesce((s.step ->> 'priority')::smallint, 0),
         coalesce(e.pending_count, 0), o.operation_id,
-        coalesce((n.node -> 'retry' ->> 'max_attempts')::smallint, o.max_attempts, 1),
-        coalesce((n.node ->> 'timeout_seconds')::real, o.timeout_seconds),
-        n.node ? 'form' or n.node ? 'postcondition', n.node -> 'inputs',
-        n.node - array['no', 'id', 'kind', 'scope', 'branch', 'group', 'mandatory', 'priority', 'operation', 'inputs'],
-        coalesce((n.node ->> 'scope')::int, 0) = 0 and f.from_no is null
-    from jsonb_array_elements(p_graph -> 'nodes') as n (node)
-    left join stepwell.operation as o on o.tenant_id = p_tenant_id and o.operation_name = n.node ->> 'operation'
+        coalesce((s.step -> 'retry' ->> 'max_attempts')::smallint, o.max_attempts, 1),
+        coalesce((s.step ->> 'timeout_seconds')::real, o.timeout_seconds),
+        s.step ? 'form' or s.step ? 'postcondition', s.step -> 'inputs',
+        s.step - array['no', 'id', 'kind', 'scope', 'branch', 'group', 'mandatory', 'priority', 'operation', 'inputs'],
+        coalesce((s.step ->> 'scope')::int, 0) = 0 and f.from_no is null
+    from jsonb_array_elements(p_graph -> 'steps') as s (step)
+    left join stepwell.operation as o on o.tenant_id = p_tenant_id and o.operation_name = s.step ->> 'operation'
     left join (
         select x."to" as to_no, count(*)::int as pending_count
         from jsonb_to_recordset(p_graph -> 'edges') as x ("to" int)
         group by x."to"
-    ) as e on e.to_no = (n.node ->> 'no')::int
+    ) as e on e.to_no = (s.step ->> 'no')::int
     left join (
         select distinct x."from" as from_no from jsonb_to_recordset(p_graph -> 'edges') as x ("from" int)
-    ) as f on f.from_no = (n.node ->> 'no')::int;
+    ) as f on f.from_no = (s.step ->> 'no')::int;
     insert into stepwell.workflow_step_relations (tenant_id, version_id, from_no, to_no, branch_no)
     select p_tenant_id, p_version_id, x."from", x."to", x.branch
     from jsonb_to_recordset(p_graph -> 'edges') as x ("from" int, "to" int, branch int);
-    insert into stepwell.workflow_branch (tenant_id, version_id, branch_no, decision_no, parent_branch_no, negated)
-    select p_tenant_id, p_version_id, x.no, x.decision, x.parent, x.negated
-    from jsonb_to_recordset(p_graph -> 'branches') as x (no int, decision int, parent int, negated boolean);
+    insert into stepwell.workflow_branch (tenant_id, version_id, branch_no, conditional_no, parent_branch_no, negated)
+    select p_tenant_id, p_version_id, x.no, x.conditional, x.parent, x.negated
+    from jsonb_to_recordset(p_graph -> 'branches') as x (no int, conditional int, parent int, negated boolean);
     insert into stepwell.workflow_group (tenant_id, version_id, group_no, max_concurrency)
     select p_tenant_id, p_version_id, x.no, x.max_concurrency
     from jsonb_to_recordset(p_graph -> 'groups') as x (no int, max_concurrency int);

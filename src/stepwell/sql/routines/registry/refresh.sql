@@ -13,6 +13,6 @@ as $$
 begin
     refresh materialized view concurrently transition_rule;
     refresh materialized view concurrently rollup_rule;
-    return (select count(*) from transition_rule where not hands_on);
+    return (select count(*) from transition_rule where not leases_directly);
 end;
 $$;

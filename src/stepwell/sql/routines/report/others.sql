@@ -39,7 +39,7 @@ begin
             when 'parked' then
                 perform stepwell._units_park(v_part.tenant_ids, v_part.unit_ids, v_part.bodies, p_session_id);
             when 'released' then
-                perform stepwell._must_apply(v_part.tenant_ids, v_part.unit_ids, 'ready', 'executor_worker', 'rpc',
+                perform stepwell._units_move(v_part.tenant_ids, v_part.unit_ids, 'ready', 'executor_worker', 'rpc',
                     'step_release', p_session_id => p_session_id);
                 perform stepwell._slots_take(v_part.tenant_ids, v_part.unit_ids);
             else
@@ -68,7 +68,7 @@ begin
         where b.body ->> 'outcome' = 'waiting' and coalesce(b.body ->> 'event', '') = '') then
         raise exception using errcode = 'SW001', message = 'waiting: the name of an event is required';
     end if;
-    perform stepwell._must_apply(p_tenant_ids, p_unit_ids, 'waiting', 'executor_worker', 'rpc', 'step_wait',
+    perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'waiting', 'executor_worker', 'rpc', 'step_wait',
         p_payloads => array(
             select jsonb_strip_nulls(jsonb_build_object(
                 'waiting_facet', case b.body ->> 'outcome' when 'sleep' then 'waiting_time_gate'
@@ -90,25 +90,25 @@ begin
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where q.body ? 'checkpoint'
     on conflict do nothing;
-    insert into stepwell.event_log (tenant_id, at, stream_id, unit_id, event_type, actor_class, actor, payload)
-    select q.tenant_id, v_now, q.unit_id >> 20, q.unit_id, 'event.emitted', 'executor_worker', 'session:' || p_session_id, o.event
+    insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor, payload)
+    select q.tenant_id, v_now, stepwell._run_of(q.unit_id), q.unit_id, 'event.emitted', 'executor_worker', 'session:' || p_session_id, o.event
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
     cross join lateral jsonb_array_elements(q.body -> 'outbound') as o (event)
     where jsonb_typeof(q.body -> 'outbound') = 'array';
-    insert into stepwell.event_wait (tenant_id, unit_id, stream_id, event_type, since_at)
-    select q.tenant_id, q.unit_id, q.unit_id >> 20, q.body ->> 'event', v_now
+    insert into stepwell.event_wait (tenant_id, unit_id, run_id, event_type, since_at)
+    select q.tenant_id, q.unit_id, stepwell._run_of(q.unit_id), q.body ->> 'event', v_now
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
     where q.body ->> 'outcome' = 'waiting';
     for v_unit in
-        select distinct w.tenant_id, w.stream_id, w.event_type
+        select distinct w.tenant_id, w.run_id, w.event_type
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.event_wait as w on q.tenant_id = w.tenant_id and q.unit_id = w.unit_id
         inner join stepwell.event_inbox as i
-            on w.tenant_id = i.tenant_id and w.stream_id = i.stream_id and w.event_type = i.event_type
+            on w.tenant_id = i.tenant_id and w.run_id = i.run_id and w.event_type = i.event_type
         where i.taken_by is null
         order by 1, 2, 3
     loop
-        perform stepwell._waits_match(v_unit.tenant_id, v_unit.stream_id, v_unit.event_type);
+        perform stepwell._waits_match(v_unit.tenant_id, v_unit.run_id, v_unit.event_type);
     end loop;
 end
 $$;

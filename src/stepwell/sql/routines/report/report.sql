@@ -15,41 +15,33 @@ create or replace function stepwell.fn_job_report(
 ) returns setof stepwell.job_lease
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 set stepwell.notifies = 'at_end'
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_class_ids int[];
+    v_executor_class_ids int[];
     v_is_idle boolean;
     v_report record;
     v_is_frozen boolean;
     v_got_count int := 0;
 begin
-    -- Read without a lock: a recovery that overtakes this report changes the leases of the units, and the core sees
-    -- that.
-    select s.class_ids, s.is_idle into v_class_ids, v_is_idle
+    -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
+    select s.executor_class_ids, s.is_idle into v_executor_class_ids, v_is_idle
     from stepwell.worker_session as s
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
-    if v_class_ids is null then
-        -- The session has ended: nothing of it is accepted.
+    if v_executor_class_ids is null then
+        -- The session has ended: nothing of it is taken.
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, null) as r;
         return;
     end if;
     v_is_frozen := stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     if p_outcomes <@ array['completed'] then
         v_report := stepwell._report_completed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now,
-            v_class_ids, case when v_is_frozen then 0 else p_claim_limit end);
+            v_executor_class_ids, case when v_is_frozen then 0 else p_claim_limit end);
     else
         select r.* into v_report
         from stepwell._report_mixed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies, v_now,
-            v_class_ids) as r;
+            v_executor_class_ids) as r;
     end if;
     if coalesce(cardinality(v_report.taken_ids), 0) < cardinality(p_unit_ids) then
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, v_report.taken_ids) as r;
@@ -60,15 +52,15 @@ begin
     end if;
     if p_claim_limit > 0 then
         return query
-        select c.* from stepwell._claim(p_session_id, v_class_ids, v_is_idle, p_claim_limit, v_now, p_tenant_ids[1],
-            v_report.handed_ids, v_report.is_dry) as c;
+        select c.* from stepwell._claim(p_session_id, v_executor_class_ids, v_is_idle, p_claim_limit, v_now, p_tenant_ids[1],
+            v_report.direct_ids, v_report.is_dry) as c;
         get diagnostics v_got_count = row_count;
     end if;
     if v_report.leaves_more then
         perform stepwell._workers_wake(null);
     elsif v_got_count >= p_claim_limit then
         -- This worker may have left something in the queue that an idle one could take.
-        perform stepwell._workers_wake(v_class_ids);
+        perform stepwell._workers_wake(v_executor_class_ids);
     end if;
 end
 $$;
@@ -78,9 +70,9 @@ $$;
 -- Raises: SW001 for an unknown outcome.
 create or replace function stepwell._report_mixed(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[], p_bodies text[],
-    p_now timestamptz, p_class_ids int[]
+    p_now timestamptz, p_executor_class_ids int[]
 ) returns table (
-    taken_ids bigint[], handed_ids bigint[], due_tenant_ids int[], due_ids bigint[], is_dry boolean, leaves_more boolean
+    taken_ids bigint[], direct_ids bigint[], due_tenant_ids int[], due_ids bigint[], is_dry boolean, leaves_more boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -108,7 +100,7 @@ begin
     if v_done.unit_ids is not null then
         select c.taken_ids into v_taken_ids
         from stepwell._report_completed(p_session_id, v_done.tenant_ids, v_done.unit_ids, v_done.lease_nos, v_done.bodies,
-            p_now, p_class_ids, 0) as c;
+            p_now, p_executor_class_ids, 0) as c;
     end if;
     return query select v_taken_ids || stepwell._report_others(p_session_id, v_other.tenant_ids, v_other.unit_ids,
         v_other.lease_nos, v_other.outcomes, v_other.bodies), null::bigint[], p_tenant_ids, p_unit_ids, false, true;
@@ -140,7 +132,7 @@ begin
         null, case when r.finished_state = 'completed' then stepwell._run_result(r.tenant_id, r.run_id) end,
         null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
     from (
-        select distinct q.tenant_id, q.unit_id >> 20 as run_id
+        select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     ) as s
     inner join stepwell.run_detail as r on s.tenant_id = r.tenant_id and s.run_id = r.run_id

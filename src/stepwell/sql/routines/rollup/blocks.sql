@@ -14,7 +14,7 @@ as $$
             or coalesce(b.blocked_at, u.last_transition_at) + make_interval(
                 secs => stepwell._class_limit(u.tenant_id, u.unit_id, 'block_severity.threshold_seconds')::float8)
                 <= stepwell.now()
-            or exists (select from stepwell.fn_run_critical_path(u.tenant_id, u.unit_id >> 20) as c
+            or exists (select from stepwell.fn_run_critical_path(u.tenant_id, stepwell._run_of(u.unit_id)) as c
                 where c.unit_id = case u.scope when 'task' then u.parent_id else u.unit_id end) then 'red'
         else 'yellow_dark' end
     from stepwell.work_unit as u
@@ -37,7 +37,7 @@ declare
 begin
     with changed as (
         update stepwell.work_unit as u set blocked_escalated = not u.blocked_escalated
-        where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
             and u.state_code = 'blocked' and u.blocked_escalated
                 <> (v_treats_as_red and stepwell.fn_step_blocked_severity(u.unit_id, u.tenant_id) = 'red')
         returning u.blocked_escalated, u.mandatory and u.scope = 'step' as counts
@@ -51,7 +51,7 @@ begin
             rollup_state_code = case when p.frozen_at is not null then p.rollup_state_code else
                 stepwell._rollup_colour(p.red_count + v_moved, p.wait_count - v_moved, p.active_count) end
         where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
-        perform stepwell._rollups_lend(array[p_tenant_id], array[p_run_id]);
+        perform stepwell._subrun_colours_show(array[p_tenant_id], array[p_run_id]);
     end if;
 end
 $$;

@@ -25,7 +25,7 @@ $$;
 --   transaction holds one, the whole transaction ends with 55P03 and its client tries again. Where no class changes,
 --   nothing is locked.
 -- Raises: 55P03 when a run above is locked by another transaction (try again).
-create or replace function stepwell._rollups_lend(p_tenant_ids int[], p_run_ids bigint[]) returns void
+create or replace function stepwell._subrun_colours_show(p_tenant_ids int[], p_run_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -38,25 +38,25 @@ begin
         from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
         inner join stepwell.run_progress as p
             on q.tenant_id = p.tenant_id and q.run_id = p.run_id and p.parent_run_id is not null
-        inner join stepwell.work_unit as w on p.tenant_id = w.tenant_id and p.run_id << 20 = w.unit_id
+        inner join stepwell.work_unit as w on p.tenant_id = w.tenant_id and stepwell._run_unit(p.run_id) = w.unit_id
         inner join stepwell.work_unit as s on w.tenant_id = s.tenant_id and w.parent_id = s.unit_id
         inner join stepwell.state_def as d on s.state_machine_id = d.state_machine_id and s.state_code = d.state_code
         cross join lateral (select case p.rollup_state_code
             when 'red' then 'red' when 'yellow' then 'wait' else 'active' end as class) as l
         where w.state_code in ('in_progress', 'paused') and s.state_code in ('in_progress', 'waiting') and s.mandatory
-            and coalesce(s.lent_class, d.semantic_class) <> l.class
+            and coalesce(s.subrun_class, d.semantic_class) <> l.class
         order by p.tenant_id, p.parent_run_id, w.parent_id
     loop
         perform 1 from stepwell.run_progress as p
         where p.tenant_id = v_child.tenant_id and p.run_id = v_child.parent_run_id
         for update nowait;
         -- Read again: now that the run is locked, nobody else changes the step.
-        select d.semantic_class, coalesce(s.lent_class, d.semantic_class) as class into v_step
+        select d.semantic_class, coalesce(s.subrun_class, d.semantic_class) as class into v_step
         from stepwell.work_unit as s
         inner join stepwell.state_def as d on s.state_machine_id = d.state_machine_id and s.state_code = d.state_code
         where s.tenant_id = v_child.tenant_id and s.unit_id = v_child.unit_id and s.state_code in ('in_progress', 'waiting');
         continue when not found or v_step.class = v_child.class;
-        update stepwell.work_unit as s set lent_class = nullif(v_child.class, v_step.semantic_class)
+        update stepwell.work_unit as s set subrun_class = nullif(v_child.class, v_step.semantic_class)
         where s.tenant_id = v_child.tenant_id and s.unit_id = v_child.unit_id;
         update stepwell.run_progress as p set
             active_count = n.active_count, wait_count = n.wait_count, red_count = n.red_count, last_rollup_at = stepwell.now(),
@@ -70,7 +70,7 @@ begin
             where x.tenant_id = v_child.tenant_id and x.run_id = v_child.parent_run_id
         ) as n
         where p.tenant_id = v_child.tenant_id and p.run_id = v_child.parent_run_id;
-        perform stepwell._rollups_lend(array[v_child.tenant_id], array[v_child.parent_run_id]);
+        perform stepwell._subrun_colours_show(array[v_child.tenant_id], array[v_child.parent_run_id]);
     end loop;
 end
 $$;

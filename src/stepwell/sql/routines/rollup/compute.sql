@@ -37,11 +37,11 @@ begin
         from stepwell.work_unit as u
         inner join stepwell.state_def as s on u.state_machine_id = s.state_machine_id and u.state_code = s.state_code
         cross join lateral (select case when u.blocked_escalated then 'red'
-            when u.class_id is null and u.pic_id is null and u.state_code in ('in_progress', 'waiting')
+            when u.executor_class_id is null and u.pic_id is null and u.state_code in ('in_progress', 'waiting')
                 then coalesce(stepwell._rollup_bridge(u.tenant_id, u.unit_id), s.semantic_class)
             else s.semantic_class end as class) as b
         where u.tenant_id = p_tenant_id and u.scope = 'step'
-            and u.unit_id between (p_workflow_run_id << 20) + 1 and ((p_workflow_run_id + 1) << 20) - 1
+            and u.unit_id between stepwell._run_unit(p_workflow_run_id) + 1 and stepwell._run_unit(p_workflow_run_id + 1) - 1
     ), counted as (
         select s.unit_id, s.state_code, s.class, r.colour, r.rank
         from step as s
@@ -77,7 +77,7 @@ create or replace function stepwell._rollup_bridge(p_tenant_id int, p_unit_id bi
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select case stepwell.fn_workflow_rollup_compute(c.unit_id >> 20, c.tenant_id) ->> 'rollup_state_code'
+    select case stepwell.fn_workflow_rollup_compute(stepwell._run_of(c.unit_id), c.tenant_id) ->> 'rollup_state_code'
         when 'red' then 'red' when 'yellow' then 'wait' else 'active' end
     from stepwell.work_unit as c
     inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = p_unit_id

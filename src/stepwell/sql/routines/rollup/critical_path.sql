@@ -21,15 +21,15 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     select u.version_id into v_version_id from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id = p_run_id << 20 and u.scope = 'workflow_run';
+    where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id) and u.scope = 'workflow_run';
     if not found then
         raise exception using errcode = 'SW002', message = format('run %s does not exist', p_run_id);
     end if;
     select min(u.def_no) into v_goal
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
         and u.parent_id is null and u.mandatory
-        and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete');
+        and not stepwell._has_ended(u.state_code);
     if v_goal is null then
         return;
     end if;
@@ -54,7 +54,7 @@ begin
     return query
     select p.place::int, u.unit_id, d.step_id, u.state_code
     from unnest(v_path) with ordinality as p (step_no, place)
-    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = (p_run_id << 20) | p.step_no
+    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id) | p.step_no
     inner join stepwell.workflow_step_def as d
         on d.tenant_id = p_tenant_id and d.version_id = v_version_id and p.step_no = d.step_no
     order by p.place;
@@ -78,7 +78,7 @@ begin
         select u.unit_id, u.version_id, u.def_no, u.unit_id as blocker_unit_id
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.scope = 'step' and u.state_code in ('waiting', 'blocked')
-            and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
         union
         select s.unit_id, s.version_id, s.def_no, d.blocker_unit_id
         from down as d

@@ -146,26 +146,26 @@ begin
         from leaf as l
         having count(*) > 0
     ), stream as materialized (
-        select s.stream_id, s.event_count, coalesce(p.block_no, 0) as previous_block_no,
-            sha256('\x00'::bytea || convert_to(json_build_array('stepwell.stream.1', s.stream_id,
+        select s.run_id, s.event_count, coalesce(p.block_no, 0) as previous_block_no,
+            sha256('\x00'::bytea || convert_to(json_build_array('stepwell.stream.1', s.run_id,
                 coalesce(p.block_no, 0), s.event_count, encode(s.digest, 'hex'))::text, 'UTF8')) as entry_hash
         from (
-            select l.stream_id, count(*) as event_count,
+            select l.run_id, count(*) as event_count,
                 sha256('\x06'::bytea || string_agg(l.leaf_hash, ''::bytea order by l.leaf_no)) as digest
             from leaf as l
-            group by l.stream_id
+            group by l.run_id
         ) as s
         left join lateral (
             select b.block_no
             from stepwell.audit_block_stream as b
-            where b.tenant_id = p_chain.tenant_id and b.stream_id = s.stream_id
+            where b.tenant_id = p_chain.tenant_id and b.run_id = s.run_id
             order by b.block_no desc
             limit 1
         ) as p on true
     ), streams as (
         insert into stepwell.audit_block_stream
-            (tenant_id, stream_id, block_no, previous_block_no, event_count, entry_hash)
-        select p_chain.tenant_id, s.stream_id, p_chain.block_count + 1, s.previous_block_no, s.event_count, s.entry_hash
+            (tenant_id, run_id, block_no, previous_block_no, event_count, entry_hash)
+        select p_chain.tenant_id, s.run_id, p_chain.block_count + 1, s.previous_block_no, s.event_count, s.entry_hash
         from stream as s
     ), roots as (
         select count(*)::int as event_count, min(l.at) as first_at, max(l.at) as last_at, max(l.leaf_no) as last_no,
@@ -182,7 +182,7 @@ begin
     inner join leaf as t on r.last_no = t.leaf_no
     cross join (
         select count(*)::int as stream_count,
-            stepwell._merkle_root(string_agg(s.entry_hash, ''::bytea order by s.stream_id)) as stream_root
+            stepwell._merkle_root(string_agg(s.entry_hash, ''::bytea order by s.run_id)) as stream_root
         from stream as s
     ) as s;
     return v_block;
@@ -195,14 +195,14 @@ $$;
 -- payload. There is no function for one event: ten thousand calls would cost more than the hashing.
 create or replace function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit int)
 returns table (
-    leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamptz, stream_id bigint, unit_id bigint,
+    leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamptz, run_id bigint, unit_id bigint,
     event_type text, leaf_hash bytea
 )
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     with event as materialized (
-        select e.tx, e.tx::text::bigint as tx_no, e.event_id, e.at, e.stream_id, e.unit_id, e.request_id, e.event_type,
+        select e.tx, e.tx::text::bigint as tx_no, e.event_id, e.at, e.run_id, e.unit_id, e.request_id, e.event_type,
             e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id, e.correlation_id,
             e.payload::text as payload
         from stepwell.event_log as e
@@ -212,10 +212,10 @@ as $$
         order by e.tx, e.event_id
         limit p_limit
     )
-    select row_number() over (order by e.tx, e.event_id) as leaf_no, e.tx, e.tx_no, e.event_id, e.at, e.stream_id,
+    select row_number() over (order by e.tx, e.event_id) as leaf_no, e.tx, e.tx_no, e.event_id, e.at, e.run_id,
         e.unit_id, e.event_type,
         sha256('\x00'::bytea || convert_to(json_build_array('stepwell.event.1', p_chain.tenant_id, e.tx_no, e.event_id,
-            to_char(e.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), e.stream_id, e.unit_id, e.request_id,
+            to_char(e.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), e.run_id, e.unit_id, e.request_id,
             e.event_type, e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id,
             e.correlation_id, octet_length(e.payload), encode(sha256('\x02'::bytea
                 || sha256('\x03'::bytea || p_chain.salt || convert_to('event:' || e.tx_no || ':' || e.event_id, 'UTF8'))

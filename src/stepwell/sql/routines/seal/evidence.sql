@@ -19,7 +19,7 @@ begin
         'run', v_run, 'steps', stepwell._evidence_steps(p_tenant_id, p_run_id),
         'values', stepwell._evidence_values(p_tenant_id, p_run_id),
         'approvals', stepwell._evidence_approvals(p_tenant_id, p_run_id),
-        'decisions', stepwell._evidence_decisions(p_tenant_id, p_run_id),
+        'decisions', stepwell._evidence_verdicts(p_tenant_id, p_run_id),
         'receipts', stepwell._evidence_receipts(p_tenant_id, p_run_id));
 end
 $$;
@@ -53,11 +53,11 @@ begin
     on conflict (tenant_id, run_id, contents_digest) do nothing;
     v_is_new := found;
     if v_is_new then
-        perform stepwell._event_append(p_tenant_id, p_run_id << 20, 'evidence.sealed', p_actor,
+        perform stepwell._event_append(p_tenant_id, stepwell._run_unit(p_run_id), 'evidence.sealed', p_actor,
             jsonb_build_object('digest', p_digest, 'with_payloads', p_with_payloads));
         select max(e.event_id) into v_event_id
         from stepwell.event_log as e
-        where e.tenant_id = p_tenant_id and e.stream_id = p_run_id and e.event_type = 'evidence.sealed'
+        where e.tenant_id = p_tenant_id and e.run_id = p_run_id and e.event_type = 'evidence.sealed'
             and e.tx = pg_current_xact_id();
         update stepwell.evidence_bundle as b set event_id = v_event_id
         where b.tenant_id = p_tenant_id and b.run_id = p_run_id and b.contents_digest = p_digest;
@@ -109,15 +109,15 @@ as $$
     select to_jsonb(x) from (
         select r.run_id, t.tenant_code as tenant, w.workflow_name as workflow, v.version_no, v.graph_hash,
             u.state_code, p.rollup_state_code as rollup, r.trigger_type, r.trigger_ref, r.started_by, r.trace_id,
-            r.correlation_id, r.created_at, r.finished_at, r.parent_unit_id >> 20 as parent_run_id,
+            r.correlation_id, r.created_at, r.finished_at, stepwell._run_of(r.parent_unit_id) as parent_run_id,
             array(select c.run_id from stepwell.run_detail as c
-                where c.tenant_id = r.tenant_id and c.parent_unit_id between r.run_id << 20 and ((r.run_id + 1) << 20) - 1
+                where c.tenant_id = r.tenant_id and c.parent_unit_id between stepwell._run_unit(r.run_id) and stepwell._run_unit(r.run_id + 1) - 1
                 order by c.run_id) as child_run_ids
         from stepwell.run_detail as r
         inner join stepwell.tenant as t on r.tenant_id = t.tenant_id
         inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
         inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
-        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = r.run_id << 20
+        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = stepwell._run_unit(r.run_id)
         inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
         where r.tenant_id = p_tenant_id and r.run_id = p_run_id
     ) as x
@@ -141,7 +141,7 @@ as $$
         left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
         left join stepwell.person as n on u.tenant_id = n.tenant_id and u.pic_id = n.person_id
         where u.tenant_id = p_tenant_id and u.scope in ('step', 'task')
-            and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
     ) as x
 $$;
 
@@ -161,22 +161,22 @@ as $$
         from stepwell.approval_detail as a
         inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
         where a.tenant_id = p_tenant_id
-            and a.subject_unit_id between p_run_id << 20 and ((p_run_id + 1) << 20) - 1
+            and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
     ) as x
 $$;
 
 -- The verdicts of the policy on the actions of a run.
-create or replace function stepwell._evidence_decisions(p_tenant_id int, p_run_id bigint) returns jsonb
+create or replace function stepwell._evidence_verdicts(p_tenant_id int, p_run_id bigint) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select coalesce(jsonb_agg(to_jsonb(x) order by x.decision_id), '[]') from (
-        select d.decision_id, d.unit_id, d.lease_no as attempt, d.connector, d.operation, d.target, d.idempotency_key,
+        select d.verdict_id as decision_id, d.unit_id, d.lease_no as attempt, d.connector, d.operation, d.target, d.idempotency_key,
             d.action_hash, d.effect, d.reason_code, d.reason, p.version_no as policy_version, p.rules_hash, d.rule_name,
             d.tier, d.two_person, d.approval_id, d.decided_at
-        from stepwell.policy_decision as d
+        from stepwell.policy_verdict as d
         left join stepwell.policy_set as p on d.tenant_id = p.tenant_id and d.policy_set_id = p.policy_set_id
-        where d.tenant_id = p_tenant_id and d.unit_id between p_run_id << 20 and ((p_run_id + 1) << 20) - 1
+        where d.tenant_id = p_tenant_id and d.unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
     ) as x
 $$;
 
@@ -188,7 +188,7 @@ as $$
     select coalesce(jsonb_agg(to_jsonb(x) order by x.receipt_id), '[]') from (
         select a.receipt_id, u.state_code, a.unit_id, a.step_id, a.lease_no as attempt, a.try_count, a.idempotency_key,
             a.connector, a.operation, a.target, a.action_hash, a.writes, a.reversible, a.external_id, a.provider, a.model,
-            a.input_tokens, a.output_tokens, a.cost_micros, a.currency, a.decision_id, a.approval_id, a.requested_by,
+            a.input_tokens, a.output_tokens, a.cost_micros, a.currency, a.verdict_id as decision_id, a.approval_id, a.requested_by,
             a.acting, a.reverses_receipt_id, a.reversed_by_receipt_id, a.settled_by, a.intended_at, a.settled_at
         from stepwell.action_receipt as a
         inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.receipt_id = u.unit_id
@@ -203,9 +203,9 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     with unit as (
-        select (p_run_id << 20) as first_id, ((p_run_id + 1) << 20) - 1 as last_id
+        select (stepwell._run_unit(p_run_id)) as first_id, stepwell._run_unit(p_run_id + 1) - 1 as last_id
     ), value (kind, label, unit_id, attempt, at, text) as (
-        select 'input', 'input:' || r.run_id, r.run_id << 20, null::int, r.created_at, r.input::text
+        select 'input', 'input:' || r.run_id, stepwell._run_unit(r.run_id), null::int, r.created_at, r.input::text
         from stepwell.run_detail as r
         where r.tenant_id = p_tenant_id and r.run_id = p_run_id
         union all

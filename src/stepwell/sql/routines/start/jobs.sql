@@ -25,13 +25,6 @@ create or replace function stepwell.fn_job_enqueue(
 ) returns table (job_id bigint, is_new boolean)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -57,27 +50,27 @@ begin
         insert into stepwell.job_detail (
             tenant_id, job_id, payload, idempotency_key, source_ref, target_ref, payload_ref, trace_id, correlation_id,
             created_at, created_by)
-        select p_tenant_id, nextval('stepwell.stream_seq') << 20, q.payload, q.job_key, p_source_ref, p_target_ref,
+        select p_tenant_id, stepwell._run_unit(nextval('stepwell.run_seq')), q.payload, q.job_key, p_source_ref, p_target_ref,
             p_payload_ref, p_trace_id, p_correlation_id, v_now, p_actor
         from unnest(p_payloads, p_keys) as q (payload, job_key)
         on conflict do nothing
         returning job_id
     ), unit as (
         insert into stepwell.work_unit (
-            tenant_id, unit_id, operation_id, class_id, priority, max_attempts, last_transition_at, scope,
+            tenant_id, unit_id, operation_id, executor_class_id, priority, max_attempts, last_transition_at, scope,
             state_machine_id, state_code, slot_key)
-        select p_tenant_id, b.job_id, v_operation.operation_id, v_operation.class_id, p_priority,
+        select p_tenant_id, b.job_id, v_operation.operation_id, v_operation.executor_class_id, p_priority,
             coalesce(p_max_attempts, v_operation.max_attempts), v_now, 'job', v_machine, 'ready', 'key:' || p_concurrency_key
         from born as b
     ), logged as (
         insert into stepwell.event_log (
-            tenant_id, at, stream_id, unit_id, event_type, to_state, actor_class, actor, trace_id, correlation_id)
-        select p_tenant_id, v_now, b.job_id >> 20, b.job_id, 'job.enqueued', 'ready', 'system', p_actor,
+            tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, trace_id, correlation_id)
+        select p_tenant_id, v_now, stepwell._run_of(b.job_id), b.job_id, 'job.enqueued', 'ready', 'system', p_actor,
             p_trace_id, p_correlation_id
         from born as b
     ), queued as (
-        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
-        select p_tenant_id, v_operation.class_id, -p_priority, b.job_id, false
+        insert into stepwell.job_ready (tenant_id, executor_class_id, rank, unit_id, is_retry)
+        select p_tenant_id, v_operation.executor_class_id, -p_priority, b.job_id, false
         from born as b
         where not v_later and p_concurrency_key is null
     ), delayed as (
@@ -166,8 +159,8 @@ begin
     if coalesce(length(p_operation_name), 0) not between 1 and 200 then
         raise exception using errcode = 'SW001', message = 'operation: a name of 1 to 200 characters is required';
     end if;
-    insert into stepwell.operation (tenant_id, operation_name, class_id)
-    select p_tenant_id, p_operation_name, c.class_id from stepwell.executor_class as c where c.class_name = 'default'
+    insert into stepwell.operation (tenant_id, operation_name, executor_class_id)
+    select p_tenant_id, p_operation_name, c.executor_class_id from stepwell.executor_class as c where c.class_name = 'default'
     on conflict (tenant_id, operation_name) do update set operation_name = excluded.operation_name
     returning operation.* into v_operation;
     return v_operation;

@@ -21,10 +21,10 @@ begin
             (select string_agg(c.class_name, ', ' order by c.class_name) from stepwell.executor_class as c));
     end if;
     insert into stepwell.operation as o (
-        tenant_id, operation_name, class_id, max_attempts, retry_initial_seconds, retry_max_seconds, retry_multiplier,
+        tenant_id, operation_name, executor_class_id, max_attempts, retry_initial_seconds, retry_max_seconds, retry_multiplier,
         non_retryable, timeout_seconds)
     select
-        p_tenant_id, x.name, c.class_id, coalesce(x.max_attempts, 5), coalesce(x.initial_seconds, 1),
+        p_tenant_id, x.name, c.executor_class_id, coalesce(x.max_attempts, 5), coalesce(x.initial_seconds, 1),
         coalesce(x.max_seconds, 300), coalesce(x.multiplier, 2), coalesce(x.non_retryable, '{}'), x.timeout_seconds
     from jsonb_to_recordset(p_operations) as x (
         name text, executor text, max_attempts smallint, initial_seconds real, max_seconds real, multiplier real,
@@ -32,12 +32,12 @@ begin
     inner join stepwell.executor_class as c on c.class_name = coalesce(x.executor, 'default')
     order by x.name
     on conflict (tenant_id, operation_name) do update set
-        class_id = excluded.class_id, max_attempts = excluded.max_attempts,
+        executor_class_id = excluded.executor_class_id, max_attempts = excluded.max_attempts,
         retry_initial_seconds = excluded.retry_initial_seconds, retry_max_seconds = excluded.retry_max_seconds,
         retry_multiplier = excluded.retry_multiplier, non_retryable = excluded.non_retryable,
         timeout_seconds = excluded.timeout_seconds, updated_at = clock_timestamp()
-    where (o.class_id, o.max_attempts, o.retry_initial_seconds, o.retry_max_seconds, o.retry_multiplier,
-        o.non_retryable, o.timeout_seconds) is distinct from (excluded.class_id, excluded.max_attempts,
+    where (o.executor_class_id, o.max_attempts, o.retry_initial_seconds, o.retry_max_seconds, o.retry_multiplier,
+        o.non_retryable, o.timeout_seconds) is distinct from (excluded.executor_class_id, excluded.max_attempts,
         excluded.retry_initial_seconds, excluded.retry_max_seconds, excluded.retry_multiplier,
         excluded.non_retryable, excluded.timeout_seconds);
 end

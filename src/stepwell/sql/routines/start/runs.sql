@@ -22,13 +22,6 @@ create or replace function stepwell.fn_run_start(
 ) returns table (run_id bigint, is_new boolean)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
     v_started record;
@@ -66,13 +59,6 @@ create or replace function stepwell.fn_run_start_here(
 ) returns setof stepwell.job_lease
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 set stepwell.notifies = 'at_end'
 as $$
 declare
@@ -82,14 +68,14 @@ begin
     perform stepwell._tenant_bound(p_tenant_id);
     v_session := stepwell._session_of(p_session_id);
     v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
-        p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, p_session_id, v_session.class_ids, p_claim_limit);
+        p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, p_session_id, v_session.executor_class_ids, p_claim_limit);
     return query
     select 'started', p_tenant_id, s.run_id, s.is_new::int, null::bigint, null, null::int, null::int, null::real,
         null, null::jsonb, null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
     from stepwell._runs_started(p_tenant_id, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs, v_started.new_ids) as s;
     return query
-    select c.* from stepwell._claim(p_session_id, v_session.class_ids, v_session.is_idle, p_claim_limit, v_session.now,
-        p_tenant_id, v_started.handed_ids, v_started.new_ids is not null and not v_started.leaves_more) as c;
+    select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, p_claim_limit, v_session.now,
+        p_tenant_id, v_started.direct_ids, v_started.new_ids is not null and not v_started.leaves_more) as c;
     if v_started.leaves_more then
         perform stepwell._workers_wake(null);
     end if;
@@ -102,8 +88,8 @@ $$;
 create or replace function stepwell._runs_start(
     p_tenant_id int, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text,
     p_version_no int, p_priority int, p_trace_id text, p_correlation_id text, p_is_watched boolean,
-    p_session_id bigint default null, p_class_ids int[] default null, p_hand_on_limit int default 0,
-    out new_ids bigint[], out handed_ids bigint[], out leaves_more boolean
+    p_session_id bigint default null, p_executor_class_ids int[] default null, p_direct_limit int default 0,
+    out new_ids bigint[], out direct_ids bigint[], out leaves_more boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -121,7 +107,7 @@ begin
             tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
             started_by, next_unit_no, created_at, is_watched)
         select
-            p_tenant_id, nextval('stepwell.stream_seq'), v_version.version_id, v_version.workflow_id,
+            p_tenant_id, nextval('stepwell.run_seq'), v_version.version_id, v_version.workflow_id,
             coalesce(p_trigger_type, p_workflow_name), q.trigger_ref, coalesce(q.input, '{}'), p_trace_id, p_correlation_id,
             p_actor, v_version.step_count + 1, v_now, p_is_watched
         from unnest(p_inputs, p_trigger_refs) with ordinality as q (input, trigger_ref, ord)
@@ -134,8 +120,8 @@ begin
     if new_ids is not null then
         perform stepwell._start_rate_check(p_tenant_id, v_version.workflow_id, v_now);
         v_created := stepwell._run_create(p_tenant_id, v_version, new_ids, p_priority, p_actor, p_session_id => p_session_id,
-            p_class_ids => p_class_ids, p_hand_on_limit => p_hand_on_limit);
-        handed_ids := v_created.handed_ids;
+            p_executor_class_ids => p_executor_class_ids, p_direct_limit => p_direct_limit);
+        direct_ids := v_created.direct_ids;
         leaves_more := v_created.leaves_more;
     end if;
 end

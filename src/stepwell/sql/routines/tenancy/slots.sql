@@ -16,8 +16,8 @@ begin
         select u.tenant_id, u.slot_key, -u.priority, u.unit_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        left join stepwell.run_progress as p on u.tenant_id = p.tenant_id and u.unit_id >> 20 = p.run_id
-        where u.slot_key is not null and u.class_id is not null and p.frozen_at is null
+        left join stepwell.run_progress as p on u.tenant_id = p.tenant_id and stepwell._run_of(u.unit_id) = p.run_id
+        where u.slot_key is not null and u.executor_class_id is not null and p.frozen_at is null
         on conflict do nothing
         returning tenant_id, slot_key
     ), keys as (
@@ -114,8 +114,8 @@ begin
         where l.tenant_id = n.tenant_id and l.slot_key = n.slot_key and l.rank = n.rank and l.unit_id = n.unit_id
         returning l.tenant_id, l.slot_key, l.rank, l.unit_id
     ), entered as (
-        insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
-        select l.tenant_id, u.class_id, l.rank, l.unit_id, u.state_code = 'failed'
+        insert into stepwell.job_ready (tenant_id, executor_class_id, rank, unit_id, is_retry)
+        select l.tenant_id, u.executor_class_id, l.rank, l.unit_id, u.state_code = 'failed'
         from left_line as l
         inner join stepwell.work_unit as u on l.tenant_id = u.tenant_id and l.unit_id = u.unit_id
         on conflict do nothing

@@ -6,8 +6,8 @@
 -- left out of the result: callers count, and _transition_judge says why.
 -- - Requests from number p_engine_from on are made by the engine itself: so completed steps and the successors they
 --   release, or a new run and its first steps, change in one statement.
--- - Direct lease: the first p_hand_on_count of those become ready and in_progress in one change, leased to the session
---   p_hand_on_session_id, where the registry has the ordinary rule of the claim (transition_rule.hands_on). Both events
+-- - Direct lease: the first p_direct_count of those become ready and in_progress in one change, leased to the session
+--   p_direct_session_id, where the registry has the ordinary rule of the claim (transition_rule.leases_directly). Both events
 --   are appended.
 -- - Runs whose counters moved and that may have to be settled are returned as due.
 -- Locks: the unit rows it changes, in the order given (callers pass ids in ascending order and already hold the runs);
@@ -15,35 +15,19 @@
 -- Settings: those of the caller, who sets the search path and how plans are made. To set them again costs a single call
 --   five percent of its time.
 create or replace function stepwell._transition_apply(
-    p_tenant_ids int[],
-    p_unit_ids bigint[],
-    p_to_states text[],
-    p_actor_class text,
-    p_trigger_kind text,
-    p_trigger_ref text,
-    p_actor text default null,
-    p_from_states text[] default null,
-    p_evidence jsonb[] default null,
-    p_payloads jsonb[] default null,
-    p_released_counts int[] default null,
-    p_session_id bigint default null,
-    p_lease_nos int[] default null,
-    p_engine_from int default null,
-    p_now timestamptz default null,
-    p_hand_on_count int default 0,
-    p_hand_on_session_id bigint default null,
-    out applied_count int, out applied_ids bigint[], out slot_tenant_ids int[], out slot_ids bigint[], out handed_ids bigint[],
+    p_requests stepwell.transition_request[], p_cause stepwell.transition_cause,
+    out applied_count int, out applied_ids bigint[], out slot_tenant_ids int[], out slot_ids bigint[], out direct_ids bigint[],
     out due_tenant_ids int[], out due_ids bigint[]
 )
 language plpgsql volatile
 as $$
 declare
-    v_now constant timestamptz := coalesce(p_now, stepwell.now());
-    v_session constant text := 'session:' || p_session_id;
-    v_actor constant text := coalesce(p_actor, v_session);
-    v_next_session constant text := 'session:' || p_hand_on_session_id;
-    v_engine_from constant int := coalesce(p_engine_from, cardinality(p_unit_ids) + 1);
-    v_hand_on_until constant int := v_engine_from + case when p_hand_on_session_id is null then 0 else p_hand_on_count end;
+    v_now constant timestamptz := coalesce(p_cause.at, stepwell.now());
+    v_session constant text := 'session:' || p_cause.session_id;
+    v_actor constant text := coalesce(p_cause.actor, v_session);
+    v_direct_session constant text := 'session:' || p_cause.direct_session_id;
+    v_engine_from constant int := coalesce(p_cause.engine_from, cardinality(p_requests) + 1);
+    v_direct_until constant int := v_engine_from + case when p_cause.direct_session_id is null then 0 else p_cause.direct_count end;
     v_changes stepwell.unit_change[];
 begin
     with changed as (
@@ -51,12 +35,12 @@ begin
             state_code = t.reached_state,
             last_transition_at = v_now,
             lease_session_id = case t.reached_state
-                when 'in_progress' then case when t.hands_on then p_hand_on_session_id else p_session_id end
+                when 'in_progress' then case when t.leases_directly then p_cause.direct_session_id else p_cause.session_id end
                 when 'overdue' then n.lease_session_id end,
             lease_no = case when t.reached_state = 'in_progress' then n.lease_no + 1 else n.lease_no end,
             pending_count = case when t.from_state = 'not_started' then 0 else n.pending_count end,
             attempt_count = case
-                when t.reached_state = 'failed' or (t.reached_state = 'ready' and p_trigger_ref = 'lease_expired')
+                when t.reached_state = 'failed' or (t.reached_state = 'ready' and p_cause.trigger_ref = 'lease_expired')
                     then n.attempt_count + 1
                 else n.attempt_count end,
             started_at = case when t.reached_state = 'in_progress' then coalesce(n.started_at, v_now) else n.started_at end,
@@ -70,56 +54,55 @@ begin
                 and coalesce(n.deadline_at < v_now or n.overdue_first_at is not null, false)),
             sla_breach_duration = case when t.reached_state = 'completed' and n.deadline_at < v_now
                 then v_now - n.deadline_at else n.sla_breach_duration end
-        from unnest(p_tenant_ids, p_unit_ids, p_to_states, p_from_states, p_evidence, p_payloads, p_released_counts,
-            p_lease_nos) with ordinality
+        from unnest(p_requests) with ordinality
             as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, lease_no, ord)
         cross join lateral (select
             q.ord >= v_engine_from as by_engine,
-            case when q.ord >= v_engine_from then 'mow_orchestrator' else p_actor_class end as actor_class) as w
+            case when q.ord >= v_engine_from then 'mow_orchestrator' else p_cause.actor_class end as actor_class) as w
         cross join stepwell.transition_rule as t
         where n.tenant_id = q.tenant_id and n.unit_id = q.unit_id
             and t.state_machine_id = n.state_machine_id and t.from_state = n.state_code and t.to_state = q.to_state
-            and t.actor_class = w.actor_class and t.hands_on = (q.ord >= v_engine_from and q.ord < v_hand_on_until)
+            and t.actor_class = w.actor_class and t.leases_directly = (q.ord >= v_engine_from and q.ord < v_direct_until)
             and (n.operation_id is not null or t.reached_state = t.to_state)
             and stepwell._transition_problems(n, t, q.from_state, q.to_state, q.evidence, q.payload, q.released_count,
-                q.lease_no, w.actor_class, w.by_engine, p_trigger_kind, p_trigger_ref, p_session_id, p_actor, v_now, false) = '{}'
+                q.lease_no, w.actor_class, w.by_engine, p_cause.trigger_kind, p_cause.trigger_ref, p_cause.session_id, p_cause.actor, v_now, false) = '{}'
         returning
             q.evidence, t.actor_class, w.by_engine, t.from_state, t.to_state as first_state, t.reached_state as to_state,
             t.event_type, t.claim_event_type, t.to_class, t.from_settled::int - t.to_settled::int as open_count,
             -- A block that counts as red is counted out of the red ones, a step with a subrun colour out of the class
             -- of that colour. These marks belong to the state that is left; they are still set here, and _marks_clear
             -- removes them after the counting.
-            case when n.blocked_escalated then 'red' else coalesce(n.lent_class, t.from_class) end as from_class,
+            case when n.blocked_escalated then 'red' else coalesce(n.subrun_class, t.from_class) end as from_class,
             case when n.completed_after_deadline and t.reached_state = 'completed'
                 then coalesce(q.payload, '{}') || jsonb_build_object('completed_after_deadline', true,
                     'overdue_first_at', n.overdue_first_at, 'sla_breach_duration', n.sla_breach_duration)
                 else q.payload end as payload,
             -- Steps of the items of a Map: the Map counts those that have not ended.
             case when n.scope = 'step' and t.from_settled <> t.to_settled then n.parent_id end as map_id,
-            case when t.reached_state = 'ready' and n.slot_key is null then n.class_id end as queue_class_id,
-            n.blocked_escalated or n.failure_caught or n.lent_class is not null as is_marked,
+            case when t.reached_state = 'ready' and n.slot_key is null then n.executor_class_id end as queue_executor_class_id,
+            n.blocked_escalated or n.failure_caught or n.subrun_class is not null as is_marked,
             n.slot_key is not null as has_slot,
             n.failure_caught, n.priority, n.tenant_id, n.unit_id, n.lease_no, n.mandatory::int as weight, n.scope
     ), appended as (
         insert into stepwell.event_log (
-            tenant_id, at, stream_id, unit_id, request_id, event_type, from_state, to_state,
+            tenant_id, at, run_id, unit_id, request_id, event_type, from_state, to_state,
             actor_class, actor, audit_ref, trace_id, correlation_id, payload)
         select
-            c.tenant_id, v_now, c.unit_id >> 20, c.unit_id,
+            c.tenant_id, v_now, stepwell._run_of(c.unit_id), c.unit_id,
             case when c.claim_event_type is null or e.is_claim then c.lease_no else c.lease_no - 1 end,
             case when e.is_claim then c.claim_event_type else c.event_type end,
             case when e.is_claim then c.first_state else c.from_state end,
             case when e.is_claim then c.to_state else c.first_state end,
             case when e.is_claim then 'executor_worker' else c.actor_class end,
-            case when e.is_claim then v_next_session when c.by_engine then 'engine' else v_actor end,
-            case when e.is_claim then v_next_session when not c.by_engine then coalesce(c.evidence ->> 'audit_ref', v_session) end,
+            case when e.is_claim then v_direct_session when c.by_engine then 'engine' else v_actor end,
+            case when e.is_claim then v_direct_session when not c.by_engine then coalesce(c.evidence ->> 'audit_ref', v_session) end,
             c.evidence ->> 'trace_id', c.evidence ->> 'correlation_id', c.payload
         from changed as c
         cross join lateral (values (false, true), (true, c.claim_event_type is not null)) as e (is_claim, happened)
         where e.happened
     ), delta as (
         select
-            c.tenant_id, c.unit_id >> 20 as run_id,
+            c.tenant_id, stepwell._run_of(c.unit_id) as run_id,
             sum(c.open_count) as open_count,
             sum(c.weight * ((c.to_class = 'idle')::int - (c.from_class = 'idle')::int)) as idle_count,
             sum(c.weight * ((c.to_class = 'active')::int - (c.from_class = 'active')::int)) as active_count,
@@ -131,8 +114,8 @@ begin
                 - (c.from_state = 'cannot_complete' and not c.failure_caught)::int)) as failed_count
         from changed as c
         where c.scope = 'step' and (c.from_class <> c.to_class or c.open_count <> 0)
-        group by c.tenant_id, c.unit_id >> 20
-        order by c.tenant_id, c.unit_id >> 20
+        group by c.tenant_id, stepwell._run_of(c.unit_id)
+        order by c.tenant_id, stepwell._run_of(c.unit_id)
     ), counted as (
         update stepwell.run_progress as p set
             open_count = p.open_count + d.open_count,
@@ -156,19 +139,19 @@ begin
         where p.tenant_id = d.tenant_id and p.run_id = d.run_id
         returning p.tenant_id, p.run_id, p.open_count = 0 or p.map_count > 0 or p.needs_attention as is_due
     )
-    select d.applied_count, d.applied_ids, d.handed_ids, d.changes, r.tenant_ids, r.unit_ids
-    into applied_count, applied_ids, handed_ids, v_changes, due_tenant_ids, due_ids
+    select d.applied_count, d.applied_ids, d.direct_ids, d.changes, r.tenant_ids, r.unit_ids
+    into applied_count, applied_ids, direct_ids, v_changes, due_tenant_ids, due_ids
     from (
         select
             count(*)::int as applied_count, array_agg(c.unit_id) as applied_ids,
-            array_agg(c.unit_id) filter (where c.claim_event_type is not null) as handed_ids,
-            array_agg(row(c.tenant_id, c.unit_id, c.has_slot, c.queue_class_id, -c.priority, c.map_id, c.open_count,
+            array_agg(c.unit_id) filter (where c.claim_event_type is not null) as direct_ids,
+            array_agg(row(c.tenant_id, c.unit_id, c.has_slot, c.queue_executor_class_id, -c.priority, c.map_id, c.open_count,
                 c.is_marked)::stepwell.unit_change)
-                filter (where c.has_slot or c.is_marked or c.queue_class_id is not null or c.map_id is not null) as changes
+                filter (where c.has_slot or c.is_marked or c.queue_executor_class_id is not null or c.map_id is not null) as changes
         from changed as c
     ) as d
     cross join (
-        select array_agg(p.tenant_id) as tenant_ids, array_agg(p.run_id << 20) as unit_ids from counted as p where p.is_due
+        select array_agg(p.tenant_id) as tenant_ids, array_agg(stepwell._run_unit(p.run_id)) as unit_ids from counted as p where p.is_due
     ) as r;
     if v_changes is null then
         return;
@@ -200,7 +183,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    update stepwell.work_unit as u set blocked_escalated = false, lent_class = null, failure_caught = false
+    update stepwell.work_unit as u set blocked_escalated = false, subrun_class = null, failure_caught = false
     from unnest(p_changes) as c
     where c.is_marked and u.tenant_id = c.tenant_id and u.unit_id = c.unit_id;
 end
@@ -231,11 +214,11 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    insert into stepwell.job_ready (tenant_id, class_id, rank, unit_id, is_retry)
-    select q.tenant_id, q.class_id, q.rank, q.unit_id, false
+    insert into stepwell.job_ready (tenant_id, executor_class_id, rank, unit_id, is_retry)
+    select q.tenant_id, q.executor_class_id, q.rank, q.unit_id, false
     from unnest(p_changes) as q
-    where q.class_id is not null and not exists (select from stepwell.run_progress as p
-        where p.tenant_id = q.tenant_id and p.run_id = q.unit_id >> 20 and p.frozen_at is not null)
+    where q.executor_class_id is not null and not exists (select from stepwell.run_progress as p
+        where p.tenant_id = q.tenant_id and p.run_id = stepwell._run_of(q.unit_id) and p.frozen_at is not null)
     on conflict do nothing;
 end
 $$;

@@ -1,53 +1,53 @@
--- How the engine asks the core for state changes that must succeed.
+-- How the engine asks the core for state changes that must succeed: as requests, or as units that all make the same change.
 
--- Applies one kind of state change to many units where the engine is the actor: a refusal is a fault of the registry or
--- of the engine, and must end the transaction. Steps in p_engine_unit_ids, all of the first tenant and without
--- predecessors, become ready in the same statement. The first p_hand_on_count of them get a direct lease; their ids are
--- returned.
+-- Applies state changes where the engine is the actor: a refusal is a fault of the registry or of the engine, and must end
+-- the transaction. Returns the steps that were leased directly.
 -- Locks: as _transition_apply.
 -- Raises: SW004 naming the refusals; 40001 when another transaction changed a unit meanwhile (try again).
-create or replace function stepwell._must_apply(
-    p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text,
-    p_trigger_ref text, p_actor text default null, p_evidence jsonb[] default null, p_payloads jsonb[] default null,
-    p_released_counts int[] default null, p_session_id bigint default null, p_now timestamptz default null,
-    p_engine_unit_ids bigint[] default null, p_hand_on_count int default 0, p_hand_on_session_id bigint default null
-) returns bigint[]
+create or replace function stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
+returns bigint[]
 language plpgsql volatile
 set search_path = stepwell, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set random_page_cost = 0.01
-set join_collapse_limit = 1
-set jit = off
 as $$
 declare
-    v_count constant int := coalesce(cardinality(p_unit_ids), 0);
-    v_engine_count constant int := coalesce(cardinality(p_engine_unit_ids), 0);
-    v_engine_from constant int := case when v_engine_count > 0 then v_count + 1 end;
-    v_tenant_ids constant int[] := p_tenant_ids || array_fill(p_tenant_ids[1], array[v_engine_count]);
-    v_unit_ids constant bigint[] := p_unit_ids || p_engine_unit_ids;
-    v_to_states constant text[] := array_fill(p_to_state, array[v_count]) || array_fill('ready'::text, array[v_engine_count]);
     v_done record;
     v_refusal record;
 begin
-    if v_count = 0 then
+    if p_requests is null then
         return null;
     end if;
-    v_done := stepwell._transition_apply(v_tenant_ids, v_unit_ids, v_to_states, p_actor_class, p_trigger_kind, p_trigger_ref,
-        p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, p_engine_from => v_engine_from, p_now => p_now,
-        p_hand_on_count => p_hand_on_count, p_hand_on_session_id => p_hand_on_session_id);
-    if v_done.applied_count = v_count + v_engine_count then
-        return v_done.handed_ids;
+    v_done := stepwell._transition_apply(p_requests, p_cause);
+    if v_done.applied_count = cardinality(p_requests) then
+        return v_done.direct_ids;
     end if;
     select min(j.unit_id) as unit_id, string_agg(array_to_string(j.problems, ', '), '; ') as problems into v_refusal
-    from stepwell._transition_judge(v_tenant_ids, v_unit_ids, v_to_states, p_actor_class, p_trigger_kind, p_trigger_ref,
-        p_actor, null, p_evidence, p_payloads, p_released_counts, p_session_id, v_engine_from, v_done.applied_ids) as j
+    from stepwell._transition_judge(p_requests, p_cause, v_done.applied_ids) as j
     where j.problems <> '{}';
     raise exception using errcode = case when v_refusal.unit_id is null then '40001' else 'SW004' end,
-        message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_to_state,
+        message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_requests[1].to_state,
             coalesce(left(v_refusal.problems, 500), 'changed by another transaction'));
+end
+$$;
+
+-- The same change for many units, as _must_apply.
+-- Locks: as _transition_apply.
+-- Raises: as _must_apply.
+create or replace function stepwell._units_move(
+    p_tenant_ids int[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text,
+    p_trigger_ref text, p_actor text default null, p_evidence jsonb[] default null, p_payloads jsonb[] default null,
+    p_released_counts int[] default null, p_session_id bigint default null
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._must_apply(array_agg(
+        row(q.tenant_id, q.unit_id, p_to_state, null, q.evidence, q.payload, q.released_count, null)
+            ::stepwell.transition_request order by q.place),
+        row(p_actor_class, p_trigger_kind, p_trigger_ref, p_actor, p_session_id, null, null, 0, null)::stepwell.transition_cause)
+    from unnest(p_tenant_ids, p_unit_ids, p_evidence, p_payloads, p_released_counts) with ordinality
+        as q (tenant_id, unit_id, evidence, payload, released_count, place)
+    where q.unit_id is not null;
 end
 $$;
 

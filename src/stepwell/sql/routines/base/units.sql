@@ -1,0 +1,23 @@
+-- How the number of a unit is made, and when a unit has ended. A run and its units share one number:
+-- unit_id = (run_id << 20) | unit_no; number 0 is the run itself, or a job that stands on its own.
+-- These functions are expressions without settings, so that Postgres writes them into the statement that uses them.
+
+-- The run of a unit.
+create or replace function stepwell._run_of(p_unit_id bigint) returns bigint
+language sql immutable parallel safe
+as $$ select p_unit_id >> 20 $$;
+
+-- The unit of a run: the first of the range of its units.
+create or replace function stepwell._run_unit(p_run_id bigint) returns bigint
+language sql immutable parallel safe
+as $$ select p_run_id << 20 $$;
+
+-- The number of a unit within its run.
+create or replace function stepwell._unit_no(p_unit_id bigint) returns int
+language sql immutable parallel safe
+as $$ select (p_unit_id & 1048575)::int $$;
+
+-- Whether a step, task or job has ended: nothing more happens to it by itself.
+create or replace function stepwell._has_ended(p_state_code text) returns boolean
+language sql immutable parallel safe
+as $$ select p_state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete') $$;
