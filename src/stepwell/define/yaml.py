@@ -85,7 +85,7 @@ class _Reader:
             self.refuse_kind(located, WORKFLOW_WORDS)
             return None
         located, pairs = self.mapping(located, WORKFLOW_WORDS, required=("workflow", "steps"))
-        given = {key: self.field(key, pairs[key]) for key in ("title", "failure_policy") if key in pairs}
+        given = {key: self.field(key, key, located) for key in ("title", "failure_policy") if key in pairs}
         fields: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         fields["name"] = pairs["workflow"].plain() if "workflow" in pairs else self.stand_ins.name()
         fields["root"] = self.block(pairs["steps"]) if "steps" in pairs else self.stand_ins.step()
@@ -123,7 +123,7 @@ class _Reader:
             return self.stand_ins.step(located)
         step_class, words = STEP_WORDS[head]
         located, pairs = self.mapping(located, tuple(words))
-        given = {words[key]: self.field(words[key], value) for key, value in pairs.items()}
+        given = {words[key]: self.field(words[key], key, located) for key in pairs}
         fields = {name: value for name, value in given.items() if value is not None}
         if head == "map" and "do" not in pairs:
             self.refuse(located.mark, 'a map needs the key "do": the step or list of steps for each item')
@@ -158,12 +158,14 @@ class _Reader:
         kept = {word if name == key else name: value for name, value in pairs.items()}
         return Located(located.mark, kept), word
 
-    def field(self, name: str, located: Located) -> Any:
+    def field(self, name: str, key: str, around: Located) -> Any:
         """The value of a field. Scalars are passed on as they are: the template's own checks judge them."""
+        assert isinstance(around.value, dict)
+        mark, located = around.value[key]
         if isinstance(located.value, Unreadable):
             return None
         if located.value is None:
-            self.refuse(located.mark, "is empty; write a value or leave the key out", field=name)
+            self.refuse(mark, "is empty; write a value or leave the key out", field=key)
             return None
         match name:
             case "steps":
@@ -227,6 +229,7 @@ class _Reader:
     def build(self, made: Any, located: Located, *, within: str = "", **fields: Any) -> Any:
         """The template object. Every field it refuses is told and left out, until it can be built."""
         refused: set[str | None] = set()
+        fields = self.stand_ins.complete(made, fields)
         while True:
             try:
                 found = made(**fields)
@@ -252,8 +255,7 @@ class _Reader:
     def tell(self, error: DefinitionError, located: Located, within: str) -> None:
         for problem in error.problems:
             field = (problem.field or "").removeprefix(f"{within}.") if within else problem.field
-            mark = _place(located, field)
-            self.problems.append(replace(problem, file=mark.file, line=mark.line, column=mark.column))
+            self.problems.append(self.at(problem, _place(located, field)))
 
     def refuse(self, mark: Mark, message: str, *, field: str | None = None) -> None:
         self.problems.append(problem_at(mark, message, field=field))
@@ -261,8 +263,12 @@ class _Reader:
     def placed(self, problem: Problem, document: Located) -> Problem:
         """The problem with the line of the step, and of the field where it was written."""
         _, located = self._written.get(id(problem.source), (None, document))
-        mark = _place(located, problem.field)
-        return replace(problem, file=mark.file, line=mark.line, column=mark.column)
+        return self.at(problem, _place(located, problem.field))
+
+    def at(self, problem: Problem, mark: Mark) -> Problem:
+        """The problem with its place; the name of a stand-in says nothing to anybody."""
+        step_id = None if problem.step_id in self.stand_ins.names else problem.step_id
+        return replace(problem, step_id=step_id, file=mark.file, line=mark.line, column=mark.column)
 
 
 def _former(key: str, known: tuple[str, ...]) -> str:

@@ -33,6 +33,7 @@ REQUIRED_NAMES: Final[dict[type, str]] = {
     SubWorkflow: "workflow",
     Workflow: "name",
 }
+REQUIRED_SOURCES: Final[dict[type, tuple[str, ...]]] = {Conditional: ("test",), Map: ("over", "body")}
 STEPS: Final = {"then", "body", "root"}
 SOURCES: Final = {"test", "over"}
 ITEMS: Final[dict[str, dict[str, str]]] = {
@@ -62,6 +63,22 @@ class StandIns:
             self.names |= set(_texts(located))
         return Operation(self.name())
 
+    def complete(self, made: type, fields: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with those a template cannot do without; one that is missing here was refused."""
+        if made in REQUIRED_NAMES:
+            fields.setdefault(REQUIRED_NAMES[made], None)
+        for argument in REQUIRED_SOURCES.get(made, ()):
+            fields.setdefault(argument, None)
+        for argument, value in fields.items():
+            if value is None:
+                fields[argument] = self._value(made, argument)
+        return fields
+
+    def _value(self, made: type, argument: str) -> Any:
+        if argument == REQUIRED_NAMES.get(made) or argument in NAMES:
+            return self.name()
+        return self.step() if argument in STEPS else "$.input"
+
     def repair(self, made: type, field: str | None, fields: dict[str, Any]) -> bool:
         """Change the arguments of a template so that it can be built without the refused field."""
         found = _FIELD.match((field or "").removeprefix("retry.") if made is Retry else field or "")
@@ -77,12 +94,8 @@ class StandIns:
             stand_in = {**ITEMS[argument], **({"id": self.name()} if argument == "tasks" else {})}
             at = int(found["at"])
             fields[argument] = [*given[:at], stand_in, *given[at + 1 :]]
-        elif argument in NAMES or argument == REQUIRED_NAMES.get(made):
-            fields[argument] = self.name()
-        elif argument in STEPS:
-            fields[argument] = self.step()
-        elif argument in SOURCES:
-            fields[argument] = "$.input"
+        elif argument in NAMES | STEPS | SOURCES or argument == REQUIRED_NAMES.get(made):
+            fields[argument] = self._value(made, argument)
         elif argument in fields:
             del fields[argument]
         else:

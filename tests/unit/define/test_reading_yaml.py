@@ -251,6 +251,19 @@ def test_one_pass_finds_the_mistakes_of_reading_fields_references_and_expression
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "head", ["operation", "parallel", "sequential", "if", "map", "human", "wait", "workflow"]
+)
+def test_an_empty_head_is_one_mistake_and_the_rest_is_read(head: str):
+    text = f"workflow: w\nsteps:\n  - {head}:\n    timeot: 1\n  - operation: b\n    timeout: soon\n"
+    with pytest.raises(DefinitionError) as refused:
+        read_yaml(text)
+    lines = [problem.line for problem in refused.value.problems]
+    assert lines[0] == 3
+    assert 4 in lines
+    assert lines[-1] == 6
+
+
 def test_a_reference_to_a_step_that_could_not_be_read_is_no_second_mistake():
     text = "workflow: w\nsteps:\n  - {id: first, opp: charge}\n  - operation: b\n"
     text += "    inputs: {x: $.steps.first.output, y: $.steps.frist.output}\n"
