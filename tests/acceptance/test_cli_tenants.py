@@ -37,4 +37,4 @@ def test_caps_are_set_listed_and_taken_away(dsn: str, db: psycopg.Connection):
     assert "workflow nothing is not published" in run("caps", "nothing", "--max-concurrency", "1", code=1)
     assert "give a whole number, or none" in run("set", "acme", "--max-concurrency", "many", code=2)
     assert "from 1 to 1000000" in run("set", "acme", "--max-concurrency", "0", code=1)
-    assert "must be lowercase letters" in run("set", "No Name", code=1)
+    assert "1 to 63 lowercase letters" in run("set", "No Name", code=1)

@@ -84,7 +84,7 @@ def test_what_is_decided_stays_decided(engine, slack, workspace, card):
     approval, message = card
     engine.one("select fn_approval_decide(1, %s, 'reject', 'ben', 'no')", (approval,))
     slack.press("cleo", message, "Approve")
-    assert "is decided or has expired" in told(workspace)["text"]
+    assert "has been decided or has expired" in told(workspace)["text"]
     assert engine.state(approval) == "rejected"
 
 
@@ -95,7 +95,7 @@ def test_a_refusal_in_the_dialog_is_shown_in_the_dialog(engine, slack, workspace
     engine.one("select fn_approval_decide(1, %s, 'approve', 'cleo')", (approval,))
     answer = slack.submit("ben", view, "too late")
     assert answer.json()["response_action"] == "errors"
-    assert "is decided or has expired" in answer.json()["errors"]["reason"]
+    assert "has been decided or has expired" in answer.json()["errors"]["reason"]
 
 
 def test_two_persons_are_two_persons(engine, slack, workspace, notifier):
@@ -125,7 +125,7 @@ def test_a_replayed_callback_is_refused(engine, slack, workspace, notifier, card
     assert slack.press("ben", message, "Approve", at=now).status_code == 200
     again = slack.press("ben", message, "Approve", at=now)
     assert again.status_code == 409
-    assert again.json()["detail"] == "the callback was seen before"
+    assert again.json()["detail"] == "the callback was accepted before"
 
 
 @pytest.mark.requirement("RT-07")

@@ -196,7 +196,7 @@ def test_an_expired_question_cannot_be_decided_any_more(page: Page, engine: Engi
     clock.advance(seconds=61)
     page.expected_complaint = "409"  # type: ignore[attr-defined]
     send(page, "Approve")
-    expect(page.get_by_role("alert")).to_contain_text("is decided or has expired")
+    expect(page.get_by_role("alert")).to_contain_text("has been decided or has expired")
     engine.timers()
     page.get_by_role("button", name="Refresh").click()
     expect(outcome(page)).to_contain_text("Expired")
@@ -210,7 +210,7 @@ def test_who_asked_is_refused_in_the_servers_words_and_loses_nothing(page: Page,
     page.expected_complaint = "403"  # type: ignore[attr-defined]
     fill(page, "ada", "I am sure")
     send(page, "Approve")
-    expect(page.get_by_role("alert")).to_contain_text("who asks for an approval cannot decide it")
+    expect(page.get_by_role("alert")).to_contain_text("the requester of an approval cannot decide it")
     expect(page.get_by_label("Deciding as")).to_have_value("ada")
     expect(page.get_by_label("Your reason")).to_have_value("I am sure")
     assert engine.state(approval) == "requested"
@@ -253,7 +253,7 @@ def test_a_decision_that_came_first_elsewhere_is_shown_with_its_outcome(page: Pa
     page.get_by_role("button", name="Approve").click()
     decide(engine, approval, "cleo", "reject", "too late")
     page.get_by_role("dialog").get_by_role("button", name="Approve").click()
-    expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} is decided or has expired")
+    expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} has been decided or has expired")
     expect(outcome(page)).to_contain_text(re.compile("Rejected.*by cleo", re.S))
     expect(outcome(page)).to_contain_text("I looked at it for an hour")
     expect(page.get_by_role("region", name="Votes")).to_contain_text("too late")

@@ -28,9 +28,9 @@ def test_an_action_waits_for_its_approval_and_goes_on(app, play, db, ledger, act
             assert approval.about["rule"] == "ask"
             dialect = db.execute("select runtime_code from v_unit_dialect where scope = 'step'").fetchone()
             assert dialect == ("waiting_approval",)
-            with pytest.raises(sw.PermissionDenied, match="who asks"):
+            with pytest.raises(sw.PermissionDenied, match="the requester of an approval"):
                 await app.approval_decide(approval.approval_id, "approve", "client")
-            with pytest.raises(sw.PermissionDenied, match="who acts"):
+            with pytest.raises(sw.PermissionDenied, match="the actor of an approval"):
                 await app.approval_decide(approval.approval_id, "approve", f"worker:{worker.name}")
             with pytest.raises(sw.PermissionDenied, match="ben, cleo"):
                 await app.approval_decide(approval.approval_id, "approve", "dan")

@@ -312,7 +312,7 @@ def _refuse(plan: Plan, proposed: Proposed) -> NoReturn:
         case "expired":
             raise ApprovalExpired(f"approval {proposed.approval_id} for {what} was not decided in time")
         case "cancelled":
-            raise ApprovalCancelled(f"approval {proposed.approval_id} for {what} was taken back")
+            raise ApprovalCancelled(f"approval {proposed.approval_id} for {what} was withdrawn")
         case "conflict":
             raise ActionConflict(reason, field="key")
         case "busy":

@@ -207,7 +207,7 @@ class MemoryEngine:
         graph = (self.workflows or {}).get(name)
         problem = None if graph else f"workflow {name} is not published"
         if run.depth + 1 > MAX_DEPTH:
-            problem = f"sub-workflows nest deeper than {MAX_DEPTH}"
+            problem = f"workflow: sub-workflows are nested more than {MAX_DEPTH} levels deep"
         if graph is None or problem is not None:
             self._fail(run, unit, request_id, rules.failure("SubWorkflow", str(problem)))
         else:
@@ -283,7 +283,7 @@ class MemoryEngine:
 
     def _wait_ends(self, run: _Run, unit: Unit, kind: str) -> None:
         if kind == "timeout":
-            error = rules.failure("WaitingTimeout", "nothing came before the time was up")
+            error = rules.failure("WaitingTimeout", "the event did not come before the time-out")
             self._fail(run, unit, str(unit.request_id), error)
         else:
             payload = self.signals.get(str(unit.node.event), {})

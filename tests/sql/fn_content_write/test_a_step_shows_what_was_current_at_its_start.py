@@ -45,7 +45,7 @@ def test_a_version_is_final_and_the_same_text_makes_none(engine: Engine, db: psy
         "update information_unit_version set body = 'x'",
         "delete from information_unit_version",
     ):
-        with refused("SW007", "final"):
+        with refused("SW007", "cannot be changed"):
             db.execute(statement)
 
 

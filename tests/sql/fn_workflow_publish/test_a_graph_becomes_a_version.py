@@ -39,7 +39,7 @@ def test_a_run_stays_with_its_version_and_needs_nobodys_memory(engine: Engine, d
     ("nodes", "word"),
     [
         ([], "at least one step"),
-        ([operation("a", executor="gpu")], "gpu is not a registered executor class"),
+        ([operation("a", executor="gpu")], "gpu is not registered"),
         ([operation("a", inputs={"x": "$.("})], "a"),
         ([human("a", postcondition="$.output.(")], "step a, postcondition: $.output.( is not"),
         ([human("a", tasks=[{"id": "t", "when": "=="}])], "step a, tasks.t.when: == is not"),

@@ -54,7 +54,7 @@ def test_a_test_that_reads_an_unknown_step_fails_the_decision(engine: Engine, te
     else:
         state, why = reason(engine, run_id, "if.a")
         assert state == "cannot_complete"
-        assert why == f"ExpressionError: the test {test} gave nothing, not true or false"
+        assert why == f"ExpressionError: test: {test} gives nothing, not true or false"
 
 
 @pytest.mark.requirement("RX-10")
@@ -72,7 +72,7 @@ def test_a_test_that_gives_no_boolean_fails_the_decision_for_good(engine: Engine
     run_id = start(engine, root, {"word": "no", "list": [1]})
     assert reason(engine, run_id, "if.a") == (
         "cannot_complete",
-        f"ExpressionError: the test {test} gave {found}, not true or false",
+        f"ExpressionError: test: {test} gives {found}, not true or false",
     )
     assert engine.states(run_id) == {
         "if.a": "cannot_complete", "a": "cancelled", "b": "cancelled", "c": "cancelled",
@@ -83,10 +83,10 @@ def test_a_test_that_gives_no_boolean_fails_the_decision_for_good(engine: Engine
 @pytest.mark.parametrize(
     ("items", "found"),
     [
-        ("word", "gave string, not a list"),
-        ({"a": 1}, "gave object, not a list"),
-        (None, "gave null, not a list"),
-        ([0] * 10_001, "gave 10001 items, at most 10000"),
+        ("word", "gives string, not a list"),
+        ({"a": 1}, "gives object, not a list"),
+        (None, "gives null, not a list"),
+        ([0] * 10_001, "gives 10001 items; at most 10000 are accepted"),
     ],
     ids=["a word", "an object", "null", "too long a list"],
 )
@@ -94,7 +94,7 @@ def test_a_map_over_what_is_no_list_fails_for_good(engine: Engine, items: Any, f
     run_id = start(engine, Sequential(Map("$.input.items", op("a"), id="all"), op("b")), {"items": items})
     assert reason(engine, run_id, "all") == (
         "cannot_complete",
-        f"ExpressionError: $.input.items {found}",
+        f"ExpressionError: over: $.input.items {found}",
     )
     assert engine.states(run_id) == {"all": "cannot_complete", "b": "cancelled"}
 
@@ -141,7 +141,8 @@ def test_too_deep_a_nesting_fails_the_innermost_step_and_all_around_it(engine: E
         "inner join job_dead_letter as d on d.tenant_id = 1 and d.unit_id = u.unit_id "
         "where r.tenant_id = 1 order by r.depth desc limit 1"
     ).fetchone()  # type: ignore[misc]
-    assert (depth, state, error) == (32, "cannot_complete", "sub-workflows nest deeper than 32")
+    why = "workflow: sub-workflows are nested more than 32 levels deep"
+    assert (depth, state, error) == (32, "cannot_complete", why)
     assert (
         engine.one("select count(*) from work_unit where scope = 'workflow_run' and state_code <> 'failed'")
         == 0

@@ -124,7 +124,7 @@ def test_a_call_with_the_same_key_is_answered_once(engine: Engine, people: Peopl
 def test_work_of_workers_is_not_taken_by_people(engine: Engine, people: People):
     engine.publish("w", operation("a"))
     unit = engine.unit(engine.start("w"), "a")
-    with refused("SW003", "not carried out by people"):
+    with refused("SW003", "carried out by a worker, not by people"):
         people.claim(unit, "ada")
 
 

@@ -63,7 +63,7 @@ def test_whether_to_cancel_is_asked_about_the_run_whatever_the_step_named(
     assert last(engine, asked) == OPEN
     engine.drain(engine.worker())
     assert last(engine, asked) == CANCELLED
-    with refused("SW003", "has already completed"):
+    with refused("SW003", "has completed and cannot be cancelled"):
         ask(engine, "workflow_cancel", (unit >> 20) << 20)
     assert engine.faults() == {}
 

@@ -91,7 +91,7 @@ def test_it_needs_an_approval_of_its_own_and_a_reason_of_the_vocabulary(engine: 
     with refused("SW003", "in_progress"):
         people.reopen_for_correction(unit, "ben", "data_error", good)
     people.complete(unit, "ada")
-    with refused("SW003", "before"):
+    with refused("SW003", "already opened"):
         people.reopen_for_correction(unit, "ben", "data_error", good)
     assert engine.faults() == {}
 

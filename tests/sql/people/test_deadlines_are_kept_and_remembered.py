@@ -132,7 +132,7 @@ def test_after_a_time_somebody_else_is_told(engine: Engine, people: People, cloc
     assert engine.one(told) == ["lead"]
     assert people.escalate(unit, "ben", "it burns")["level"] == 2
     assert engine.one(told) == ["lead", "director"]
-    with refused("SW003", "nobody left"):
+    with refused("SW003", "no further level to notify"):
         people.escalate(unit, "ben")
     clock.advance(hours=5)
     engine.timers()

@@ -28,7 +28,7 @@ def decide(engine: Engine, approval: int, decision: str, actor: str) -> str:
 
 def test_one_other_person_is_enough_for_a_quorum_of_one(engine: Engine, people: People):
     approval = asked(engine)
-    with refused("SW007", "who asks"):
+    with refused("SW007", "the requester of an approval cannot decide it"):
         decide(engine, approval, "approve", "ada")
     assert decide(engine, approval, "approve", "ben") == "approved"
     assert decide(engine, approval, "approve", "ben") == "approved"
@@ -58,7 +58,7 @@ def test_one_refusal_ends_it(engine: Engine, people: People):
 @pytest.mark.parametrize("reason", [None, "", "  "])
 def test_who_rejects_says_why(engine: Engine, people: People, reason: str | None):
     approval = asked(engine)
-    with refused("SW001", "who rejects says why"):
+    with refused("SW001", "a reject requires a reason"):
         engine.one("select fn_approval_decide(1, %s, 'reject', 'ben', %s)", (approval, reason))
     assert engine.state(approval) == "requested"
     assert engine.one("select count(*) from approval_vote") == 0
@@ -77,7 +77,7 @@ def test_nobody_decides_after_it_expired(engine: Engine, people: People, clock: 
 
 def test_who_asked_takes_it_back(engine: Engine, people: People):
     approval = asked(engine)
-    with refused("SW007", "only who asked"):
+    with refused("SW007", "only the requester"):
         engine.one("select fn_approval_withdraw(1, %s, 'ben')", (approval,))
     assert engine.one("select fn_approval_withdraw(1, %s, 'ada')", (approval,)) == "cancelled"
     assert engine.one("select fn_approval_withdraw(1, %s, 'ada')", (approval,)) == "cancelled"

@@ -60,7 +60,7 @@ def test_a_later_set_judges_when_its_approval_is_granted(engine: Engine):
     assert [one["name"] for one in made["diff"]["removed"]] == ["gone"]
     assert made["diff"]["changed"] == [{"old": ALLOW, "new": DENY}]
     assert judged(engine)["effect"] == "allow"
-    with refused("SW007", "who asks"):
+    with refused("SW007", "the requester of an approval cannot decide it"):
         decide(engine, made["approval_id"], "approve", "cli:ada")
     assert decide(engine, made["approval_id"], "approve") == "approved"
     assert judged(engine) | {"effect": "deny", "policy_version": 2} == judged(engine)
@@ -106,7 +106,7 @@ def test_what_was_compared_with_other_rules_is_not_put_in_force(engine: Engine):
         decide(engine, second["approval_id"], "approve")
     assert decide(engine, second["approval_id"], "reject") == "rejected"
     assert states(engine) == [(1, "replaced"), (2, "active"), (3, "rejected")]
-    with refused("SW003", "in force already"):
+    with refused("SW003", "already in force"):
         propose(engine, DENY)
 
 
@@ -117,7 +117,7 @@ def test_what_was_compared_with_other_rules_is_not_put_in_force(engine: Engine):
 )
 def test_a_rule_set_is_final_for_its_owner_too(engine: Engine, change: str):
     put_in_force(engine.db, ALLOW)
-    with refused("SW007", "final"):
+    with refused("SW007", "cannot be changed"):
         engine.db.execute(change)
 
 

@@ -13,17 +13,17 @@ ACCEPT = "select fn_slack_callback_accept(1, %s, extract(epoch from stepwell.now
 
 def test_the_same_signature_again_is_a_replay(engine: Engine, clock: Clock):
     engine.one(ACCEPT, ("v0=a", 0))
-    with refused("SW003", "seen before"):
+    with refused("SW003", "accepted before"):
         engine.one(ACCEPT, ("v0=a", 0))
     engine.one(ACCEPT, ("v0=b", 0))
     clock.advance(seconds=299)
-    with refused("SW003", "seen before"):
+    with refused("SW003", "accepted before"):
         engine.one(ACCEPT, ("v0=a", -299))
 
 
 @pytest.mark.parametrize("offset", [-302, 302])
 def test_an_old_or_early_one_is_refused(engine: Engine, offset: int):
-    with refused("SW007", "not of these minutes"):
+    with refused("SW007", "too far from now"):
         engine.one(ACCEPT, ("v0=a", offset))
 
 
@@ -47,9 +47,9 @@ def test_an_account_belongs_to_one_person_and_a_person_has_one(engine: Engine):
         engine.one("select fn_person_set(1, %s)", (name,))
     assert engine.one("select fn_slack_user_map(1, 'U0ADA', 'ada', 'root')") is True
     assert engine.one("select fn_slack_user_map(1, 'U0ADA', 'ada', 'root')") is False
-    with refused("SW003", "U0ADA is already ada"):
+    with refused("SW003", "U0ADA already belongs to ada"):
         engine.one("select fn_slack_user_map(1, 'U0ADA', 'ben', 'root')")
-    with refused("SW003", "U0ADA is already ada"):
+    with refused("SW003", "U0ADA already belongs to ada"):
         engine.one("select fn_slack_user_map(1, 'U0NEW', 'ada', 'root')")
     assert engine.one("select fn_slack_user_unmap(1, 'U0ADA')") is True
     assert engine.one("select fn_slack_user_unmap(1, 'U0ADA')") is False

@@ -160,7 +160,7 @@ def test_two_starts_at_once_are_counted_one_after_the_other(engine: Engine, dsn:
         ({"max_concurrency": 0}, "max_concurrency: 0 is not accepted; a whole number from 1 to 1000000 is"),
         ({"weight": None}, "weight: null is not accepted; a whole number from 1 to 1000 is"),
         ({"max_runs_per_min": "many"}, 'max_runs_per_min: "many" is not accepted'),
-        ({"speed": 3}, "speed: is no setting; known are weight, max_concurrency"),
+        ({"speed": 3}, "speed: is not a setting; known settings are weight, max_concurrency"),
     ],
 )
 def test_a_bad_setting_is_named(engine: Engine, settings, message):

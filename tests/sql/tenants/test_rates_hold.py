@@ -62,7 +62,7 @@ def test_the_keeper_knows_when_the_next_token_is_due(engine: Engine):
 
 @pytest.mark.parametrize("bad", [{"p_rate_count": 0}, {"p_rate_seconds": 0.0}, {"p_concurrency_key": None}])
 def test_a_rate_that_makes_no_sense_is_refused(engine: Engine, bad):
-    with pytest.raises(psycopg.Error, match="rate_limit: must be 1 or more within a time above zero"):
+    with pytest.raises(psycopg.Error, match="rate_limit: 1 or more within a time above zero"):
         engine.enqueue("call", 1, **{**RATE, **bad})
 
 

@@ -33,7 +33,8 @@ begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_run_id is null or p_to_state is null or p_actor_class is null then
         raise exception using errcode = 'SW001',
-            message = 'run_id, to_state and actor_class are required';
+            message = format('%s: a value is required', case when p_run_id is null then 'run_id'
+                when p_to_state is null then 'to_state' else 'actor_class' end);
     end if;
     if not p_preview then
         perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_run_id]);
@@ -70,7 +71,7 @@ begin
         into v_verdict
         from stepwell._transition_judge(v_requests, v_cause) as j;
         if not p_preview and (v_verdict ->> 'ok')::boolean then
-            raise exception using errcode = '40001', message = format('unit %s was changed by another transaction', p_run_id);
+            raise exception using errcode = '40001', message = format('unit %s was changed by another transaction; try again', p_run_id);
         end if;
     end if;
     if not p_preview then

@@ -73,11 +73,11 @@ begin
     if jsonb_typeof(v_found) = 'boolean' then
         holds := v_found::boolean;
     else
-        problem := format('the test %s gave %s, not true or false', p_config ->> 'test',
+        problem := format('test: %s gives %s, not true or false', p_config ->> 'test',
             coalesce(left(v_found::text, 100), 'nothing'));
     end if;
 exception when data_exception or syntax_error or invalid_text_representation then
-    problem := format('the test %s cannot be evaluated: %s', p_config ->> 'test', sqlerrm);
+    problem := format('test: %s cannot be evaluated: %s', p_config ->> 'test', sqlerrm);
 end
 $$;
 

@@ -29,13 +29,14 @@ begin
             v_items := jsonb_path_query_first(stepwell._unit_document(v_map.tenant_id, v_map.unit_id,
                 array(select jsonb_array_elements_text(v_map.config -> 'reads')::int)), (v_map.config ->> 'over')::jsonpath);
             if jsonb_typeof(v_items) is distinct from 'array' then
-                v_problem := format('%s gave %s, not a list', v_map.config ->> 'over',
+                v_problem := format('over: %s gives %s, not a list', v_map.config ->> 'over',
                     coalesce(jsonb_typeof(v_items), 'nothing'));
             elsif jsonb_array_length(v_items) > v_limit then
-                v_problem := format('%s gave %s items, at most %s', v_map.config ->> 'over', jsonb_array_length(v_items), v_limit);
+                v_problem := format('over: %s gives %s items; at most %s are accepted', v_map.config ->> 'over',
+                    jsonb_array_length(v_items), v_limit);
             end if;
         exception when data_exception or syntax_error or invalid_text_representation then
-            v_problem := format('%s cannot be evaluated: %s', v_map.config ->> 'over', sqlerrm);
+            v_problem := format('over: %s cannot be evaluated: %s', v_map.config ->> 'over', sqlerrm);
         end;
         if v_problem is not null then
             perform stepwell._units_fail(array[v_map.tenant_id], array[v_map.unit_id], array[jsonb_build_object(
@@ -78,7 +79,7 @@ begin
     where r.tenant_id = p_tenant_id and r.run_id = v_run_id
     returning r.next_unit_no - v_count * v_body.size into v_base;
     if v_base + v_count * v_body.size > 1048575 then
-        raise exception using errcode = 'SW006', message = format('run %s would have more than 1048575 steps', v_run_id);
+        raise exception using errcode = 'SW006', message = format('items: run %s would have more than 1048575 steps', v_run_id);
     end if;
     if p_max_concurrency is not null then
         v_slot_key := format('run:%s:map:%s', v_run_id, stepwell._unit_no(p_unit_id));

@@ -50,7 +50,7 @@ begin
     select r.* into v_parent from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id);
     select u.lease_no into v_lease_no from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if v_parent.depth + 1 > stepwell._limit('limits.nesting') then
-        v_problem := format('sub-workflows nest deeper than %s', stepwell._limit('limits.nesting'));
+        v_problem := format('workflow: sub-workflows are nested more than %s levels deep', stepwell._limit('limits.nesting'));
     else
         begin
             v_version := stepwell._version_find(p_tenant_id, p_workflow_name, null);
@@ -110,7 +110,7 @@ begin
                 perform stepwell._units_fail(array[v_child.tenant_id], array[v_child.parent_unit_id],
                     array[jsonb_build_object('failure_class', 'upstream_failed', 'outcome', 'dead', 'error',
                         jsonb_build_object('type', 'SubWorkflow', 'message',
-                            format('run %s of the sub-workflow %s', v_child.run_id, v_child.finished_state),
+                            format('run %s of the sub-workflow is %s', v_child.run_id, v_child.finished_state),
                             'run_id', v_child.run_id))], 'mow_orchestrator');
             end if;
             perform stepwell._runs_settle(array[v_child.tenant_id], array[v_child.parent_unit_id]);

@@ -19,10 +19,13 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if coalesce(length(p_event_type), 0) not between 1 and 200 or coalesce(length(p_event_key), 0) not between 1 and 500 then
-        raise exception using errcode = 'SW001', message = 'event_type: 1 to 200 characters; event_key: 1 to 500 characters';
+        raise exception using errcode = 'SW001', message = case
+            when coalesce(length(p_event_type), 0) not between 1 and 200 then 'event_type: 1 to 200 characters are accepted'
+            else 'event_key: 1 to 500 characters are accepted' end;
     end if;
     if pg_column_size(p_payload) > stepwell._limit('limits.payload_bytes') then
-        raise exception using errcode = 'SW006', message = 'payload: larger than the limit';
+        raise exception using errcode = 'SW006', message = format('payload: at most %s bytes are accepted',
+            stepwell._limit('limits.payload_bytes'));
     end if;
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     select u.* into v_root from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id);
@@ -36,7 +39,8 @@ begin
     end if;
     if v_root.state_code in ('completed', 'cancelled', 'cannot_complete')
         or v_root.state_code = 'failed' and v_root.scope = 'workflow_run' then
-        raise exception using errcode = 'SW003', message = format('run %s has ended (%s)', p_run_id, v_root.state_code);
+        raise exception using errcode = 'SW003', message = format('run %s has ended (%s) and accepts no events', p_run_id,
+            v_root.state_code);
     end if;
     insert into stepwell.event_inbox (tenant_id, event_key, run_id, event_type, payload, received_at)
     -- Events of one type are taken in the order they came, also where the clock did not move between them.
@@ -167,7 +171,7 @@ begin
     if v_part.node_ids is not null and p_task_type = 'WAITING_TIMEOUT' then
         perform stepwell._units_fail(v_part.node_tenant_ids, v_part.node_ids,
             array_fill('{"failure_class": "waiting_timeout", "error": {"type": "WaitingTimeout",
-                "message": "nothing came before the time was up"}}'::jsonb, array[cardinality(v_part.node_ids)]), 'system');
+                "message": "the event did not come before the time-out"}}'::jsonb, array[cardinality(v_part.node_ids)]), 'system');
     elsif v_part.node_ids is not null then
         perform stepwell._engine_complete(v_part.node_tenant_ids, v_part.node_ids, v_part.node_payloads, true);
     end if;

@@ -20,13 +20,15 @@ begin
     from stepwell.executor_class as c
     where c.class_name = any (p_class_names);
     if coalesce(cardinality(v_executor_class_ids), 0) <> coalesce(cardinality(p_class_names), -1) then
-        raise exception using errcode = 'SW001', message = format('classes: %s; registered are %s',
+        raise exception using errcode = 'SW001', message = format(
+            'classes: not all of %s are registered; registered are %s',
             array_to_string(p_class_names, ', '),
             (select string_agg(c.class_name, ', ' order by c.class_name) from stepwell.executor_class as c));
     end if;
     if p_slot_count not between 1 and 10000 or p_lease_seconds not between 1 and 86400 then
         raise exception using errcode = 'SW001',
-            message = 'slots: must be 1 to 10000; lease_seconds: must be 1 to 86400';
+            message = case when p_slot_count not between 1 and 10000 then 'slots: 1 to 10000 are accepted'
+                else 'lease_seconds: 1 to 86400 are accepted' end;
     end if;
     insert into stepwell.worker_session (
         worker_name, executor_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info)
@@ -57,7 +59,7 @@ begin
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
     if not found then
         raise exception using errcode = 'SW005',
-            message = format('worker session %s has ended; its leases went to others', p_session_id);
+            message = format('worker session %s has ended and its leases with it; open a new one', p_session_id);
     end if;
     delete from stepwell.worker_lease as l where l.session_id = p_session_id and l.batch_id <= p_last_batch_id;
     if cardinality(p_unit_ids) > 0 then

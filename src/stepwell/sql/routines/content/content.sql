@@ -23,13 +23,16 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_code is null or p_code !~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$' or p_body is null then
-        raise exception using errcode = 'SW001', column = 'code',
-            message = 'code: letters, digits, _ . - are accepted, at most 200; body: a text is required';
+        raise exception using errcode = 'SW001', column = case when p_body is null then 'body' else 'code' end,
+            message = case when p_body is null then 'body: a text is required'
+                else 'code: 1 to 200 letters, digits, _ . and - are accepted, beginning with a letter or digit' end;
     end if;
     if octet_length(p_body) > stepwell._limit('limits.content_bytes')
         or cardinality(p_items) > stepwell._limit('limits.bundle_items') then
-        raise exception using errcode = 'SW006', message = format('body: at most %s bytes; items: at most %s',
-            stepwell._limit('limits.content_bytes'), stepwell._limit('limits.bundle_items'));
+        raise exception using errcode = 'SW006', message = case
+            when octet_length(p_body) > stepwell._limit('limits.content_bytes')
+                then format('body: at most %s bytes are accepted', stepwell._limit('limits.content_bytes'))
+            else format('items: at most %s are accepted', stepwell._limit('limits.bundle_items')) end;
     end if;
     insert into stepwell.information_unit (tenant_id, iu_code, is_bundle, created_at, created_by)
     values (p_tenant_id, p_code, p_items is not null, v_now, p_actor)
@@ -37,8 +40,8 @@ begin
     select u.* into v_unit from stepwell.information_unit as u
     where u.tenant_id = p_tenant_id and u.iu_code = p_code for update;
     if v_unit.is_bundle <> (p_items is not null) then
-        raise exception using errcode = 'SW003', message = format('%s is %s', p_code,
-            case when v_unit.is_bundle then 'a bundle; give its items' else 'no bundle; give no items' end);
+        raise exception using errcode = 'SW003', message = format('items: content %s is %s', p_code,
+            case when v_unit.is_bundle then 'a bundle and needs its items' else 'no bundle and has no items' end);
     end if;
     insert into stepwell.information_unit_label (tenant_id, iu_id, lang, label)
     select p_tenant_id, v_unit.iu_id, l.key, l.value from jsonb_each_text(coalesce(p_labels, '{}')) as l
@@ -107,7 +110,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     raise exception using errcode = 'SW007', hint = 'write a new version',
-        message = format('%s holds final versions: %s is refused', tg_table_name, lower(tg_op));
+        message = format('%s: a written version cannot be changed; %s is refused', tg_table_name, lower(tg_op));
 end
 $$;
 create or replace trigger versions_are_final

@@ -27,7 +27,7 @@ begin
         return v_state;
     end if;
     if v_state = 'completed' then
-        raise exception using errcode = 'SW003', message = format('run %s has already completed', p_run_id);
+        raise exception using errcode = 'SW003', message = format('run %s has completed and cannot be cancelled', p_run_id);
     end if;
     if (stepwell._transition_apply(v_requests, v_cause)).applied_count = 0 then
         select array_to_string(j.problems, ', ') into v_problems from stepwell._transition_judge(v_requests, v_cause) as j;
@@ -66,7 +66,8 @@ begin
         return 'cancelled';
     end if;
     if v_unit.state_code in ('completed', 'skipped', 'cannot_complete') then
-        raise exception using errcode = 'SW003', message = format('job %s has ended (%s)', p_unit_id, v_unit.state_code);
+        raise exception using errcode = 'SW003', message = format('job %s has ended (%s) and cannot be cancelled', p_unit_id,
+            v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     -- Read again: a claim may have been running, and what it leased has a slot.

@@ -30,7 +30,7 @@ begin
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id and r.parent_unit_id is not null;
     if found then
         raise exception using errcode = 'SW003', hint = format('retry run %s', v_parent.run_id),
-            message = format('run %s is part of run %s, which has been told of its failure', p_run_id, v_parent.run_id);
+            message = format('run %s is a sub-run of run %s, which has failed with it', p_run_id, v_parent.run_id);
     end if;
     select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
     from stepwell.work_unit as u
@@ -71,7 +71,7 @@ begin
         v_run_state := stepwell._run_state(p_tenant_id, stepwell._run_of(p_unit_id));
         if v_run_state in ('completed', 'cancelled') then
             raise exception using errcode = 'SW003',
-                message = format('run %s has ended (%s)', stepwell._run_of(p_unit_id), v_run_state);
+                message = format('run %s has ended (%s); its steps cannot be retried', stepwell._run_of(p_unit_id), v_run_state);
         end if;
     end if;
     if v_unit.state_code = 'cannot_complete' then
@@ -79,7 +79,7 @@ begin
     end if;
     if v_unit.state_code <> 'failed' then
         raise exception using errcode = 'SW003',
-            message = format('job %s is %s; only a failed or dead one can be retried', p_unit_id, v_unit.state_code);
+            message = format('job %s is %s; only a failed or dead job can be retried', p_unit_id, v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', p_actor,

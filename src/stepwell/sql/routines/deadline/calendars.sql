@@ -15,7 +15,7 @@ begin
     perform stepwell._tenant_bound(p_tenant_id);
     if not exists (select from pg_timezone_names as z where z.name = p_time_zone) then
         raise exception using errcode = 'SW001', column = 'time_zone', hint = 'accepted is a name such as Asia/Ho_Chi_Minh',
-            message = format('time_zone: %s is not known', p_time_zone);
+            message = format('time_zone: %s is unknown', p_time_zone);
     end if;
     if jsonb_typeof(p_hours) is distinct from 'array' or jsonb_array_length(p_hours) not between 1 and 70 then
         raise exception using errcode = 'SW001', column = 'hours', message = 'hours: a list of 1 to 70 entries is accepted';

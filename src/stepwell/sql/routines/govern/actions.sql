@@ -51,7 +51,7 @@ begin
         and v_action ->> 'writes' = 'true' and not stepwell._writes_take(p_tenant_id, p_unit_id) then
         v_permit := 'deny';
         v_verdict := v_verdict - 'tier' || jsonb_build_object('effect', 'deny', 'reason_code', 'writes_exhausted',
-            'reason', 'this run has made as many writes as it may');
+            'reason', 'this run has used all the writes that its cap allows');
     end if;
     v_verdict_id := stepwell._action_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action,
         v_verdict, v_approval_id);
@@ -107,7 +107,8 @@ begin
         raise exception using errcode = 'SW001', column = 'fields', message = 'fields: an object is required';
     end if;
     if octet_length((p_action -> 'fields')::text) > stepwell._limit('limits.payload_bytes') then
-        raise exception using errcode = 'SW006', column = 'fields', message = 'fields: larger than the limit';
+        raise exception using errcode = 'SW006', column = 'fields', message = format('fields: at most %s bytes are accepted',
+            stepwell._limit('limits.payload_bytes'));
     end if;
     if v_key is null then
         v_key := format('%s:%s:%s:%s', (select c.config_value #>> '{}' from stepwell.dot_config as c

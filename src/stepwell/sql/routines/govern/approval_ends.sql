@@ -78,7 +78,7 @@ begin
                 'type', 'Approval' || initcap(v_ended.state_code), 'approval_id', p_approval_id,
                 'message', case v_ended.state_code when 'expired' then format('approval %s was not decided in time', p_approval_id)
                     when 'rejected' then format('%s rejected approval %s: %s', v_ended.decided_by, p_approval_id, v_ended.reason)
-                    else format('approval %s was taken back', p_approval_id) end))], 'system');
+                    else format('approval %s was withdrawn', p_approval_id) end))], 'system');
         perform stepwell._runs_settle(array[p_tenant_id], array[v_ended.unit_id]);
         return;
     end if;

@@ -21,15 +21,19 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_quorum not between 1 and 2 or p_expires_seconds not between 1 and 31536000 or p_tier not between 1 and 3 then
-        raise exception using errcode = 'SW001', column = 'quorum',
-            message = 'quorum: 1 or 2 is accepted; tier: 1 (low), 2 (med) or 3 (high); expires_seconds: 1 to 31536000';
+        raise exception using errcode = 'SW001',
+            column = case when p_quorum not between 1 and 2 then 'quorum' when p_tier not between 1 and 3 then 'tier'
+                else 'expires_seconds' end,
+            message = case when p_quorum not between 1 and 2 then 'quorum: 1 or 2 is accepted'
+                when p_tier not between 1 and 3 then 'tier: 1 (low), 2 (med) or 3 (high) is accepted'
+                else 'expires_seconds: 1 to 31536000 are accepted' end;
     end if;
     if cardinality(p_approvers) not between 1 and 50 or cardinality(p_approvers) < p_quorum and p_role is null then
         raise exception using errcode = 'SW001', column = 'approvers',
-            message = 'approvers: 1 to 50 names are accepted, and no fewer than must agree';
+            message = 'approvers: 1 to 50 names are accepted, and at least as many as the quorum';
     end if;
     if p_action is null or p_action !~ '^[a-z][a-z0-9_.]{0,99}$' then
-        raise exception using errcode = 'SW001', column = 'action', message = 'action: a plain word such as reopen is accepted';
+        raise exception using errcode = 'SW001', column = 'action', message = 'action: 1 to 100 lowercase letters, digits, _ and . are accepted';
     end if;
     select a.approval_id into v_approval_id from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.request_key = p_key;
@@ -38,7 +42,7 @@ begin
     end if;
     if p_action = 'act' then
         raise exception using errcode = 'SW001', column = 'action',
-            message = 'action: an approval to act is asked for by the action itself';
+            message = 'action: act is not accepted; an action requests its own approval';
     end if;
     if not exists (select from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_subject_unit_id) then
         raise exception using errcode = 'SW002', message = format('unit %s does not exist', p_subject_unit_id);
@@ -47,10 +51,11 @@ begin
     where r.tenant_id = p_tenant_id and r.scope = 'workflow_run' and r.unit_id = stepwell._run_unit(stepwell._run_of(p_subject_unit_id));
     if v_run_state = 'cancelled' then
         raise exception using errcode = 'SW003',
-            message = format('run %s is cancelled: nothing more is done to it', stepwell._run_of(p_subject_unit_id));
+            message = format('run %s is cancelled; nothing about it can be approved', stepwell._run_of(p_subject_unit_id));
     end if;
     if v_run_state = 'completed' and p_action = 'workflow_cancel' then
-        raise exception using errcode = 'SW003', message = format('run %s has already completed', stepwell._run_of(p_subject_unit_id));
+        raise exception using errcode = 'SW003', message = format('run %s has completed and cannot be cancelled',
+            stepwell._run_of(p_subject_unit_id));
     end if;
     return stepwell._approval_request(p_tenant_id, p_action, p_subject_unit_id, p_actor, p_reason, p_tier, p_quorum,
         p_expires_seconds, p_key, null, p_approvers, p_role);
@@ -75,7 +80,7 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_decision not in ('approve', 'reject') or p_decision is null then
-        raise exception using errcode = 'SW001', column = 'decision', message = 'decision: must be approve or reject';
+        raise exception using errcode = 'SW001', column = 'decision', message = 'decision: approve or reject is accepted';
     end if;
     select a.* into v_approval from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
@@ -90,11 +95,11 @@ begin
         return (select u.state_code from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_approval_id);
     end if;
     if v_approval.decided_at is not null or v_approval.expires_at <= stepwell.now() then
-        raise exception using errcode = 'SW003', message = format('approval %s is decided or has expired', p_approval_id);
+        raise exception using errcode = 'SW003', message = format('approval %s has been decided or has expired', p_approval_id);
     end if;
     perform stepwell._approval_voter_check(v_approval, v_voter);
     if p_decision = 'reject' and coalesce(btrim(p_reason), '') = '' then
-        raise exception using errcode = 'SW001', column = 'reason', message = 'reason: who rejects says why';
+        raise exception using errcode = 'SW001', column = 'reason', message = 'reason: a reject requires a reason';
     end if;
     insert into stepwell.approval_vote (tenant_id, approval_id, voter, decision, reason, voted_at)
     values (p_tenant_id, p_approval_id, v_voter, p_decision, p_reason, stepwell.now())
@@ -142,13 +147,14 @@ begin
         raise exception using errcode = 'SW002', message = format('approval %s does not exist', p_approval_id);
     end if;
     if stepwell._actor_plain(v_approval.requested_by) <> stepwell._actor_plain(p_actor) then
-        raise exception using errcode = 'SW007', message = 'only who asked for an approval can take it back';
+        raise exception using errcode = 'SW007', message = 'only the requester of an approval can withdraw it';
     end if;
     if v_approval.state_code = 'cancelled' then
         return 'cancelled';
     end if;
     if v_approval.state_code <> 'requested' then
-        raise exception using errcode = 'SW003', message = format('approval %s is %s', p_approval_id, v_approval.state_code);
+        raise exception using errcode = 'SW003', message = format('approval %s is %s and cannot be withdrawn', p_approval_id,
+            v_approval.state_code);
     end if;
     perform stepwell._units_move(array[p_tenant_id], array[p_approval_id], 'cancelled', 'pic_human', 'rpc',
         'approval_withdraw', p_actor, array[jsonb_build_object('audit_ref', 'person:' || p_actor)],
@@ -214,13 +220,13 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     if coalesce(p_voter, '') = '' then
-        raise exception using errcode = 'SW007', message = 'an approval is decided by somebody with a name';
+        raise exception using errcode = 'SW007', message = 'actor: the name of a person is required to decide an approval';
     end if;
     if p_voter = stepwell._actor_plain(p_approval.requested_by) then
-        raise exception using errcode = 'SW007', message = 'who asks for an approval cannot decide it';
+        raise exception using errcode = 'SW007', message = 'the requester of an approval cannot decide it';
     end if;
     if p_voter = stepwell._actor_plain(p_approval.acting) then
-        raise exception using errcode = 'SW007', message = 'who acts under an approval cannot decide it';
+        raise exception using errcode = 'SW007', message = 'the actor of an approval cannot decide it';
     end if;
     if p_approval.approvers is null and p_approval.approver_role is null then
         return;
@@ -234,7 +240,7 @@ begin
             and r.role_name = p_approval.approver_role) then
         return;
     end if;
-    raise exception using errcode = 'SW007', message = format('approval %s is decided by %s', p_approval.approval_id,
+    raise exception using errcode = 'SW007', message = format('approval %s can only be decided by %s', p_approval.approval_id,
         concat_ws(' or ', nullif(array_to_string(p_approval.approvers, ', '), ''), 'the role ' || p_approval.approver_role));
 end
 $$;

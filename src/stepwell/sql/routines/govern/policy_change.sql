@@ -23,7 +23,8 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if octet_length(p_source) > stepwell._limit('limits.payload_bytes') then
-        raise exception using errcode = 'SW006', message = 'source: larger than the limit';
+        raise exception using errcode = 'SW006', message = format('source: at most %s bytes are accepted',
+            stepwell._limit('limits.payload_bytes'));
     end if;
     select c.rule_no, c.field, c.problem into v_problem from stepwell.fn_policy_check(p_rules) as c limit 1;
     if found then
@@ -35,7 +36,7 @@ begin
     inner join stepwell.policy_set as s on a.tenant_id = s.tenant_id and a.policy_set_id = s.policy_set_id
     where a.tenant_id = p_tenant_id;
     if v_base.rules = p_rules then
-        raise exception using errcode = 'SW003', message = 'these rules are in force already';
+        raise exception using errcode = 'SW003', message = 'rules: these rules are already in force';
     end if;
     v_diff := stepwell._policy_diff(v_base.rules, p_rules);
     insert into stepwell.work_unit (
@@ -95,12 +96,12 @@ begin
     end if;
     if v_active_no is not null then
         raise exception using errcode = 'SW003', message = format(
-            'version %s is in force; version %s takes its place when approval %s is granted', v_active_no, p_version_no,
+            'version %s is in force; version %s replaces it when approval %s is granted', v_active_no, p_version_no,
             v_policy.approval_id);
     end if;
     if not exists (select from stepwell.work_unit as u where u.tenant_id = p_tenant_id
         and u.unit_id = v_policy.proposal_id and u.state_code = 'review') then
-        raise exception using errcode = 'SW003', message = format('the proposal of version %s has ended', p_version_no);
+        raise exception using errcode = 'SW003', message = format('the proposal of version %s has ended; propose the rules again', p_version_no);
     end if;
     perform stepwell._units_move(array[p_tenant_id], array[v_policy.proposal_id], 'merged', 'system', 'rpc',
         'policy_activate', p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
@@ -200,7 +201,7 @@ language plpgsql
 set search_path = stepwell, pg_temp
 as $$
 begin
-    raise exception using errcode = 'SW007', message = format('a rule set is final: %s is refused', lower(tg_op)),
+    raise exception using errcode = 'SW007', message = format('a rule set cannot be changed: %s is refused', lower(tg_op)),
         hint = 'propose another version';
 end
 $$;

@@ -45,7 +45,7 @@ set search_path = stepwell, pg_temp
 as $$
     select c.field, c.problem
     from (values
-        (null, case when jsonb_typeof(p_rule) is distinct from 'object' then 'a rule is a mapping' end),
+        (null, case when jsonb_typeof(p_rule) is distinct from 'object' then 'a rule must be an object of named values' end),
         ('name', case when jsonb_typeof(p_rule -> 'name') is distinct from 'string'
             or length(p_rule ->> 'name') not between 1 and 100 then 'a text of 1 to 100 characters is required' end),
         ('priority', case when jsonb_typeof(p_rule -> 'priority') is distinct from 'number'
@@ -57,11 +57,11 @@ as $$
         ('tier', case
             when p_rule ->> 'effect' = 'needs_approval' and coalesce(p_rule ->> 'tier', '') not in ('low', 'med', 'high')
                 then 'low, med or high is required where the effect is needs_approval'
-            when p_rule ->> 'effect' in ('allow', 'deny') and p_rule ? 'tier' then 'only an approval has a tier' end),
+            when p_rule ->> 'effect' in ('allow', 'deny') and p_rule ? 'tier' then 'a tier is accepted only where the effect is needs_approval' end),
         ('two_person', case when p_rule ? 'two_person' and jsonb_typeof(p_rule -> 'two_person') <> 'boolean'
             then 'true or false is accepted'
             when p_rule ->> 'two_person' = 'true' and p_rule ->> 'effect' in ('allow', 'deny')
-            then 'only an approval is given by two' end),
+            then 'true is accepted only where the effect is needs_approval' end),
         ('reason', case when jsonb_typeof(p_rule -> 'reason') is distinct from 'string'
             or length(p_rule ->> 'reason') not between 1 and 500 then 'a text of 1 to 500 characters is required' end),
         ('approvers', case when p_rule ? 'approvers' and (jsonb_typeof(p_rule -> 'approvers') <> 'array'
@@ -94,7 +94,7 @@ declare
     v_word text;
 begin
     if octet_length(p_match) > stepwell._limit('limits.expression_bytes') then
-        return format('an expression has at most %s bytes', stepwell._limit('limits.expression_bytes'));
+        return format('at most %s bytes are accepted', stepwell._limit('limits.expression_bytes'));
     end if;
     if stepwell._jsonpath_problem(p_match) is not null then
         return 'not a SQL/JSON path: ' || stepwell._jsonpath_problem(p_match);
@@ -102,7 +102,7 @@ begin
     v_bare := regexp_replace(p_match, '"([^"\\]|\\.)*"', '""', 'g');
     v_word := substring(v_bare from '\$([A-Za-z_][A-Za-z0-9_]*)');
     if v_word is not null then
-        return format('there are no variables; $%s is not accepted, $.%s may be meant', v_word, v_word);
+        return format('variables are not accepted: $%s; write $.%s for a field', v_word, v_word);
     end if;
     for v_word in select m.found[1] from regexp_matches(v_bare, '\$\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)', 'g') as m (found) loop
         if not v_word = any (v_known) then

@@ -79,7 +79,7 @@ declare
 begin
     if octet_length(p_action::text) > stepwell._limit('limits.action_bytes') then
         return jsonb_build_object('effect', 'deny', 'reason_code', 'action_too_large', 'reason',
-            format('an action of more than %s bytes is not judged', stepwell._limit('limits.action_bytes')));
+            format('the action is larger than %s bytes', stepwell._limit('limits.action_bytes')));
     end if;
     -- With one broken rule nobody can say what the whole set means.
     select c.rule_no, c.field, c.problem into v_problem from stepwell.fn_policy_check(p_rules) as c limit 1;
@@ -95,7 +95,7 @@ begin
             return jsonb_build_object('effect', 'deny', 'rule', v_rule ->> 'name',
                 'reason_code', case v_answer when 'unknown' then 'rule_unknown' else 'rule_error' end,
                 'reason', case v_answer
-                    when 'unknown' then format('rule %s is neither true nor false of this action', v_rule ->> 'name')
+                    when 'unknown' then format('rule %s is neither true nor false for this action', v_rule ->> 'name')
                     else format('rule %s cannot be evaluated: %s', v_rule ->> 'name', v_answer) end);
         end if;
         if v_answer = 'true' then

@@ -43,7 +43,7 @@ begin
         reply := reply || jsonb_build_object('answer', 'go');
     elsif v_receipt.unit_id <> p_unit_id or (v_receipt.lease_no = p_lease_no and state_code = 'intended') then
         reply := reply || jsonb_build_object('answer', 'busy', 'reason', format(
-            'the same action is in the hands of unit %s (receipt %s, %s)', v_receipt.unit_id, receipt_id, state_code));
+            'unit %s is already making the same effect (receipt %s, %s)', v_receipt.unit_id, receipt_id, state_code));
     else
         reply := null;
     end if;
@@ -61,7 +61,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._units_move(array[u.tenant_id], array[u.unit_id], 'unconfirmed', 'executor_worker', 'rpc', 'action_settle',
-        null, null, array['{"reason": "the attempt before this one ended without an answer"}'::jsonb],
+        null, null, array['{"reason": "the attempt before this one ended without a result"}'::jsonb],
         p_session_id => p_session_id)
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id and u.state_code = 'intended';
@@ -111,7 +111,7 @@ begin
         'session:' || p_session_id, 'session:' || p_session_id, v_payload);
     return v_receipt_id;
 exception when unique_violation then
-    raise exception using errcode = '40001', message = 'another unit is about to make the same effect; try again';
+    raise exception using errcode = '40001', message = 'another unit is making the same effect; try again';
 end
 $$;
 
@@ -147,11 +147,11 @@ begin
     select u.state_code into v_state from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id;
     if v_receipt.unit_id is distinct from p_unit_id or v_receipt.lease_no is distinct from p_lease_no then
-        raise exception using errcode = 'SW005', message = format('receipt %s is in the hands of another attempt', p_receipt_id);
+        raise exception using errcode = 'SW005', message = format('receipt %s belongs to another attempt', p_receipt_id);
     end if;
     if v_state <> p_outcome then
         if v_state not in ('intended', 'unconfirmed') then
-            raise exception using errcode = 'SW003', message = format('receipt %s is %s', p_receipt_id, v_state);
+            raise exception using errcode = 'SW003', message = format('receipt %s is already %s', p_receipt_id, v_state);
         end if;
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'executor_worker', 'rpc',
             'action_settle', null, null, array[jsonb_strip_nulls(jsonb_build_object('reason', p_effect ->> 'reason'))],
@@ -182,8 +182,10 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_outcome is null or p_outcome not in ('confirmed', 'void') or coalesce(btrim(p_reason), '') = '' then
-        raise exception using errcode = 'SW001', column = 'outcome',
-            message = 'outcome: confirmed or void is accepted; reason: how it is known must be said';
+        raise exception using errcode = 'SW001',
+            column = case when p_outcome in ('confirmed', 'void') then 'reason' else 'outcome' end,
+            message = case when p_outcome in ('confirmed', 'void') then 'reason: a text that says how this is known is required'
+                else 'outcome: confirmed or void is accepted' end;
     end if;
     select r.* into v_receipt from stepwell.action_receipt as r
     where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
@@ -204,7 +206,7 @@ begin
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], 'unconfirmed', 'system', 'event', 'lease_lost',
             'engine');
     elsif v_state <> 'unconfirmed' then
-        raise exception using errcode = 'SW003', message = format('receipt %s is %s; only one in doubt is settled by hand',
+        raise exception using errcode = 'SW003', message = format('receipt %s is %s; only a receipt in doubt can be settled by hand',
             p_receipt_id, v_state);
     end if;
     perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'reviewer', 'rpc', 'receipt_settle',
@@ -239,7 +241,7 @@ begin
     update stepwell.action_receipt as r set
         settled_at = stepwell.now(), settled_by = p_actor,
         response_metadata = case when p_outcome = 'confirmed' then jsonb_strip_nulls(jsonb_build_object(
-            'note', case when not v_fits then 'what came back was larger than the limit and is not kept'
+            'note', case when not v_fits then 'the result was larger than the limit and was not stored'
                 else p_effect ->> 'reason' end))
             || jsonb_build_object('result', case when v_fits then stepwell._redact(p_effect -> 'result', v_pattern) end)
             else jsonb_strip_nulls(jsonb_build_object('note', stepwell._redact_text(left(p_effect ->> 'reason', 2000)))) end,

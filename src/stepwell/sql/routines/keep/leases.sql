@@ -98,7 +98,7 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_held record;
-    v_error constant jsonb := '{"type": "LEASE_EXPIRED", "message": "the worker stopped answering while it held this"}'::jsonb;
+    v_error constant jsonb := '{"type": "LEASE_EXPIRED", "message": "the worker stopped answering while it had the lease"}'::jsonb;
 begin
     select array_agg(x.tenant_id) as tenant_ids, array_agg(x.unit_id) as unit_ids
     into v_held

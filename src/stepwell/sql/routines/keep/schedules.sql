@@ -20,28 +20,29 @@ begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_schedule_name !~ '^[a-z0-9][a-z0-9._-]{0,99}$' or p_schedule_name is null then
         raise exception using errcode = 'SW001', column = 'schedule_name',
-            message = 'schedule_name: 1 to 100 of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit';
+            message = 'schedule_name: 1 to 100 of a-z, 0-9, dot, dash and underscore are accepted, beginning with a letter or digit';
     end if;
     if coalesce(length(p_cron), 0) not between 9 and 200 then
         raise exception using errcode = 'SW001', column = 'cron', message = 'cron: five or six fields are required';
     end if;
     if p_misfire not in ('skip', 'latest', 'all') or p_misfire is null then
-        raise exception using errcode = 'SW001', column = 'misfire', message = 'misfire: must be skip, latest or all';
+        raise exception using errcode = 'SW001', column = 'misfire', message = 'misfire: skip, latest or all is accepted';
     end if;
     if p_backfill_limit not between 1 and 10000 or p_backfill_limit is null then
-        raise exception using errcode = 'SW001', column = 'backfill_limit', message = 'backfill_limit: must be 1 to 10000';
+        raise exception using errcode = 'SW001', column = 'backfill_limit', message = 'backfill_limit: 1 to 10000 are accepted';
     end if;
     if jsonb_typeof(p_input) is distinct from 'object' then
-        raise exception using errcode = 'SW001', column = 'input', message = 'input: must be an object of named values';
+        raise exception using errcode = 'SW001', column = 'input', message = 'input: an object of named values is required';
     end if;
     if pg_column_size(p_input) > stepwell._limit('limits.payload_bytes') then
-        raise exception using errcode = 'SW006', message = 'input: larger than the limit';
+        raise exception using errcode = 'SW006', message = format('input: at most %s bytes are accepted',
+            stepwell._limit('limits.payload_bytes'));
     end if;
     begin
         perform stepwell.now() at time zone p_time_zone;
     exception when invalid_parameter_value then
         raise exception using errcode = 'SW001', column = 'time_zone',
-            message = format('time_zone: %s is not known to the database', p_time_zone);
+            message = format('time_zone: %s is unknown to the database; a name such as Asia/Ho_Chi_Minh is accepted', p_time_zone);
     end;
     v_workflow_id := (stepwell._version_find(p_tenant_id, p_workflow_name, null)).workflow_id;
     insert into stepwell.workflow_schedule as s (
@@ -145,7 +146,7 @@ begin
     end if;
     if cardinality(p_fire_ats) > v_schedule.backfill_limit then
         raise exception using errcode = 'SW001', column = 'fire_ats', message = format(
-            'fire_ats: %s times, schedule %s allows %s', cardinality(p_fire_ats), p_schedule_name, v_schedule.backfill_limit);
+            'fire_ats: %s times are too many; schedule %s accepts %s', cardinality(p_fire_ats), p_schedule_name, v_schedule.backfill_limit);
     end if;
     select w.workflow_name into v_workflow from stepwell.workflow_registry as w
     where w.tenant_id = p_tenant_id and w.workflow_id = v_schedule.workflow_id;

@@ -17,7 +17,7 @@ begin
         and s.session_id = p_session_id and s.closed_at is null and s.expires_at >= stepwell.now()
     for share of u;
     if not found then
-        raise exception using errcode = 'SW005', message = format('the lease of unit %s is no longer held', p_unit_id);
+        raise exception using errcode = 'SW005', message = format('this session does not have the lease of unit %s any more', p_unit_id);
     end if;
 end
 $$;

@@ -45,8 +45,8 @@ language plpgsql
 set search_path = stepwell, pg_temp
 as $$
 begin
-    raise exception using errcode = 'SW007', message = format('event_log is append-only: %s is refused', lower(tg_op)),
-        hint = 'append another event that corrects it';
+    raise exception using errcode = 'SW007', message = format('events cannot be changed or deleted: %s is refused', lower(tg_op)),
+        hint = 'append another event with the correction';
 end
 $$;
 create or replace trigger event_log_is_append_only

@@ -59,7 +59,7 @@ begin
     end if;
     if p_tx is null or p_event_id is null or p_tx::text::xid8 >= pg_snapshot_xmin(pg_current_snapshot()) then
         raise exception using errcode = 'SW001', column = 'tx',
-            message = 'tx: must be the position of an event that fn_events_read handed out';
+            message = 'tx: must be the position of an event that fn_events_read has returned';
     end if;
     insert into stepwell.event_reader as r (tenant_id, reader_name, last_tx, last_event_id, moved_at)
     values (p_tenant_id, p_reader, p_tx::text::xid8, p_event_id, stepwell.now())

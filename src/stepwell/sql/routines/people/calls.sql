@@ -16,7 +16,7 @@ begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if v_answer is null and v_unit.pic_id is null and not exists (select from stepwell._step_asks(v_unit) as a
         where a.step_kind = 'human' or (a.step_kind = 'task' and v_unit.executor_class_id is null)) then
-        raise exception using errcode = 'SW003', message = format('step %s is not carried out by people', p_unit_id);
+        raise exception using errcode = 'SW003', message = format('step %s is carried out by a worker, not by people', p_unit_id);
     end if;
     return v_answer;
 end
@@ -124,8 +124,8 @@ begin
     if stepwell._guard_named(p_guard, v_unit, jsonb_build_object('actor_id', v_person_id), stepwell.now()) then
         return v_person_id;
     end if;
-    raise exception using errcode = 'SW004', message = format('transition_refused_by_guard:%s: step %s is not for %s to decide',
-        p_guard, p_unit_id, p_actor), hint = format('accepted is %sa person with one of the roles %s', case p_guard
+    raise exception using errcode = 'SW004', message = format('transition_refused_by_guard:%s: %s may not do this to step %s',
+        p_guard, p_actor, p_unit_id), hint = format('accepted: %sa person with one of the roles %s', case p_guard
             when 'actor_is_responsible' then 'the person in charge, or '
             when 'actor_takes_part' then 'the person in charge, a candidate, or ' else '' end,
         (select string_agg(r.role_name, ', ') from stepwell.dot_config as c
@@ -150,8 +150,8 @@ begin
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if v_pic.pic_id is distinct from v_person_id then
         raise exception using errcode = 'SW004', message = format(
-            'transition_refused_by_guard:actor_is_pic: step %s is in the hands of %s, not of %s',
-            p_unit_id, coalesce(v_pic.person_name, 'nobody'), p_actor);
+            'transition_refused_by_guard:actor_is_pic: %s is in charge of step %s, not %s',
+            coalesce(v_pic.person_name, 'nobody'), p_unit_id, p_actor);
     end if;
     return v_person_id;
 end
@@ -165,7 +165,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     if not stepwell._step_candidate(p_unit, p_person_id) then
-        raise exception using errcode = 'SW007', message = format('%s may not take step %s, which is for %s',
+        raise exception using errcode = 'SW007', message = format('%s may not take step %s; it is for %s',
             stepwell._person_name(p_unit.tenant_id, p_person_id), p_unit.unit_id,
             (select concat_ws(' or ', 'role ' || a.role, a.assignee) from stepwell._step_asks(p_unit) as a));
     end if;

@@ -28,10 +28,10 @@ begin
         select p.person_name into v_other from stepwell.person as p
         where p.tenant_id = p_tenant_id and p.person_id = v_unit.pic_id;
         raise exception using errcode = 'SW003',
-            message = format('step %s is in the hands of %s', p_unit_id, v_other);
+            message = format('%s is in charge of step %s', v_other, p_unit_id);
     end if;
     if stepwell._run_state(p_tenant_id, stepwell._run_of(p_unit_id)) = 'paused' then
-        raise exception using errcode = 'SW003', message = format('run %s is paused', stepwell._run_of(p_unit_id));
+        raise exception using errcode = 'SW003', message = format('run %s is paused; resume it first', stepwell._run_of(p_unit_id));
     end if;
     perform stepwell._step_candidate_check(v_unit, v_person_id);
     perform stepwell._pic_change(p_tenant_id, p_unit_id, v_person_id, p_actor, null);

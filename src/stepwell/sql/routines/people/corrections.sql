@@ -149,7 +149,7 @@ begin
     end if;
     if v_step.item_no is not null and v_step.parent_id is null then
         raise exception using errcode = 'SW003',
-            message = format('step %s belongs to an item that its map has made anew since', p_unit_id);
+            message = format('step %s belongs to an earlier item; its map has created its items again', p_unit_id);
     end if;
     select a.unit_id, a.scope, a.state_code, (select stepwell._run_of(max(n.unit_id)) from stepwell.work_unit as n
         inner join stepwell.work_unit as w on w.tenant_id = n.tenant_id and w.unit_id = a.unit_id
@@ -165,14 +165,14 @@ begin
     if found then
         raise exception using errcode = 'SW003', message = case
             when v_lost.scope = 'workflow_run' and v_lost.state_code = 'cancelled'
-                then format('run %s is cancelled and cannot go on', stepwell._run_of(v_lost.unit_id))
+                then format('run %s is cancelled and cannot continue', stepwell._run_of(v_lost.unit_id))
             when v_lost.scope = 'workflow_run'
                 then format('run %s was replaced by run %s', stepwell._run_of(v_lost.unit_id), v_lost.latest_run_id)
-            else format('step %s around it is %s and cannot go on', v_lost.unit_id, v_lost.state_code) end;
+            else format('step %s around it is %s and cannot continue', v_lost.unit_id, v_lost.state_code) end;
     end if;
     if not stepwell._approval_granted(p_tenant_id, p_approval_id, 'reopen', p_unit_id) then
         raise exception using errcode = 'SW004', message = format(
-            'transition_refused_by_guard:reopen_approved: step %s needs a granted approval of the action reopen', p_unit_id);
+            'transition_refused_by_guard:reopen_approved: step %s requires a granted approval of the action reopen', p_unit_id);
     end if;
     return v_step.state_code;
 end
@@ -288,7 +288,7 @@ begin
         where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id and c.root_unit_id = p_unit_id
             and c.approval_id = p_approval_id) then
         raise exception using errcode = 'SW003',
-            message = format('approval %s has opened step %s before', p_approval_id, p_unit_id);
+            message = format('approval %s has already opened step %s; another one is required', p_approval_id, p_unit_id);
     end if;
     select e.event_id, e.at, e.to_state, e.actor, e.actor_class, e.audit_ref into v_end
     from stepwell.event_log as e

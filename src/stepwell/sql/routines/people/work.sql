@@ -80,7 +80,7 @@ begin
         raise exception using errcode = 'SW001', column = 'facets', message = 'facets: 1 to 10 facets of waiting are accepted';
     end if;
     if p_resume_at <= stepwell.now() then
-        raise exception using errcode = 'SW001', column = 'resume_at', message = 'resume_at: must lie ahead';
+        raise exception using errcode = 'SW001', column = 'resume_at', message = 'resume_at: a time in the future is required';
     end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     -- An unknown facet comes first, so that the registry refuses it by name.

@@ -92,7 +92,7 @@ as $$
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_event_id is null and p_at is null then
-        raise exception using errcode = 'SW001', message = 'at: a position in the log or a moment is required';
+        raise exception using errcode = 'SW001', message = 'at: a position in the log or a time is required';
     end if;
     if not exists (select from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = p_run_id) then
         raise exception using errcode = 'SW002', message = format('run %s does not exist', p_run_id);

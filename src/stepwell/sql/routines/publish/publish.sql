@@ -93,13 +93,13 @@ declare
     v_step jsonb;
 begin
     if coalesce(p_graph ->> 'name', '') = '' then
-        return 'name: is required';
+        return 'name: a name is required';
     end if;
     if jsonb_typeof(p_graph -> 'steps') is distinct from 'array' or jsonb_array_length(p_graph -> 'steps') = 0 then
         return 'steps: at least one step is required';
     end if;
     if jsonb_array_length(p_graph -> 'steps') > v_limit then
-        return format('steps: %s steps, at most %s', jsonb_array_length(p_graph -> 'steps'), v_limit);
+        return format('steps: %s are too many; at most %s are accepted', jsonb_array_length(p_graph -> 'steps'), v_limit);
     end if;
     if exists (select from jsonb_array_elements(p_graph -> 'steps') with ordinality as s (step, place)
         where (s.step ->> 'no')::int <> s.place) then
@@ -119,7 +119,7 @@ begin
         end if;
     end loop;
     return (
-        select format('step %s, executor: %s is not a registered executor class', s.step ->> 'id', s.step ->> 'executor')
+        select format('step %s, executor: %s is not registered', s.step ->> 'id', s.step ->> 'executor')
         from jsonb_array_elements(p_graph -> 'steps') as s (step)
         where s.step ? 'executor' and not exists (
             select from stepwell.executor_class as c where c.class_name = s.step ->> 'executor')
@@ -189,7 +189,7 @@ begin
 end
 $$;
 
--- The step through which a workflow would start itself without end, through the newest versions of the workflows that
+-- The step through which a workflow would call itself without end, through the newest versions of the workflows that
 -- it names, in one line; null when there is none. A version that is published later is checked then.
 create or replace function stepwell._graph_recursion(p_tenant_id int, p_graph jsonb) returns text
 language plpgsql stable

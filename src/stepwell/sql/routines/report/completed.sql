@@ -39,7 +39,7 @@ begin
         row('executor_worker', 'rpc', 'step_complete', null, p_session_id, p_now, cardinality(v_next.completions) + 1,
             v_next.direct_count, p_session_id)::stepwell.transition_cause);
     if v_done.applied_count <> cardinality(v_next.completions) + coalesce(cardinality(v_next.releases), 0) then
-        raise exception using errcode = '40001', message = 'a unit was changed by another transaction while it was reported';
+        raise exception using errcode = '40001', message = 'a unit was changed by another transaction while it was reported; try again';
     end if;
     if array_remove(p_bodies, null) <> '{}' then
         insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
@@ -114,7 +114,7 @@ begin
     select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids,
         array_agg('failed'::text) as outcomes, array_agg(u.lease_no order by u.unit_id) as lease_nos,
         array_agg('{"failure_class": "output_contract", "error": {"type": "OutputContract", "message":
-            "the result breaks the contract or the postcondition of the step"}}'::text) as bodies
+            "the output breaks the contract or the postcondition of the step"}}'::text) as bodies
     into v_broken
     from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id

@@ -309,7 +309,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     raise exception using errcode = 'SW007',
-        message = format('%s is the seal of the log: %s is refused', tg_table_name, lower(tg_op));
+        message = format('%s: the seal of the log cannot be changed; %s is refused', tg_table_name, lower(tg_op));
 end
 $$;
 create or replace trigger audit_block_is_final

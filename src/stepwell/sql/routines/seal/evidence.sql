@@ -92,7 +92,7 @@ begin
     end if;
     if v_sha256 <> p_sha256 then
         raise exception using errcode = 'SW003',
-            message = format('the bundle of run %s was recorded as %s, and is %s now', p_run_id, v_sha256, p_sha256),
+            message = format('the bundle of run %s was recorded as %s and is now %s', p_run_id, v_sha256, p_sha256),
             hint = 'run stepwell audit verify: the log or its seal may have been changed';
     end if;
     update stepwell.evidence_bundle as b set

@@ -18,12 +18,13 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if p_channel is null or p_channel !~ '^[A-Z][A-Z0-9]{1,30}$' then
-        raise exception using errcode = 'SW001', column = 'channel', message = 'channel: the id of a channel is required',
-            hint = 'such as C0123456789; Slack shows it among the details of the channel';
+        raise exception using errcode = 'SW001', column = 'channel', message = 'channel: the id of a channel is required, not its name',
+            hint = 'such as C0123456789; Slack shows it in the details of the channel';
     end if;
     if p_limit not between 1 and 100 or p_hold_seconds not between 1 and 3600 then
-        raise exception using errcode = 'SW001', column = 'limit',
-            message = 'limit: 1 to 100 is accepted; hold_seconds: 1 to 3600';
+        raise exception using errcode = 'SW001', column = case when p_limit between 1 and 100 then 'hold_seconds' else 'limit' end,
+            message = case when p_limit between 1 and 100 then 'hold_seconds: 1 to 3600 are accepted'
+                else 'limit: 1 to 100 are accepted' end;
     end if;
     insert into stepwell.slack_card (tenant_id, approval_id, channel, next_try_at, created_at)
     select a.tenant_id, a.approval_id, p_channel, v_now, v_now

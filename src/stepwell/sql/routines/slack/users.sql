@@ -34,8 +34,8 @@ begin
     if v_taken.slack_user_id = p_slack_user_id and v_taken.person_id = v_person_id then
         return false;
     end if;
-    raise exception using errcode = 'SW003', hint = 'take that away first', message = format('%s is already %s',
-        v_taken.slack_user_id, stepwell._person_name(p_tenant_id, v_taken.person_id));
+    raise exception using errcode = 'SW003', hint = 'disconnect that first', message = format(
+        'Slack account %s already belongs to %s', v_taken.slack_user_id, stepwell._person_name(p_tenant_id, v_taken.person_id));
 end
 $$;
 
@@ -74,7 +74,7 @@ begin
         raise exception using errcode = 'SW001', column = 'signature', message = 'signature: a signature and its time are required';
     end if;
     if to_timestamp(p_sent_epoch) not between v_now - v_window and v_now + v_window then
-        raise exception using errcode = 'SW007', message = 'the callback is not of these minutes',
+        raise exception using errcode = 'SW007', message = 'the time of the callback is too far from now',
             hint = 'check the clocks of the database and of this machine';
     end if;
     -- Older ones are refused by their time.
@@ -82,7 +82,7 @@ begin
     insert into stepwell.slack_callback (tenant_id, signature, seen_at) values (p_tenant_id, p_signature, v_now)
     on conflict do nothing;
     if not found then
-        raise exception using errcode = 'SW003', message = 'the callback was seen before';
+        raise exception using errcode = 'SW003', message = 'the callback was accepted before';
     end if;
 end
 $$;

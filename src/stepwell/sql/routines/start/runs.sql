@@ -163,14 +163,14 @@ declare
     v_bytes_limit constant int := stepwell._limit('limits.payload_bytes');
 begin
     if coalesce(cardinality(p_inputs), 0) = 0 then
-        raise exception using errcode = 'SW001', message = 'inputs: at least one input is required';
+        raise exception using errcode = 'SW001', message = 'inputs: at least one is required';
     end if;
     if cardinality(p_inputs) > v_batch_limit then
         raise exception using errcode = 'SW006',
-            message = format('inputs: %s runs in one call, at most %s', cardinality(p_inputs), v_batch_limit);
+            message = format('inputs: %s runs in one call are too many; at most %s are accepted', cardinality(p_inputs), v_batch_limit);
     end if;
     if p_trigger_refs is not null and cardinality(p_trigger_refs) <> cardinality(p_inputs) then
-        raise exception using errcode = 'SW001', message = 'trigger_refs: one for each input, or none at all';
+        raise exception using errcode = 'SW001', message = 'trigger_refs: one for each input is required, or none at all';
     end if;
     if p_priority not between -1000 and 1000 then
         raise exception using errcode = 'SW001', message = 'priority: must be between -1000 and 1000';
@@ -183,7 +183,7 @@ begin
         raise exception using errcode = 'SW001', message = 'inputs: each input must be an object of named values';
     end if;
     if exists (select from unnest(p_inputs) as i (input) where pg_column_size(i.input) > v_bytes_limit) then
-        raise exception using errcode = 'SW006', message = format('inputs: an input is larger than %s bytes', v_bytes_limit);
+        raise exception using errcode = 'SW006', message = format('inputs: at most %s bytes are accepted for each', v_bytes_limit);
     end if;
     if exists (select from unnest(p_trigger_refs) as t (trigger_ref) where length(t.trigger_ref) not between 1 and 500) then
         raise exception using errcode = 'SW001', message = 'trigger_refs: each must have 1 to 500 characters';

@@ -20,7 +20,7 @@ declare
 begin
     if p_tenant_code is null or p_tenant_code !~ '^[a-z0-9][a-z0-9_-]{0,62}$' then
         raise exception using errcode = 'SW001', column = 'tenant',
-            message = 'tenant: must be lowercase letters, digits, - and _, at most 63 of them';
+            message = 'tenant: 1 to 63 lowercase letters, digits, - and _ are accepted, beginning with a letter or digit';
     end if;
     perform stepwell._caps_check(p_settings, array['weight', 'max_concurrency', 'max_runs_per_min', 'max_writes_per_run']);
     insert into stepwell.tenant (tenant_code) values (p_tenant_code) on conflict (tenant_code) do nothing;
@@ -109,9 +109,9 @@ begin
     limit 1;
     if found then
         raise exception using errcode = 'SW001', column = v_fault.key, message = case
-            when v_fault.key = any (p_known) then format('%s: %s is not accepted; a whole number from %s to %s is',
+            when v_fault.key = any (p_known) then format('%s: %s is not accepted; a whole number from %s to %s is required',
                 v_fault.key, v_fault.value, v_fault.least_value, v_fault.most_value)
-            else format('%s: is no setting; known are %s', v_fault.key, array_to_string(p_known, ', ')) end;
+            else format('%s: is not a setting; known settings are %s', v_fault.key, array_to_string(p_known, ', ')) end;
     end if;
 end
 $$;
@@ -190,7 +190,7 @@ begin
     end if;
     if v_free_at > p_now then
         raise exception using errcode = 'SW006', column = 'max_runs_per_min', message = format(
-            '%s may start %s runs a minute; these would be more: try again at %s',
+            '%s may start %s runs a minute; try again at %s',
             case when v_cap.of_workflow is null then 'tenant ' || v_cap.tenant_code else 'workflow ' || v_cap.workflow_name end,
             coalesce(v_cap.of_workflow, v_cap.of_tenant), to_char(v_free_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
     end if;

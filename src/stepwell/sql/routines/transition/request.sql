@@ -25,7 +25,7 @@ begin
     where j.problems <> '{}';
     raise exception using errcode = case when v_refusal.unit_id is null then '40001' else 'SW004' end,
         message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_requests[1].to_state,
-            coalesce(left(v_refusal.problems, 500), 'changed by another transaction'));
+            coalesce(left(v_refusal.problems, 500), 'changed by another transaction; try again'));
 end
 $$;
 
