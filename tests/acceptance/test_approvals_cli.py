@@ -41,7 +41,7 @@ def test_a_run_is_cancelled_with_the_approval_of_a_lead(run, db: psycopg.Connect
         "asked: no longer needed", "tier high", "decided by cleo or role lead",
     ]  # fmt: skip
     assert run("approvals", "approve", approval, "--as", "dan").stderr == (
-        f"stepwell: approval {approval} is decided by cleo or the role lead.\n"
+        f"stepwell: approval {approval} can only be decided by cleo or the role lead.\n"
     )
     assert run("approvals", "approve", approval, "--as", "ben").stdout == f"approval {approval}: approved\n"
     assert run("runs", "cancel", str(number), "--approval", approval).stdout == f"run {number} is cancelled\n"

@@ -61,7 +61,7 @@ def test_nobody_decides_the_own_request(engine, slack, workspace, card):
     assert slack.press("ada", message, "Approve").status_code == 200
     said = told(workspace)
     assert (said["user"], said["channel"]) == (USERS["ada"], "C0AAAA")
-    assert said["text"] == "Who asks for an approval cannot decide it."
+    assert said["text"] == "The requester of an approval cannot decide it."
     assert engine.state(approval) == "requested"
 
 

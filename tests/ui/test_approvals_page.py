@@ -226,7 +226,7 @@ def test_only_who_is_named_decides_and_the_page_leaves_that_to_the_server(page: 
     page.expected_complaint = "403"  # type: ignore[attr-defined]
     fill(page, "ben")
     send(page, "Approve")
-    expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} is decided by cleo")
+    expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} can only be decided by cleo")
 
 
 def test_what_the_server_cannot_accept_is_said_beside_the_form(page: Page, engine: Engine):
