@@ -40,7 +40,8 @@ def test_who_is_who(engine, run):
     assert "U0BEN is nobody's" in run("slack", "unmap", "U0BEN", code=1)
     assert "U0NEW is ben" in run("slack", "map", "ben", "U0NEW")
     assert "U0NEW was already ben" in run("slack", "map", "ben", "U0NEW")
-    assert "U0ADA already belongs to ada: disconnect that first." in run("slack", "map", "ben", "U0ADA", code=1)
+    taken = run("slack", "map", "ben", "U0ADA", code=1)
+    assert "U0ADA already belongs to ada: disconnect that first." in taken
     assert "person nobody does not exist" in run("slack", "map", "nobody", "U0X", code=1)
     assert "not the name" in run("slack", "map", "ben", "@ben", code=1)
     assert [line.split()[:2] for line in run("slack", "list").splitlines()[1:]] == [

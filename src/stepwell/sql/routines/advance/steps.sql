@@ -2,9 +2,7 @@
 -- engine, or waits for a worker or a person. The other files of this room are the kinds of steps and the ways they end.
 -- Callers hold the locks of the runs. SW004: the registry refuses.
 
--- Steps that completed or were skipped release their successors; those with no open predecessor become ready. The cost
--- is that of the edges that leave the step. (The report of a worker does the same in one statement:
--- report/completed.sql.)
+-- Steps that completed or were skipped release their successors; those with no open predecessor become ready.
 create or replace function stepwell._advance(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -18,14 +16,11 @@ begin
 end
 $$;
 
--- Which steps these units release, for the two ways in which a step ends. A report (p_session_id is given): those that still
--- have their lease are about to complete, and their successors are released in the statement that completes them. Otherwise
--- the units have ended already. A step that waits for more is counted down here; those with nothing left to wait for are
--- returned. The first of them may be leased directly to the session that reports, without the queue: those of its executor
--- classes that come before everything in the queue, as long as no other tenant has something there and this one has no cap,
--- up to p_direct_limit.
--- Locks: the caller holds the runs; steps that wait for several are updated.
--- Idempotency: none; called once for each unit that ends.
+-- Which steps these units release: a step with other open predecessors is counted down here, a step without is
+-- returned. The cost is that of the edges that leave the units. With p_session_id it is a report: only units with a
+-- valid lease count, and the caller completes them and releases their successors in one statement. Without, the units
+-- have ended already. The first steps returned may get a direct lease, up to p_direct_limit: those of the session's
+-- executor classes that come before everything in the queue, when _queue_look allows it.
 create or replace function stepwell._successors_release(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_executor_class_ids int[], p_direct_limit int,
     out held_ids bigint[], out has_contract boolean, out completions stepwell.transition_request[],
