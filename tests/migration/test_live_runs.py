@@ -1,0 +1,111 @@
+"""A database of an earlier release, with work in every state, is migrated, and its runs go on to their end.
+
+The dump was made by the release whose last migration its name says: runs that wait for a person, an event, a
+retry, a sub-workflow and the items of a map; steps leased to a worker that is still alive; jobs in the queue.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import stepwell as sw
+from stepwell.define import freeze
+from stepwell.store.schema import migrate, verify
+from tests.sql.drive import Engine
+from tests.tidy.sources import ROOT
+
+MIGRATIONS = ROOT / "src/stepwell/sql/migrations"
+DUMPS = sorted((Path(__file__).parent / "databases").glob("*.sql.gz"))
+# Lines only psql understands, and settings that only newer servers have.
+NOT_SQL = ("\\", "SET transaction_timeout")
+
+
+@pytest.fixture(params=DUMPS, ids=lambda path: path.name.removesuffix(".sql.gz"))
+def old_dsn(request: pytest.FixtureRequest, empty_dsn: str) -> str:
+    """A database as an earlier release left it."""
+    lines = gzip.decompress(request.param.read_bytes()).decode().splitlines()
+    script = "\n".join(line for line in lines if not line.startswith(NOT_SQL))
+    with psycopg.connect(empty_dsn, autocommit=True) as connection:
+        # Roles belong to the server, not to the database that was dumped.
+        connection.execute((MIGRATIONS / "0007_roles.sql").read_bytes())
+        connection.execute(script.encode())
+    return empty_dsn
+
+
+@pytest.fixture
+def engine(old_dsn: str) -> Iterator[Engine]:
+    migrate.migrate(old_dsn)
+    with psycopg.connect(old_dsn, autocommit=True, options="-csearch_path=stepwell") as connection:
+        yield Engine(connection)
+
+
+def held_by_the_old_worker(engine: Engine) -> tuple[int, list[tuple[int, int]]]:
+    """Its session, and (unit, lease number) of the steps it had leased before the migration."""
+    session: int = engine.one("select session_id from worker_session where worker_name = 'old-worker'")
+    units = engine.db.execute(
+        "select unit_id, lease_no from work_unit where lease_session_id = %s order by unit_id", (session,)
+    ).fetchall()
+    return session, units
+
+
+def test_the_database_is_the_one_a_fresh_install_makes(old_dsn: str):
+    migrate.migrate(old_dsn)
+    assert verify.verify(old_dsn).drifts == ()
+
+
+def test_every_run_goes_on_to_its_end(engine: Engine):
+    assert engine.faults() == {}
+    session, held = held_by_the_old_worker(engine)
+    assert held
+    # Reports of leases that were granted before the migration.
+    rows = engine.db.execute(
+        "select row_kind"
+        " from fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[], 0)",
+        (
+            session,
+            [1] * len(held),
+            [unit for unit, _ in held],
+            [lease for _, lease in held],
+            ["completed"] * len(held),
+            ['{"ok": true}'] * len(held),
+        ),
+    ).fetchall()
+    assert rows == []
+    for (run_id,) in engine.db.execute("select distinct run_id from event_wait").fetchall():
+        engine.db.execute("select fn_signal(1, %s, 'paid', '{}', %s)", (run_id, f"paid-{run_id}"))
+    for unit, state in engine.db.execute(
+        "select step_run_id, state_code from step_run where step_kind = 'human'"
+    ).fetchall():
+        if state == "ready":
+            engine.db.execute("select fn_step_claim(1, %s, 'ada')", (unit,))
+        engine.db.execute("select fn_step_complete(1, %s, 'ada', '{}')", (unit,))
+    engine.drain(engine.worker("new-worker"))
+    assert set(engine.db.execute("select state_code from workflow_run").fetchall()) == {("completed",)}
+    assert engine.faults() == {}
+
+
+def test_a_workflow_published_again_is_still_the_same_version(engine: Engine):
+    """Format 1 of a graph said `nodes` and `decision`; its hash was the client's."""
+    step = sw.Operation
+    again = sw.Workflow(
+        "branch",
+        sw.Sequential(
+            step("step", id="check"),
+            sw.Conditional(
+                "$.steps.check.output.ok == true",
+                then=step("step", id="yes"),
+                otherwise=step("step", id="no"),
+            ),
+            step("step", id="end"),
+        ),
+    )
+    row = engine.db.execute(
+        "select version_no, is_new from fn_workflow_publish(1, %s, 'test')",
+        (freeze(again).canonical.decode(),),
+    ).fetchone()
+    assert row == (1, False)
