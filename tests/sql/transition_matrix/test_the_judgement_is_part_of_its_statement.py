@@ -15,4 +15,4 @@ def test_a_claim_and_a_report_never_call_the_judgement(engine: Engine):
     engine.db.execute("select pg_stat_clear_snapshot()")
     called = dict(engine.db.execute("select funcname, calls from pg_stat_user_functions").fetchall())
     assert called["_transition_apply"] >= 4
-    assert "_transition_problems" not in called
+    assert not {"_transition_problems", "_run_of", "_run_unit", "_unit_no", "_has_ended"} & called.keys()
