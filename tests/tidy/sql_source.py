@@ -97,6 +97,14 @@ def code(text: str) -> list[Token]:
     return [token for token in flat if token.kind != "comment"]
 
 
+def comments(text: str) -> list[Token]:
+    """Every comment, those inside of bodies too."""
+    flat: list[Token] = []
+    for token in tokens(text):
+        flat.extend(inside(token) if token.kind == "body" else [token])
+    return [token for token in flat if token.kind == "comment"]
+
+
 def statements(found: list[Token]) -> Iterator[list[Token]]:
     """Top-level statements, comments left out, without their closing semicolon."""
     statement: list[Token] = []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.tidy.sources import ROOT, files
+from tests.tidy import sql_source
+from tests.tidy.sources import ROOT, files, read
 from tests.tidy.sql_calls import FOLDER, cycles, graph
 
 # Room → the rooms it calls, from the ground up. A room may be called by every room below its line.
@@ -138,6 +141,19 @@ def test_a_helper_with_one_caller_stands_in_the_file_of_its_caller():
     }
     assert not strays, "move it to the file of its caller"
     assert set(STANDS_ELSEWHERE) <= set(apart), "an exception that is no longer needed"
+
+
+def test_comments_name_routines_and_files_that_exist():
+    unknown = []
+    for path in files(".sql", under=str(FOLDER)):
+        for comment in sql_source.comments(read(path)):
+            names = set(re.findall(r"(?<![\w.])(?:_[a-z]+_[a-z_]+|fn_[a-z_]+)\b", comment.text))
+            unknown += [f"{path}:{comment.line} {name}" for name in names - set(graph().homes)]
+            places = re.findall(r"\b[a-z]+/[a-z_]+\.sql\b", comment.text)
+            unknown += [
+                f"{path}:{comment.line} {name}" for name in places if not (ROOT / FOLDER / name).is_file()
+            ]
+    assert not unknown
 
 
 def test_the_architecture_names_every_room():

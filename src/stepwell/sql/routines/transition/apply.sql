@@ -1,14 +1,14 @@
 -- The transition core: the only code that changes a state.
 
--- Takes n requests for state changes. It checks each against the registry, applies those that hold, appends one event
--- for each change, queues what became ready and moves the counters of the runs. Single calls and batches both come
--- here. A unit that another transaction changed meanwhile is checked in its new state. A request that does not hold is
--- left out of the result: callers count, and _transition_judge says why.
--- - Requests from number p_engine_from on are made by the engine itself: so completed steps and the successors they
+-- Takes n requests for state changes and their common cause. It checks each against the registry, applies those that
+-- hold, appends one event for each change, queues what became ready and moves the counters of the runs. Single calls
+-- and batches both come here. A unit that another transaction changed meanwhile is checked in its new state. A request
+-- that does not hold is left out of the result: callers count, and _transition_judge says why.
+-- - Requests from number cause.engine_from on are made by the engine itself: so completed steps and the successors they
 --   release, or a new run and its first steps, change in one statement.
--- - Direct lease: the first p_direct_count of those become ready and in_progress in one change, leased to the session
---   p_direct_session_id, where the registry has the ordinary rule of the claim (transition_rule.leases_directly). Both events
---   are appended.
+-- - Direct lease: the first cause.direct_count of those become ready and in_progress in one change, leased to the
+--   session cause.direct_session_id, where the registry has the ordinary rule of the claim
+--   (transition_rule.leases_directly). Both events are appended.
 -- - Runs whose counters moved and that may have to be settled are returned as due.
 -- Locks: the unit rows it changes, in the order given (callers pass ids in ascending order and already hold the runs);
 --   then run_progress of the runs whose counters move.
