@@ -16,7 +16,4 @@ LONG_FUNCTIONS: dict[str, str] = {
     "src/stepwell/sql/routines/transition/apply.sql::_transition_apply": (
         "one statement judges, changes, appends and counts on one snapshot; cut up it would read rows twice"
     ),
-    "src/stepwell/sql/routines/guard/output.sql::_schema_problem": (
-        "one branch per JSON type; the recursion needs them together"
-    ),
 }

@@ -67,6 +67,14 @@ RECURSIONS = {
     frozenset(
         {"fn_workflow_rollup_compute", "_rollup_bridge"}
     ): "the colour of a step is that of the run in it",
+    frozenset(
+        {
+            "_schema_problem",
+            "_schema_object_problem",
+            "_schema_array_problem",
+            "_schema_alternatives_problem",
+        }
+    ): "a schema holds schemas, as deep as the value it describes",
 }
 
 # A helper that has one caller and stands in another file, and why.
@@ -92,6 +100,7 @@ STANDS_ELSEWHERE: dict[str, str] = {
     "_receipt_intend": _RECEIPT,
     "_receipt_take_over": _RECEIPT,
     "_content_pin": "content is one file",
+    "_schema_refusal": "JSON Schema is one file: what is checked, and what a schema may hold",
     "_guard_expression": "guards are one file",
     "_policy_decided": "the change of a policy is one file",
 }

@@ -95,7 +95,12 @@ def diff_graphs(before: Graph, after: Graph) -> Diff:
 
 
 def _workflow(graph: Graph) -> dict[str, Any]:
-    return {"name": graph.name, "title": graph.title, "failure_policy": graph.failure_policy}
+    return {
+        "name": graph.name,
+        "title": graph.title,
+        "failure_policy": graph.failure_policy,
+        "input": graph.input_schema,
+    }
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Change]:

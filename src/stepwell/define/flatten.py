@@ -85,6 +85,7 @@ def flatten(workflow: Workflow) -> Flat:
         groups=tuple(flattening.groups),
         failure_policy=workflow.failure_policy,
         title=workflow.title,
+        input_schema=workflow.input_schema,
         callables=flattening.callables,
     )
     return Flat(graph, tuple(flattening.sources), tuple(flattening.problems))

@@ -136,6 +136,7 @@ class Graph:
     groups: tuple[Group, ...] = ()
     failure_policy: str = "continue-running"
     title: str | None = None
+    input_schema: Mapping[str, Any] | None = None
     # Functions used as tests and sources, by operation name: whoever publishes registers them as operations.
     callables: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -151,6 +152,8 @@ class Graph:
         }
         if self.title is not None:
             found["title"] = self.title
+        if self.input_schema is not None:
+            found["input"] = dict(self.input_schema)
         return found
 
     @classmethod

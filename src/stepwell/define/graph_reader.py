@@ -21,6 +21,7 @@ from stepwell.define.graph import (
     find_cycle,
     reads_of,
 )
+from stepwell.define.json_schema import require_form, require_schema
 from stepwell.define.limits import (
     MAX_ATTEMPTS,
     MAX_CONCURRENCY,
@@ -30,7 +31,7 @@ from stepwell.define.limits import (
     MAX_STEPS,
     MIN_PRIORITY,
 )
-from stepwell.define.names import require_form, require_id, require_inputs, require_int, require_text
+from stepwell.define.names import require_id, require_inputs, require_int, require_text
 from stepwell.define.people import HUMAN_WORDS
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
 from stepwell.define.template import FAILURE_POLICIES, Retry
@@ -68,7 +69,7 @@ def read_graph(data: object) -> Graph:
         )
     if problems:
         raise DefinitionError(problems)
-    title = whole.get("title")
+    title, accepted = whole.get("title"), whole.get("input")
     _check_edges(steps, edges)
     return Graph(
         name=require_id(whole["name"], "name"),
@@ -78,6 +79,7 @@ def read_graph(data: object) -> Graph:
         groups=tuple(groups),
         failure_policy=policy,
         title=None if title is None else require_text(title, "title"),
+        input_schema=None if accepted is None else require_schema(accepted, "input"),
     )
 
 
@@ -177,7 +179,17 @@ def _retry(value: object, field: str) -> dict[str, Any]:
     return plain | {"non_retryable": list(retry.non_retryable)} if retry.non_retryable else plain
 
 
-_GRAPH_KEYS: Final = ("format", "name", "title", "failure_policy", "steps", "edges", "branches", "groups")
+_GRAPH_KEYS: Final = (
+    "format",
+    "name",
+    "title",
+    "failure_policy",
+    "input",
+    "steps",
+    "edges",
+    "branches",
+    "groups",
+)
 
 _COMMON: Final[dict[str, Read]] = {
     "no": _number,

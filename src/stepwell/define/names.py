@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from stepwell.define.limits import (
     MAX_EXPRESSION_LENGTH,
-    MAX_FORM_BYTES,
     MAX_INPUTS,
     MAX_NAME_LENGTH,
     MAX_TITLE_LENGTH,
@@ -18,7 +16,6 @@ from stepwell.define.problem import DefinitionError, quoted
 
 __all__ = [
     "is_id",
-    "require_form",
     "require_id",
     "require_inputs",
     "require_int",
@@ -32,7 +29,7 @@ ID_RULE = (
     "beginning with a letter, a digit or '_'"
 )
 # PostgreSQL stores neither U+0000 nor half a surrogate pair.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def kind_of(value: object) -> str:
@@ -60,7 +57,7 @@ def require_text(value: object, field: str, *, limit: int = MAX_TITLE_LENGTH) ->
         raise DefinitionError.one(f"is {shown}; accepted: a text of 1 to {limit} characters", field=field)
     if len(value) > limit:
         raise DefinitionError.one(f"has {len(value)} characters; the limit is {limit}", field=field)
-    if _UNSTORABLE.search(value):
+    if UNSTORABLE.search(value):
         raise DefinitionError.one(
             "holds a character that cannot be stored (U+0000 or a lone surrogate)", field=field
         )
@@ -112,36 +109,3 @@ def _as_path(value: object, field: str) -> str:
         "a number, true, false or null",
         field=field,
     )
-
-
-def require_form(value: object, field: str = "form") -> dict[str, Any]:
-    """A JSON Schema from a Pydantic model class or a mapping, copied so that nothing can change it later."""
-    from pydantic import BaseModel
-
-    if isinstance(value, type) and issubclass(value, BaseModel):
-        value = value.model_json_schema()
-    if not isinstance(value, Mapping):
-        raise DefinitionError.one(
-            f"a {type(value).__name__} is not accepted; accepted: a Pydantic model class or a JSON Schema",
-            field=field,
-        )
-    try:
-        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
-        copied: dict[str, Any] = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DefinitionError.one(
-            f"is not JSON: {error}; accepted: a JSON Schema object", field=field
-        ) from None
-    if _UNSTORABLE.search(text) or "\\u0000" in text:
-        raise DefinitionError.one(
-            "holds a character that cannot be stored (U+0000 or a lone surrogate)", field=field
-        )
-    size = len(text.encode())
-    if size > MAX_FORM_BYTES:
-        raise DefinitionError.one(f"has {size:,} bytes; the limit is {MAX_FORM_BYTES:,}", field=field)
-    if copied.get("type", "object") != "object":
-        raise DefinitionError.one(
-            f'describes a {quoted(copied["type"])}; accepted: a JSON Schema with "type": "object"',
-            field=field,
-        )
-    return copied

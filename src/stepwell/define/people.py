@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from stepwell.define.duration import parse_duration
 from stepwell.define.expression import ExpressionError, read_expression
+from stepwell.define.json_schema import require_form
 from stepwell.define.limits import MAX_EXPRESSION_LENGTH
-from stepwell.define.names import require_form, require_id, require_text
+from stepwell.define.names import require_id, require_text
 from stepwell.define.problem import DefinitionError, quoted
 
 MAX_TASKS: Final = 100

@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, Self, get_args
 from typing_extensions import TypeVar
 
 from stepwell.define.duration import Duration, parse_duration
+from stepwell.define.json_schema import require_form, require_schema
 from stepwell.define.limits import (
     MAX_CONCURRENCY,
     MAX_EXPRESSION_LENGTH,
@@ -21,7 +22,6 @@ from stepwell.define.limits import (
     MIN_PRIORITY,
 )
 from stepwell.define.names import (
-    require_form,
     require_id,
     require_inputs,
     require_int,
@@ -252,6 +252,7 @@ Step = Operation | Sequential | Parallel | Conditional | Map | Human | Wait | Su
 class Workflow(Generic[R]):
     """A named tree of steps. `failure_policy` says what a failure does to dependents that already run.
 
+    `input` is what a run may be started with: a Pydantic model, a dataclass, a TypedDict or a JSON Schema.
     `output` is the type in which Python callers get the result; it is not part of what is published.
     """
 
@@ -260,6 +261,7 @@ class Workflow(Generic[R]):
     _: KW_ONLY
     failure_policy: FailurePolicy = "continue-running"
     title: str | None = None
+    input: type[Any] | Mapping[str, Any] | None = None
     output: type[R] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -273,6 +275,13 @@ class Workflow(Generic[R]):
             )
         if self.title is not None:
             require_text(self.title, "title")
+        if self.input is not None:
+            _set(self, "input", require_schema(self.input, "input"))
+
+    @property
+    def input_schema(self) -> Mapping[str, Any] | None:
+        """`input` as a JSON Schema, as it is published."""
+        return self.input if isinstance(self.input, Mapping) else None
 
 
 def leading_id(step: Step) -> str:

@@ -85,7 +85,8 @@ class _Reader:
             self.refuse_kind(located, WORKFLOW_WORDS)
             return None
         located, pairs = self.mapping(located, WORKFLOW_WORDS, required=("workflow", "steps"))
-        given = {key: self.field(key, key, located) for key in ("title", "failure_policy") if key in pairs}
+        words = ("title", "failure_policy", "input")
+        given = {key: self.field(key, key, located) for key in words if key in pairs}
         fields: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         fields["name"] = pairs["workflow"].plain() if "workflow" in pairs else self.stand_ins.name()
         fields["root"] = self.block(pairs["steps"]) if "steps" in pairs else self.stand_ins.step()

@@ -25,6 +25,10 @@ def yaml_schema() -> dict[str, Any]:
                 "workflow": {"$ref": "#/$defs/name", "description": "The name of the workflow."},
                 "title": _TITLE,
                 "failure_policy": {"enum": list(FAILURE_POLICIES), "default": FAILURE_POLICIES[0]},
+                "input": {
+                    "type": "object",
+                    "description": "A JSON Schema of what a run may be started with.",
+                },
                 "steps": {"$ref": "#/$defs/block"},
             },
             ["workflow", "steps"],

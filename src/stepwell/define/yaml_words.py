@@ -58,7 +58,7 @@ RETRY_WORDS: Final = ("max_attempts", "initial", "max", "multiplier", "non_retry
 # Words of earlier releases: the word that took their place, and how it is written.
 FORMER_WORDS: Final = {"optional": ("mandatory", "mandatory: false")}
 
-WORKFLOW_WORDS: Final = ("workflow", "title", "failure_policy", "steps")
+WORKFLOW_WORDS: Final = ("workflow", "title", "failure_policy", "input", "steps")
 
 _HEADS: Final = {step_class: head for head, (step_class, _) in STEP_WORDS.items()}
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from stepwell.define.graph import Graph
+from stepwell.define.json_schema import input_problem
+from stepwell.errors import InvalidInput
 from stepwell.outcome import Completed, Dead, RetryLater, Waiting
 from stepwell.reactive import rules
 from stepwell.reactive.frames import Unit
@@ -96,6 +98,9 @@ class MemoryEngine:
         self._done: list[Action] = []
 
     def run(self) -> Simulation:
+        problem = input_problem(self.graph.input_schema, self.input)
+        if problem is not None:
+            raise InvalidInput(problem, field="input")
         root = self._open(self.graph, self.input)
         self._follow()
         while root.projection.run_status is RunStatus.RUNNING and len(self._done) < MAX_ACTIONS:
@@ -206,12 +211,15 @@ class MemoryEngine:
         name = str(unit.node.workflow)
         graph = (self.workflows or {}).get(name)
         problem = None if graph else f"workflow {name} is not published"
+        given = rules.bind_inputs(unit, run.projection.input)
         if run.depth + 1 > MAX_DEPTH:
             problem = f"workflow: sub-workflows are nested more than {MAX_DEPTH} levels deep"
+        elif graph is not None:
+            problem = input_problem(graph.input_schema, given)
         if graph is None or problem is not None:
             self._fail(run, unit, request_id, rules.failure("SubWorkflow", str(problem)))
         else:
-            self._open(graph, rules.bind_inputs(unit, run.projection.input), run, unit)
+            self._open(graph, given, run, unit)
             if unit.node.timeout_seconds is not None:
                 self._timeouts[Action("timeout", run.prefix + unit.path)] = None
 

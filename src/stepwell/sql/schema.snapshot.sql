@@ -1309,7 +1309,8 @@ create table stepwell.workflow_version (
     failure_policy text not null,
     step_count integer not null,
     published_at timestamp with time zone not null,
-    published_by text not null
+    published_by text not null,
+    input_schema jsonb
 );
 alter table stepwell.workflow_version enable row level security;
 -- granted to stepwell_api: select
@@ -1962,6 +1963,9 @@ alter table stepwell.workflow_version add constraint failure_policy_is_known CHE
 
 -- constraint: stepwell.workflow_version.graph_is_published_once
 alter table stepwell.workflow_version add constraint graph_is_published_once UNIQUE (tenant_id, workflow_id, graph_hash);
+
+-- constraint: stepwell.workflow_version.input_schema_is_an_object
+alter table stepwell.workflow_version add constraint input_schema_is_an_object CHECK (((input_schema IS NULL) OR (jsonb_typeof(input_schema) = 'object'::text)));
 
 -- constraint: stepwell.workflow_version.step_count_is_bounded
 alter table stepwell.workflow_version add constraint step_count_is_bounded CHECK (((step_count >= 1) AND (step_count <= 50000)));
@@ -2781,6 +2785,7 @@ create view stepwell.v_workflow (
     step_count integer,
     published_at timestamp with time zone,
     published_by text,
+    input_schema jsonb,
     max_concurrency integer,
     max_runs_per_min integer,
     max_writes_per_run integer
@@ -2800,6 +2805,7 @@ create view stepwell.v_workflow_version (
     graph_hash text,
     published_at timestamp with time zone,
     published_by text,
+    input_schema jsonb,
     document jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
@@ -3693,8 +3699,50 @@ create function stepwell._runs_started(p_tenant_id integer, p_trigger_type text,
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text)
-create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- function: stepwell._schema_alternatives_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb, p_hops integer)
+create function stepwell._schema_alternatives_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb, p_hops integer) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._schema_array_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb)
+create function stepwell._schema_array_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._schema_number_problem(p_schema jsonb, p_value numeric, p_path text)
+create function stepwell._schema_number_problem(p_schema jsonb, p_value numeric, p_path text) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._schema_object_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb)
+create function stepwell._schema_object_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb, p_hops integer)
+create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb, p_hops integer) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._schema_ref_path(p_ref text)
+create function stepwell._schema_ref_path(p_ref text) returns text[] language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._schema_refusal(p_schema jsonb, p_path text)
+create function stepwell._schema_refusal(p_schema jsonb, p_path text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._schema_text_problem(p_schema jsonb, p_value text, p_path text)
+create function stepwell._schema_text_problem(p_schema jsonb, p_value text, p_path text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3737,6 +3785,12 @@ create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs tex
 
 -- function: stepwell._start_rate_check(p_tenant_id integer, p_workflow_id integer, p_now timestamp with time zone)
 create function stepwell._start_rate_check(p_tenant_id integer, p_workflow_id integer, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._start_schema_check(p_tenant_id integer, p_schema jsonb, p_inputs jsonb[], p_trigger_type text, p_trigger_refs text[])
+create function stepwell._start_schema_check(p_tenant_id integer, p_schema jsonb, p_inputs jsonb[], p_trigger_type text, p_trigger_refs text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._step_actor_check(p_tenant_id integer, p_unit_id bigint, p_actor text, p_guard text)
 create function stepwell._step_actor_check(p_tenant_id integer, p_unit_id bigint, p_actor text, p_guard text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;

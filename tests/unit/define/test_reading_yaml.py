@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell.define import (
@@ -284,6 +284,7 @@ PARTS = {
 }
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(sorted(PARTS)), min_size=1, max_size=12))
 def test_as_many_mistakes_as_were_made_are_told_in_their_order(mistakes: list[str]):
     steps = "".join(f"  - operation: step{at}\n    {part}\n" for at, part in enumerate(mistakes))
@@ -314,6 +315,7 @@ def test_bytes_that_are_no_text_are_refused():
         read_yaml(b"w: \xff"[1:])
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80) | st.binary(max_size=80))
 def test_any_text_is_read_or_refused_never_a_crash(text: str | bytes):
     with pytest.raises(DefinitionError):

@@ -114,7 +114,11 @@ REFUSED = [
     (lambda: Retry(initial="1h", max="1m"), "retry.max", "is shorter than retry.initial"),
     (lambda: Retry(non_retryable=("not a name",)), "retry.non_retryable", "is not a valid name"),
     (lambda: Human("x"), "role", "nobody could do it"),
-    (lambda: Human("x", role="r", form="text"), "form", "a Pydantic model class or a JSON Schema"),
+    (
+        lambda: Human("x", role="r", form="text"),
+        "form",
+        "a TypedDict or a JSON Schema",
+    ),
     (lambda: Human("x", role="r", form={"type": "string"}), "form", '"type": "object"'),
     (lambda: Human("x", role="r", form={"x": object()}), "form", "is not JSON"),
     (lambda: Human("x", role="r", form={"x": "y" * 70_000}), "form", "the limit is 65,536"),

@@ -24,6 +24,8 @@ class PublishedWorkflow(Caps):
     step_count: int
     published_at: datetime
     published_by: str
+    # What a run may be started with, as a JSON Schema; None accepts everything.
+    input_schema: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class WorkflowVersion:
     graph_hash: str
     published_at: datetime
     published_by: str
+    input_schema: dict[str, Any] | None
     # As it is stored; `graph` reads it.
     document: dict[str, Any]
 

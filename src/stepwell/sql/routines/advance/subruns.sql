@@ -32,8 +32,8 @@ end
 $$;
 
 -- Starts the run of one sub-workflow step; its input comes from the document of the parent. When the workflow does not
--- exist, or the nesting is too deep, the step fails for good with the reason. The trigger (parent unit, lease number)
--- starts one run for each attempt.
+-- exist or does not accept the input, or the nesting is too deep, the step fails for good with the reason. The trigger
+-- (parent unit, lease number) starts one run for each attempt.
 create or replace function stepwell._subrun_start(
     p_tenant_id int, p_unit_id bigint, p_workflow_name text, p_inputs jsonb
 ) returns void
@@ -45,7 +45,9 @@ declare
     v_version stepwell.workflow_version;
     v_lease_no int;
     v_run_id bigint;
+    v_input jsonb;
     v_problem text;
+    v_failure_class text := 'not_found';
 begin
     select r.* into v_parent from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id);
     select u.lease_no into v_lease_no from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
@@ -58,9 +60,15 @@ begin
             v_problem := sqlerrm;
         end;
     end if;
+    if v_problem is null then
+        v_input := case when p_inputs is not null then stepwell._inputs_bind(p_tenant_id, p_unit_id, p_inputs, null) end;
+        v_input := coalesce(v_input, v_parent.input);
+        v_problem := stepwell._schema_problem(v_version.input_schema, v_input, 'input');
+        v_failure_class := 'invalid_input';
+    end if;
     if v_problem is not null then
         perform stepwell._units_fail(array[p_tenant_id], array[p_unit_id], array[jsonb_build_object(
-            'failure_class', 'not_found', 'outcome', 'dead', 'error',
+            'failure_class', v_failure_class, 'outcome', 'dead', 'error',
             jsonb_build_object('type', 'SubWorkflow', 'message', v_problem))], 'mow_orchestrator');
         return;
     end if;
@@ -68,9 +76,7 @@ begin
         tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
         started_by, parent_unit_id, depth, next_unit_no, created_at)
     values (p_tenant_id, nextval('stepwell.run_seq'), v_version.version_id, v_version.workflow_id, 'subworkflow',
-        p_unit_id || ':' || v_lease_no,
-        coalesce(case when p_inputs is not null then stepwell._inputs_bind(p_tenant_id, p_unit_id, p_inputs, null) end,
-            v_parent.input), v_parent.trace_id, v_parent.correlation_id, 'unit:' || p_unit_id, p_unit_id,
+        p_unit_id || ':' || v_lease_no, v_input, v_parent.trace_id, v_parent.correlation_id, 'unit:' || p_unit_id, p_unit_id,
         v_parent.depth + 1, v_version.step_count + 1, stepwell.now())
     returning run_id into v_run_id;
     perform stepwell._run_create(p_tenant_id, v_version, array[v_run_id], 0, 'engine', array[p_unit_id]);

@@ -14,7 +14,8 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_workflow_id int;
+    v_version stepwell.workflow_version;
+    v_problem text;
     v_is_new boolean;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
@@ -44,10 +45,14 @@ begin
         raise exception using errcode = 'SW001', column = 'time_zone',
             message = format('time_zone: %s is unknown to the database; a name such as Asia/Ho_Chi_Minh is accepted', p_time_zone);
     end;
-    v_workflow_id := (stepwell._version_find(p_tenant_id, p_workflow_name, null)).workflow_id;
+    v_version := stepwell._version_find(p_tenant_id, p_workflow_name, null);
+    v_problem := stepwell._schema_problem(v_version.input_schema, p_input, 'input');
+    if v_problem is not null then
+        raise exception using errcode = 'SW001', message = v_problem, column = split_part(v_problem, ' ', 1);
+    end if;
     insert into stepwell.workflow_schedule as s (
         tenant_id, schedule_name, workflow_id, cron, time_zone, input, misfire, backfill_limit, next_at, created_at, created_by)
-    values (p_tenant_id, p_schedule_name, v_workflow_id, p_cron, p_time_zone, p_input, p_misfire, p_backfill_limit,
+    values (p_tenant_id, p_schedule_name, v_version.workflow_id, p_cron, p_time_zone, p_input, p_misfire, p_backfill_limit,
         p_next_at, stepwell.now(), p_actor)
     on conflict (tenant_id, schedule_name) do update set
         workflow_id = excluded.workflow_id, cron = excluded.cron, time_zone = excluded.time_zone, input = excluded.input,

@@ -15,12 +15,13 @@ select
     v.step_count,
     v.published_at,
     v.published_by,
+    v.input_schema,
     w.max_concurrency,
     w.max_runs_per_min,
     w.max_writes_per_run
 from stepwell.workflow_registry as w
 cross join lateral (
-    select x.version_no, x.graph, x.step_count, x.published_at, x.published_by
+    select x.version_no, x.graph, x.step_count, x.published_at, x.published_by, x.input_schema
     from stepwell.workflow_version as x
     where x.tenant_id = w.tenant_id and x.workflow_id = w.workflow_id
     order by x.version_no desc limit 1
@@ -39,6 +40,7 @@ select
     v.graph_hash,
     v.published_at,
     v.published_by,
+    v.input_schema,
     v.graph as document
 from stepwell.workflow_version as v
 inner join stepwell.workflow_registry as w on v.tenant_id = w.tenant_id and v.workflow_id = w.workflow_id;

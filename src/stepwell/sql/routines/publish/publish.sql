@@ -21,7 +21,8 @@ declare
     v_problem text;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    v_problem := coalesce(stepwell._graph_problem(p_graph), stepwell._graph_recursion(p_tenant_id, p_graph));
+    v_problem := coalesce(stepwell._graph_problem(p_graph), stepwell._graph_recursion(p_tenant_id, p_graph),
+        case when p_graph ? 'input' then stepwell._schema_refusal(p_graph -> 'input', 'input') end);
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = format('workflow %s: %s', v_name, v_problem);
     end if;
@@ -51,8 +52,9 @@ begin
     from stepwell.workflow_version as v
     where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id;
     insert into stepwell.workflow_version (
-        tenant_id, workflow_id, version_no, graph_hash, graph, failure_policy, step_count, published_at, published_by)
-    values (p_tenant_id, v_workflow_id, v_version_no, v_hash, p_graph,
+        tenant_id, workflow_id, version_no, graph_hash, graph, input_schema, failure_policy, step_count,
+        published_at, published_by)
+    values (p_tenant_id, v_workflow_id, v_version_no, v_hash, p_graph, p_graph -> 'input',
         coalesce(p_graph ->> 'failure_policy', 'continue-running'), jsonb_array_length(p_graph -> 'steps'),
         stepwell.now(), p_actor)
     returning workflow_version.version_id into v_version_id;

@@ -102,6 +102,10 @@ declare
 begin
     perform stepwell._start_input_check(p_inputs, p_trigger_refs, p_priority, p_trace_id);
     v_version := stepwell._version_find(p_tenant_id, p_workflow_name, p_version_no);
+    if v_version.input_schema is not null then
+        perform stepwell._start_schema_check(
+            p_tenant_id, v_version.input_schema, p_inputs, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs);
+    end if;
     with fresh as (
         insert into stepwell.run_detail (
             tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
@@ -147,6 +151,34 @@ begin
     inner join stepwell.run_detail as r
         on r.tenant_id = p_tenant_id and r.trigger_type = p_trigger_type and r.trigger_ref = q.trigger_ref
     order by q.ord;
+end
+$$;
+
+-- Refuses an input that the workflow does not accept. A trigger seen before starts nothing and is not checked.
+-- Raises: SW001 naming the field.
+create or replace function stepwell._start_schema_check(
+    p_tenant_id int, p_schema jsonb, p_inputs jsonb[], p_trigger_type text, p_trigger_refs text[]
+) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_input record;
+    v_problem text;
+begin
+    for v_input in
+        select coalesce(q.input, '{}') as value,
+            case when cardinality(p_inputs) = 1 then 'input' else format('inputs[%s]', q.ord - 1) end as path
+        from unnest(p_inputs, p_trigger_refs) with ordinality as q (input, trigger_ref, ord)
+        where not exists (select from stepwell.run_detail as r
+            where r.tenant_id = p_tenant_id and r.trigger_type = p_trigger_type and r.trigger_ref = q.trigger_ref)
+        order by q.ord
+    loop
+        v_problem := stepwell._schema_problem(p_schema, v_input.value, v_input.path);
+        if v_problem is not null then
+            raise exception using errcode = 'SW001', message = v_problem, column = split_part(v_problem, ' ', 1);
+        end if;
+    end loop;
 end
 $$;
 

@@ -1,0 +1,122 @@
+"""Check what describes a value: receives a type or a JSON Schema, returns the schema as it is stored.
+
+Forms are checked in full by clients. The input of a run is checked by the database alone: a keyword that it
+does not know is refused here, so that no schema promises more than is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
+from typing import Any, Final
+
+from typing_extensions import is_typeddict
+
+from stepwell.define.limits import MAX_FORM_BYTES
+from stepwell.define.names import UNSTORABLE
+from stepwell.define.problem import DefinitionError, did_you_mean, quoted
+
+__all__ = ["input_problem", "require_form", "require_schema"]
+
+# Keywords that the database checks, and those that say something to readers and decide nothing.
+CHECKED: Final = (
+    "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "minLength", "maxLength", "pattern", "properties", "required", "additionalProperties", "propertyNames",
+    "minProperties", "maxProperties", "items", "prefixItems", "minItems", "maxItems", "uniqueItems",
+    "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions",
+)  # fmt: skip
+FOR_READERS: Final = (
+    "title", "description", "default", "example", "examples", "format", "deprecated", "readOnly", "writeOnly",
+    "discriminator", "contentMediaType", "contentEncoding", "$schema", "$id", "$comment",
+)  # fmt: skip
+_NAMED: Final = ("properties", "$defs", "definitions")
+_LISTED: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLE: Final = ("additionalProperties", "propertyNames", "items")
+
+
+def require_schema(value: object, field: str) -> dict[str, Any]:
+    """A JSON Schema of an object with nothing in it that the database would not check."""
+    found = require_form(value, field)
+    for path, keyword in _unknown(found, field):
+        raise DefinitionError.one(
+            f"the keyword {quoted(keyword)} is not checked by the database{did_you_mean(keyword, CHECKED)}; "
+            f"accepted: {', '.join(CHECKED)}",
+            field=f"{path}.{keyword}",
+        )
+    return found
+
+
+def input_problem(schema: Mapping[str, Any] | None, value: Any) -> str | None:
+    """What is wrong with an input, for runs that live in memory; the database checks the others."""
+    if schema is None:
+        return None
+    import jsonschema
+
+    error = next(jsonschema.Draft202012Validator(schema).iter_errors(value), None)
+    return None if error is None else f"{error.json_path.replace('$', 'input', 1)}: {error.message}"
+
+
+def _unknown(schema: object, path: str) -> Iterator[tuple[str, str]]:
+    if not isinstance(schema, Mapping):
+        return
+    for keyword, value in schema.items():
+        if keyword not in CHECKED and keyword not in FOR_READERS and not keyword.startswith("x-"):
+            yield path, keyword
+        elif keyword in _NAMED and isinstance(value, Mapping):
+            for name, inner in value.items():
+                yield from _unknown(inner, f"{path}.{keyword}.{name}")
+        elif keyword in _LISTED and isinstance(value, list):
+            for at, inner in enumerate(value):
+                yield from _unknown(inner, f"{path}.{keyword}[{at}]")
+        elif keyword in _SINGLE:
+            yield from _unknown(value, f"{path}.{keyword}")
+
+
+def require_form(value: object, field: str = "form") -> dict[str, Any]:
+    """A JSON Schema from a type or a mapping, copied so that nothing can change it later."""
+    value = _described(value, field)
+    if not isinstance(value, Mapping):
+        raise DefinitionError.one(
+            f"a {type(value).__name__} is not accepted; accepted: a Pydantic model, a dataclass, a TypedDict "
+            "or a JSON Schema",
+            field=field,
+        )
+    try:
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        copied: dict[str, Any] = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DefinitionError.one(
+            f"is not JSON: {error}; accepted: a JSON Schema object", field=field
+        ) from None
+    if UNSTORABLE.search(text) or "\\u0000" in text:
+        raise DefinitionError.one(
+            "holds a character that cannot be stored (U+0000 or a lone surrogate)", field=field
+        )
+    size = len(text.encode())
+    if size > MAX_FORM_BYTES:
+        raise DefinitionError.one(f"has {size:,} bytes; the limit is {MAX_FORM_BYTES:,}", field=field)
+    if copied.get("type", "object") != "object":
+        raise DefinitionError.one(
+            f'describes a {quoted(copied["type"])}; accepted: a JSON Schema with "type": "object"',
+            field=field,
+        )
+    return copied
+
+
+def _described(value: object, field: str) -> object:
+    """The schema of a type; anything else as it is."""
+    if not isinstance(value, type):
+        return value
+    from pydantic import BaseModel, TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    if not (issubclass(value, BaseModel) or is_dataclass(value) or is_typeddict(value)):
+        return value
+    try:
+        return TypeAdapter(value).json_schema()
+    except PydanticUserError as error:
+        raise DefinitionError.one(
+            f"{value.__name__} cannot be described as a JSON Schema: {error.message.splitlines()[0]}",
+            field=field,
+        ) from error

@@ -1,0 +1,17 @@
+"""One database for all examples of a property: nothing is written to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.support.databases import Databases
+
+
+@pytest.fixture(scope="module")
+def template_db(databases: Databases, template: str) -> Iterator[psycopg.Connection[Any]]:
+    with databases.fresh(template) as dsn, psycopg.connect(dsn, autocommit=True) as connection:
+        yield connection
