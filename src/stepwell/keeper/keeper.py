@@ -19,6 +19,7 @@ from stepwell.errors import DatabaseUnavailable, InvalidInput, StepwellError
 from stepwell.keeper.sealing import Sealing
 from stepwell.store.calls import keep, schedules
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection
+from stepwell.store.connection.call import Call
 
 TIMER_LIMIT = 500
 SESSION_LIMIT = 10
@@ -138,11 +139,7 @@ class Keeper:
         for due in connection.perform(schedules.due_schedules(SCHEDULE_LIMIT)):
 
             def fire(due: schedules.DueSchedule = due) -> int:
-                found = cron.plan(
-                    due.cron, due.time_zone, due.misfire, due.backfill_limit, due.next_at, due.now_at
-                )
-                call = schedules.fire_schedule(due, found.fire_ats, found.next_at)
-                return len(connection.perform(call))
+                return len(connection.perform(firing(due)))
 
             # One schedule that cannot be fired must not hold back the others.
             started += self._duty(connection, f"fire schedule {due.name}", fire, 0)
@@ -172,3 +169,9 @@ class Keeper:
             if not self._stop.is_set():
                 _log.warning("the keeper could not %s: %s", what, error)
             return otherwise
+
+
+def firing(due: schedules.DueSchedule) -> Call[list[tuple[int, datetime]]]:
+    """The call that starts what a due schedule owes, and sets its next time."""
+    found = cron.plan(due.cron, due.time_zone, due.misfire, due.backfill_limit, due.next_at, due.now_at)
+    return schedules.fire_schedule(due, found.fire_ats, found.next_at)
