@@ -1,4 +1,4 @@
-"""Read settings: receives the environment and command-line overrides, hands on one frozen `Settings`."""
+"""Read settings: receives the environment and command-line overrides, returns one frozen `Settings`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write and read content: receives Markdown and codes, hands on versions, differences, what a step shows."""
+"""Write and read content: receives Markdown and codes, returns versions, differences, what a step shows."""
 
 from __future__ import annotations
 

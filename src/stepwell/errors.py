@@ -1,4 +1,4 @@
-"""Name every way stepwell can refuse or fail; receives database errors, hands on exceptions.
+"""Name every way stepwell can refuse or fail; receives database errors, returns exceptions.
 
 StepwellError
 ├── InvalidInput          SW001  a field is wrong; the message says what would be accepted

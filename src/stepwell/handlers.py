@@ -1,4 +1,4 @@
-"""Turn a Python function into a handler: receives the function, hands on how to call it and read its result.
+"""Turn a Python function into a handler: receives the function, returns how to call it and read its result.
 
 Everything slow (signature, validators) happens once, when the operation is registered.
 """

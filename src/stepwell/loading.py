@@ -1,4 +1,4 @@
-"""Find what a command line names: receives `module:attribute` or files, hands on an App or workflows."""
+"""Find what a command line names: receives `module:attribute` or files, returns an App or workflows."""
 
 from __future__ import annotations
 

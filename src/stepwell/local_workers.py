@@ -1,4 +1,4 @@
-"""The workers of this process: receives them as they come and go, hands on what a client asks of them.
+"""The workers of this process: receives them as they come and go, returns what a client asks of them.
 
 A client with a worker at its side starts a run in one commit with the lease of its first steps, and hears the
 end of a run from whoever ended it.
@@ -18,7 +18,7 @@ class LocalWorker(Protocol):
         """Start a run and take up its first steps in one commit; None when that cannot be done now."""
 
     def holds_step_of(self, run_id: int) -> bool:
-        """A step of the run is in hand, or its report on the way."""
+        """A step of the run is leased, or its report on the way."""
 
 
 class LocalWorkers:

@@ -1,4 +1,4 @@
-"""Act for people: receives a step and a person's name, hands on what came of it: `app.step_claim(7, "ada")`.
+"""Act for people: receives a step and a person's name, returns what came of it: `app.step_claim(7, "ada")`.
 
 A step is named by its number, or by `(run, "step-id")`; one of a map by `(run, "step-id[1]")`, a task by
 `(run, "step-id/task-id")`. Each call may carry a `key`: the same key again gets the first answer. Forms are

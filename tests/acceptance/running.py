@@ -1,4 +1,4 @@
-"""Run `stepwell up` as a person does: receives arguments, hands on output, address, processes."""
+"""Run `stepwell up` as a person does: receives arguments, returns output, address, processes."""
 
 from __future__ import annotations
 

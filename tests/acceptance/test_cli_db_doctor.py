@@ -101,7 +101,7 @@ def test_a_corrupt_data_folder_is_one_failed_line():
 
 @pytest.fixture
 def pgbouncer(dsn, tmp_path):
-    """A real PgBouncer in transaction mode in front of the test's database; hands on its conninfo."""
+    """A real PgBouncer in transaction mode in front of the test's database; returns its conninfo."""
     binary = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if binary is None:
         pytest.skip("PgBouncer is not installed")

@@ -1,4 +1,4 @@
-"""Run `stepwell worker` as a process of its own: receives a database, hands on a process to kill or stop."""
+"""Run `stepwell worker` as a process of its own: receives a database, returns a process to kill or stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serve an application on loopback for a test: receives the ASGI app, hands on a client of a real server."""
+"""Serve an application on loopback for a test: receives the ASGI app, returns a client of a real server."""
 
 from __future__ import annotations
 

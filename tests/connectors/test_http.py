@@ -138,7 +138,7 @@ def test_a_service_that_is_still_at_it_leaves_it_open(server, perform):
         perform(HttpConnector("bank", server.url, operations=operations), "pay", "/payments", {"amount": 1})
 
 
-def test_how_long_to_wait_is_handed_on(server, tickets, perform):
+def test_how_long_to_wait_is_passed_on(server, tickets, perform):
     server.answer = lambda _: Reply(429, headers={"Retry-After": "7"})
     with pytest.raises(EffectUnavailable) as caught:
         perform(tickets, "post", "/tickets")

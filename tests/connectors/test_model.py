@@ -43,7 +43,7 @@ def test_an_answer_brings_its_tokens_and_cost(server, model, perform, secret):
     assert model.operations["chat"].writes is False
 
 
-def test_tool_calls_are_handed_on(server, model, perform):
+def test_tool_calls_are_passed_on(server, model, perform):
     calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     message = {"role": "assistant", "content": None, "tool_calls": calls}
     server.answer = lambda _: Reply(body={**ANSWER, "choices": [{"message": message}]})

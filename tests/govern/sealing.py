@@ -1,4 +1,4 @@
-"""Seal and check in tests: receives a connection, hands on blocks and verdicts."""
+"""Seal and check in tests: receives a connection, returns blocks and verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run with everything a bundle tells of: receives a connection, hands on its number.
+"""A run with everything a bundle tells of: receives a connection, returns its number.
 
 Receipts and verdicts of policy are written as rows: what writes them has tests of its own.
 """

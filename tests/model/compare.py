@@ -1,4 +1,4 @@
-"""Compare how one example ends in the two engines, and what its log says: hands on the differences."""
+"""Compare how one example ends in the two engines, and what its log says: returns the differences."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def is_confluent(example: Example) -> bool:
     """True when the order of events cannot change how the run ends."""
     graphs = (example.graph, *example.workflows.values())
     cut = example.fate.cancel_after is not None or example.fate.abort_after is not None
-    # A sub-workflow that waits in vain may be ended by its own time-out or by that of its step.
+    # A sub-workflow that waits without success may be ended by its own time-out or by that of its step.
     races = any(
         node.kind == "subworkflow" and node.timeout_seconds for graph in graphs for node in graph.steps
     )

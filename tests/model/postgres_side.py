@@ -1,4 +1,4 @@
-"""Drive a stored run through its SQL functions alone, in a random order: receives an example, hands on what
+"""Drive a stored run through its SQL functions alone, in a random order: receives an example, returns what
 the database says afterwards and the order in which things happened.
 """
 

@@ -108,7 +108,7 @@ KEPT = {
         ),
         outcomes={"c": Dead("no")},
     ),
-    "a sub-workflow that waits in vain is given up with its step": example(
+    "a sub-workflow that waits without success is given up with its step": example(
         Sequential(
             Parallel(SubWorkflow("inner", id="sub", timeout="1h"), op("a")), Conditional("sub", op("b"))
         ),

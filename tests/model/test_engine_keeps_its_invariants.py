@@ -69,7 +69,7 @@ class Engine(RuleBasedStateMachine):
         dsn = self._stack.enter_context(self.databases.fresh(self.template))
         self.db = self._stack.enter_context(psycopg.connect(dsn, autocommit=True))
         self.runs: list[int] = []
-        # Leases in hand of each session; a late report comes from one that was given up for dead.
+        # The leases of each session; a late report comes from one that was given up for dead.
         self.hands: dict[int, list[tuple[Any, ...]]] = {}
         self.event_count = 0
         self.shift = timedelta()

@@ -1,4 +1,4 @@
-"""Drives the engine through its SQL functions alone: receives small graphs, hands on leases and states."""
+"""Drives the engine through its SQL functions alone: receives small graphs, returns leases and states."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Engine:
         return sorted((Lease(*row) for row in rows), key=lambda lease: lease.unit_id)
 
     def report(self, session_id: int, *outcomes: tuple[Lease, str, Any], claim_limit: int = 0) -> list[Lease]:
-        """(lease, outcome, body); hands on refusals and new leases."""
+        """(lease, outcome, body); returns refusals and new leases."""
         rows = self.db.execute(
             "select * from fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[], %s)",
             (
@@ -134,7 +134,7 @@ class Engine:
         return self.report(session_id, *((lease, "dead", error) for lease in leases))
 
     def drain(self, session_id: int, limit: int = 1000) -> int:
-        """Complete everything that can be claimed until nothing is left; hands on how many that was."""
+        """Complete everything that can be claimed until nothing is left; returns how many that was."""
         done = 0
         while leases := self.claim(session_id):
             self.complete(session_id, *leases, output={"ok": True})

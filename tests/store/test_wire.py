@@ -46,7 +46,7 @@ def play(dsn: str, scenario: Callable[[Wire, Connection], Awaitable[Any]]) -> An
 
 @asynccontextmanager
 async def waiting(wire: Wire, connection: Connection, dsn: str):
-    """A call that waits for a lock which another session holds; hands on its task and that session."""
+    """A call that waits for a lock which another session holds; returns its task and that session."""
     with psycopg.connect(dsn, autocommit=True) as other:
         other.execute("select pg_advisory_lock(1)")
         call = asyncio.create_task(wire.rows(LOCK, (b"1",), tuple))
@@ -63,7 +63,7 @@ def terminate(dsn: str, connection: Connection) -> None:
 
 
 def shut(connection: Connection) -> None:
-    """The network goes, and nobody says why."""
+    """The network goes, and nobody gives a reason."""
     with socket.socket(fileno=os.dup(connection.pgconn.socket)) as same:
         same.shutdown(socket.SHUT_RDWR)
 

@@ -1,4 +1,4 @@
-"""Move stepwell.now() for every session of a database: receives durations, hands on nothing."""
+"""Move stepwell.now() for every session of a database: receives durations, returns nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Give each test a database of its own: receives the run's server, hands on clones of a migrated template."""
+"""Give each test a database of its own: receives the run's server, returns clones of a migrated template."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Databases:
 
     @contextmanager
     def fresh(self, template: str = "template0") -> Iterator[str]:
-        """A database that lives as long as the block; hands on its conninfo."""
+        """A database that lives as long as the block; returns its conninfo."""
         name = f"stepwell_test_{_process_tag}_{next(_numbers)}"
         self._drop_finished()
         self._admin.execute(f"create database {name} template {template} strategy {self._strategy}")

@@ -1,4 +1,4 @@
-"""Run real processes: receives arguments, hands on what they said and how they ended."""
+"""Run real processes: receives arguments, returns what they said and how they ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wait for events, never for time: receives a question, hands on its answer or fails with a reason."""
+"""Wait for events, never for time: receives a question, returns its answer or fails with a reason."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def until_row(
     *,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Any:
-    """Ask the database until the query gives a row whose first column is true; hands on the row."""
+    """Ask the database until the query gives a row whose first column is true; returns the row."""
 
     def ask() -> Any:
         row = connection.execute(query, params).fetchone()

@@ -1,4 +1,4 @@
-"""Put questions to reviewers for a test of pages: receives few words, hands on the numbers of approvals."""
+"""Put questions to reviewers for a test of pages: receives few words, returns the numbers of approvals."""
 
 from __future__ import annotations
 

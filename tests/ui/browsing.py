@@ -1,4 +1,4 @@
-"""Open the browser of this machine: receives nothing, hands on one Chromium that asks no foreign host."""
+"""Open the browser of this machine: receives nothing, returns one Chromium that asks no foreign host."""
 
 from __future__ import annotations
 

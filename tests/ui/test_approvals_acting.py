@@ -32,7 +32,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 async def book(dsn: str, ledger: Ledger) -> str:
-    """Runs the workflow beside a worker and hands on how it ended."""
+    """Runs the workflow beside a worker and returns how it ended."""
     app = sw.App(database_url=dsn)
     app.connector(ledger)
 

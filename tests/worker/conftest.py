@@ -80,7 +80,7 @@ def ledger(app: sw.App, tmp_path: Path) -> Ledger:
 
 @pytest.fixture
 def acts(app):
-    """A workflow of one step that acts as its input says, and hands on what came back."""
+    """A workflow of one step that acts as its input says, and returns what came back."""
 
     @app.operation(retry=sw.Retry(max_attempts=4, initial="1s"))
     async def book(ctx: sw.Context, calls: list[dict]):

@@ -1,4 +1,4 @@
-"""A worker that rests in a process of its own, and whatever acts around it: receives steps, hands on runs."""
+"""A worker that rests in a process of its own, and whatever acts around it: receives steps, returns runs."""
 
 from __future__ import annotations
 

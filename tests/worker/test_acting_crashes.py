@@ -112,7 +112,7 @@ def person_looks(engine: Engine, ledger: Ledger) -> bool:
 
 
 def live(engine: Engine, ledger: Ledger, fate: Fate, operation: str, amount: int) -> Any:
-    """Attempts of one job until one gets through; hands on its result."""
+    """Attempts of one job until one gets through; returns its result."""
     for _ in range(40):
         taken = lease_of(engine)
         if taken is None:

@@ -11,7 +11,7 @@ from tests.worker.acting import Ledger, failure, put_in_force, receipts, rule, s
 
 
 def lose(ledger: Ledger, *, effect: bool) -> list[str]:
-    """The first answer is lost, with or without its effect; hands on what is asked afterwards."""
+    """The first answer is lost, with or without its effect; returns what is asked afterwards."""
     told: list[str] = []
 
     def once(action: Action) -> None:

@@ -46,5 +46,5 @@ def test_a_small_tenant_waits_for_no_more_than_what_is_in_hand(app: sw.App, dsn:
     asyncio.run(scenario())
     assert len(waited) == SMALL_JOBS
     assert begun < FLOOD, "the flood ended before the small tenant had its turns"
-    # In hand: the slots, and a batch each that the worker's two connections had asked for before.
+    # Leased: the slots, and a batch each that the worker's two connections had asked for before.
     assert max(waited) <= 4 * SLOTS

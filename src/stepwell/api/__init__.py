@@ -1,1 +1,1 @@
-"""View over HTTP: receives requests, hands on what the engine answers. No SQL here."""
+"""View over HTTP: receives requests, returns what the engine answers. No SQL here."""

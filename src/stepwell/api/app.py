@@ -1,4 +1,4 @@
-"""Put the HTTP server together: receives settings and a conninfo, hands on one ASGI application.
+"""Put the HTTP server together: receives settings and a conninfo, returns one ASGI application.
 
 A resource is one module with a `router`; it is listed in ROUTERS and nowhere else.
 """

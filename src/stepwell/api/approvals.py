@@ -1,4 +1,4 @@
-"""View approvals and decide them: receives a number and a person's word, hands on where the approval stands.
+"""View approvals and decide them: receives a number and a person's word, returns where the approval stands.
 
 The API knows no identities yet: a decision is taken from this machine only, as at its terminal.
 """

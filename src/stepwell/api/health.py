@@ -1,4 +1,4 @@
-"""View the health of the installation: receives the store's readings, hands on one document."""
+"""View the health of the installation: receives the store's readings, returns one document."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Count(BaseModel):
 
 
 class Health(BaseModel):
-    """The installation at one moment. Parts that could not be read are null; `checks` says why."""
+    """The installation at one moment. Parts that could not be read are null; `checks` gives the reason."""
 
     status: CheckStatus = Field(description="the worst of all checks")
     version: str

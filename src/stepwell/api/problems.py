@@ -1,4 +1,4 @@
-"""Turn every refusal and failure into one shape (RFC 9457): receives exceptions, hands on problem+json."""
+"""Turn every refusal and failure into one shape (RFC 9457): receives exceptions, returns problem+json."""
 
 from __future__ import annotations
 

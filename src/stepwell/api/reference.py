@@ -1,4 +1,4 @@
-"""View the API as a page: receives the OpenAPI document, hands on HTML that loads nothing from elsewhere."""
+"""View the API as a page: receives the OpenAPI document, returns HTML that loads nothing from elsewhere."""
 
 from __future__ import annotations
 

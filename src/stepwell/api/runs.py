@@ -1,4 +1,4 @@
-"""View runs: receives a number, hands on why a unit stands still, or how a run was at a point of its log."""
+"""View runs: receives a number, returns why a unit stands still, or how a run was at a point of its log."""
 
 from __future__ import annotations
 

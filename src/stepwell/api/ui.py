@@ -1,4 +1,4 @@
-"""View in a browser: receives paths that are no API, hands on the built interface or its start page.
+"""View in a browser: receives paths that are no API, returns the built interface or its start page.
 
 Every address of the interface can be reloaded and sent to a colleague, so unknown paths get index.html.
 """

@@ -1,1 +1,1 @@
-"""View in a terminal: receives command lines, hands on calls; one module per command group."""
+"""View in a terminal: receives command lines, returns calls; one module per command group."""

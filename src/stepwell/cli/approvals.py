@@ -1,4 +1,4 @@
-"""Ask for approvals and decide them in a terminal: receives numbers and names, hands on where each stands."""
+"""Ask for approvals and decide them in a terminal: receives numbers and names, returns where each stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seal and check the log from a terminal: receives a database, hands on blocks or the first broken record."""
+"""Seal and check the log from a terminal: receives a database, returns blocks or the first broken record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write and compare content in a terminal: receives codes and Markdown files, hands on versions."""
+"""Write and compare content in a terminal: receives codes and Markdown files, returns versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Care for the schema from a terminal: receives a database, hands on what was done or found."""
+"""Care for the schema from a terminal: receives a database, returns what was done or found."""
 
 from __future__ import annotations
 

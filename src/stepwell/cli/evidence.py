@@ -1,4 +1,4 @@
-"""Export and check evidence from a terminal: receives a run or a file, hands on a bundle or a verdict."""
+"""Export and check evidence from a terminal: receives a run or a file, returns a bundle or a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show a person's work in a terminal: receives a name, hands on what is theirs and what they may take."""
+"""Show a person's work in a terminal: receives a name, returns what is theirs and what they may take."""
 
 from __future__ import annotations
 

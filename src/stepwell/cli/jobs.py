@@ -1,4 +1,4 @@
-"""Look at jobs and steer them from a terminal: receives job numbers, hands on tables and changes."""
+"""Look at jobs and steer them from a terminal: receives job numbers, returns tables and changes."""
 
 from __future__ import annotations
 

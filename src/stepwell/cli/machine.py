@@ -1,4 +1,4 @@
-"""Show the declared state machines at a terminal: receives a scope, hands on tables, diagrams or a page."""
+"""Show the declared state machines at a terminal: receives a scope, returns tables, diagrams or a page."""
 
 from __future__ import annotations
 

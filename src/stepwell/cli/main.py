@@ -1,4 +1,4 @@
-"""Read a command line: receives arguments, hands on a call to one command group, and an exit code.
+"""Read a command line: receives arguments, returns a call to one command group, and an exit code.
 
 Exit codes: 0 done; 1 it failed, in one sentence on stderr; 2 the command line or a setting is wrong;
 130 interrupted. STEPWELL_DEBUG=1 shows the traceback of an error too.

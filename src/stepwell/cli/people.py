@@ -1,4 +1,4 @@
-"""Keep the list of people in a terminal: receives names and roles, hands on who may do what."""
+"""Keep the list of people in a terminal: receives names and roles, returns who may do what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw people's work at a terminal: receives steps, tasks and a language, hands on Rich renderables."""
+"""Draw people's work at a terminal: receives steps, tasks and a language, returns Rich renderables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words shared by the commands of people's work: receives typed texts, hands on names, times and answers."""
+"""Words shared by the commands of people's work: receives typed texts, returns names, times and answers."""
 
 from __future__ import annotations
 

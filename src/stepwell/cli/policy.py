@@ -1,4 +1,4 @@
-"""Check, test, explain and propose policies in a terminal: receives YAML files, hands on verdicts."""
+"""Check, test, explain and propose policies in a terminal: receives YAML files, returns verdicts."""
 
 from __future__ import annotations
 

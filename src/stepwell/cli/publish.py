@@ -1,4 +1,4 @@
-"""Publish workflows from a terminal: receives YAML files or an app, hands on version numbers."""
+"""Publish workflows from a terminal: receives YAML files or an app, returns version numbers."""
 
 from __future__ import annotations
 

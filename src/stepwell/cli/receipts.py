@@ -1,4 +1,4 @@
-"""Show receipts in a terminal, settle those in doubt: receives numbers, hands on what was done elsewhere."""
+"""Show receipts in a terminal, settle those in doubt: receives numbers, returns what was done elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw runs and jobs at a terminal: receives frozen values and the registry, hands on Rich renderables.
+"""Draw runs and jobs at a terminal: receives frozen values and the registry, returns Rich renderables.
 
 Colour, icon and text of a state always come together, and all three come from the registry.
 """

@@ -1,4 +1,4 @@
-"""Undo an effect from a terminal: receives a receipt, hands on the job that undoes it, or its result."""
+"""Undo an effect from a terminal: receives a receipt, returns the job that undoes it, or its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw one run as a tree: receives a run with its steps and sub-workflows, hands on a table with guides.
+"""Draw one run as a tree: receives a run with its steps and sub-workflows, returns a table with guides.
 
 Steps of a branch hang on their conditional, items on their map, the steps of a sub-workflow on its step.
 """

@@ -1,4 +1,4 @@
-"""Care for schedules from a terminal: receives cron expressions and names, hands on what is due when."""
+"""Care for schedules from a terminal: receives cron expressions and names, returns what is due when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Send an event to a run from a terminal: receives run and type, hands on whether something woke up."""
+"""Send an event to a run from a terminal: receives run and type, returns whether something woke up."""
 
 from __future__ import annotations
 

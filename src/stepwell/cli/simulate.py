@@ -1,4 +1,4 @@
-"""Show what a workflow would do: receives YAML and outcomes, hands on a tree or JSON. Needs no database."""
+"""Show what a workflow would do: receives YAML and outcomes, returns a tree or JSON. Needs no database."""
 
 from __future__ import annotations
 

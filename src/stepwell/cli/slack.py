@@ -1,4 +1,4 @@
-"""Set up approvals in Slack from a terminal: receives names and accounts, hands on who is who."""
+"""Set up approvals in Slack from a terminal: receives names and accounts, returns who is who."""
 
 from __future__ import annotations
 

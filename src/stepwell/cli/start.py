@@ -1,4 +1,4 @@
-"""Start a run from a terminal: receives a workflow and its input, hands on the run's number or its result."""
+"""Start a run from a terminal: receives a workflow and its input, returns the run's number or its result."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def start(
         print_json(result)
     if state is not None and state != "completed":
         if wait and not as_json:
-            typer.echo(f"run {run.id} ended as {state}; 'stepwell runs show {run.id}' says why", err=True)
+            typer.echo(
+                f"run {run.id} ended as {state}; 'stepwell runs show {run.id}' shows the reason", err=True
+            )
         raise typer.Exit(1)
 
 

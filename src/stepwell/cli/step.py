@@ -1,4 +1,4 @@
-"""Work on human steps and tasks from a terminal: receives a step and a person, hands on its new state."""
+"""Work on human steps and tasks from a terminal: receives a step and a person, returns its new state."""
 
 from __future__ import annotations
 

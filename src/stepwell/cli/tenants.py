@@ -1,4 +1,4 @@
-"""Keep tenants and caps in a terminal: receives limits, hands on what is in force."""
+"""Keep tenants and caps in a terminal: receives limits, returns what is in force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Send mail over SMTP: receives a recipient, a subject and a text, hands on the message's id.
+"""Send mail over SMTP: receives a recipient, a subject and a text, returns the message's id.
 
 The id is made from the action's key, so that a mail sent twice is seen to be one. The conversation is led
 step by step: until the whole message is handed over, nothing was sent; after that only the answer can tell.

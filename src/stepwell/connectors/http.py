@@ -1,4 +1,4 @@
-"""Act on any HTTP service: receives an action whose target is a path below its address, hands on the effect.
+"""Act on any HTTP service: receives an action whose target is a path below its address, returns the effect.
 
 Plain methods are operations of their own; a named `HttpOperation` adds how to confirm and how to undo.
 """

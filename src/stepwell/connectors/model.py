@@ -1,4 +1,4 @@
-"""Ask a language model behind an OpenAI-style API: receives messages, hands on its answer, tokens and cost.
+"""Ask a language model behind an OpenAI-style API: receives messages, returns its answer, tokens and cost.
 
 A question changes nothing there; but it costs, so a model without a price is not asked.
 """

@@ -1,4 +1,4 @@
-"""Resolve secrets at the moment of a call: receives `env:NAME` or `file:PATH`, hands on what never prints.
+"""Resolve secrets at the moment of a call: receives `env:NAME` or `file:PATH`, returns what never prints.
 
 While a call is under way its secrets are taken out of every error, effect and log line. References come from
 settings only: a reference in an action's data would let whoever writes the data read any secret.

@@ -1,4 +1,4 @@
-"""Act on records of ServiceNow through its table API: receives `incident` or `incident/<sys_id>`, hands on an
+"""Act on records of ServiceNow through its table API: receives `incident` or `incident/<sys_id>`, returns an
 effect that knows the values from before. A record that somebody else has changed since is left alone.
 """
 

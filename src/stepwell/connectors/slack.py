@@ -1,4 +1,4 @@
-"""Write to Slack: receives a channel, or a message as `channel/ts`, hands on what is there and its way back.
+"""Write to Slack: receives a channel, or a message as `channel/ts`, returns what is there and its way back.
 
 Slack drops no repeats by itself. A message carries the action's key in its metadata, for `confirm` to find.
 """

@@ -1,4 +1,4 @@
-"""Call one method of Slack's Web API: receives its arguments and a token, hands on the answer or one of the
+"""Call one method of Slack's Web API: receives its arguments and a token, returns the answer or one of the
 three errors. `slack_sdk` speaks; here it is kept from repeating, from redirects and from large answers.
 """
 

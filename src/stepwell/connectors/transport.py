@@ -1,4 +1,4 @@
-"""Send one HTTP request and say what became of it: receives method, address and body, hands on an answer of
+"""Send one HTTP request and say what became of it: receives method, address and body, returns an answer of
 bounded size, or one of a connector's three errors. A connection is used once: a kept one may die unseen.
 """
 

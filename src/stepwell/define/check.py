@@ -1,4 +1,4 @@
-"""Judge a graph as a whole: ids, references, limits, recursion. Hands on every problem it finds.
+"""Judge a graph as a whole: ids, references, limits, recursion. Returns every problem it finds.
 
 `freeze` is the door of define: a Workflow goes in, a checked Graph or one DefinitionError comes out.
 """

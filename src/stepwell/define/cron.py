@@ -1,4 +1,4 @@
-"""Read cron expressions in time zones: receives a schedule and the database's time, hands on times in UTC.
+"""Read cron expressions in time zones: receives a schedule and the database's time, returns times in UTC.
 
 Clocks that jump are treated as cron does: a time that a zone leaves out is made up for when the gap ends,
 a time that comes twice fires once, unless the expression says every hour or every minute.

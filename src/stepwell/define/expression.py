@@ -1,5 +1,5 @@
 """Find what a SQL/JSON path reads: splits the text as PostgreSQL does, refuses what cannot be a path, and
-hands on its references. PostgreSQL itself does the final parse when a version is published.
+returns its references. PostgreSQL itself does the final parse when a version is published.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Govern what runs do and prove what they did: receives a client, hands on verdicts, seals and evidence."""
+"""Govern what runs do and prove what they did: receives a client, returns verdicts, seals and evidence."""

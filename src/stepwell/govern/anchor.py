@@ -1,4 +1,4 @@
-"""Tell a place outside what was sealed: receives its address and block headers, hands on what it has kept.
+"""Tell a place outside what was sealed: receives its address and block headers, returns what it has kept.
 
 Whoever rules the database can make the whole chain again; not so what an anchor has. Every header is told at
 least once, in the order of the blocks; what could not be told is told at the next look.
@@ -51,7 +51,7 @@ def open_anchor(address: str) -> Anchor:
 
 
 def tell(connection: Performs, address: str, stopped: Callable[[], bool] = lambda: False) -> int:
-    """Tell an anchor everything it has not been told; hands on how many blocks that were."""
+    """Tell an anchor everything it has not been told; returns how many blocks that were."""
     anchor, name = open_anchor(address), storage.without_secrets(address)
     told = 0
     for tenant_id in connection.perform(audit.anchor_tenants(name)):

@@ -1,4 +1,4 @@
-"""Check the log against its seal: receives a reader, hands on a verdict that names the first broken record.
+"""Check the log against its seal: receives a reader, returns a verdict that names the first broken record.
 
 The hashes are computed here, from the raw rows, by the same code that checks a bundle offline.
 """

@@ -1,4 +1,4 @@
-"""Make the files of an evidence bundle: receives what the database says of a run, hands on names and bytes.
+"""Make the files of an evidence bundle: receives what the database says of a run, returns names and bytes.
 
 The same run gives the same bytes: nothing here asks a clock, and every list has its order.
 """

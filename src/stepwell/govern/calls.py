@@ -1,4 +1,4 @@
-"""Govern from a program: receives policy texts, receipts and names, hands on verdicts, versions and receipts.
+"""Govern from a program: receives policy texts, receipts and names, returns verdicts, versions and receipts.
 
 The same calls for an app, for a client and for the command line: `await app.receipts(run_id=7)`.
 """

@@ -1,4 +1,4 @@
-"""Export the evidence of a run: receives a client and a run, hands on one file that proves itself offline.
+"""Export the evidence of a run: receives a client and a run, returns one file that proves itself offline.
 
 In this order: seal the run's events; write down what the run did; bind the digest of that to the log with an
 event; seal that event too; put proofs beside it. So every byte of the bundle hangs on one block hash.

@@ -1,4 +1,4 @@
-"""Read a policy and its test cases from YAML: receives text, hands on rules as the database keeps them.
+"""Read a policy and its test cases from YAML: receives text, returns rules as the database keeps them.
 
 The database judges the rules; a problem it finds by number and field is shown with its line.
 """

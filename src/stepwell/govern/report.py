@@ -1,4 +1,4 @@
-"""Draw the evidence of a run for people: receives its contents, hands on one HTML page without scripts.
+"""Draw the evidence of a run for people: receives its contents, returns one HTML page without scripts.
 
 Both languages are in the page, and two radio buttons choose. Words and colours of states are the registry's.
 """

@@ -1,4 +1,4 @@
-"""Name what a report shows: receives a key, hands on the label in English and in Vietnamese."""
+"""Name what a report shows: receives a key, returns the label in English and in Vietnamese."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seal the log of a tenant: receives a client, hands on new blocks, or waits until a position is sealed."""
+"""Seal the log of a tenant: receives a client, returns new blocks, or waits until a position is sealed."""
 
 from __future__ import annotations
 

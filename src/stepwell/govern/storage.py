@@ -1,4 +1,4 @@
-"""Put a file where it is wanted: receives a folder or the address of a store, hands on the file's address."""
+"""Put a file where it is wanted: receives a folder or the address of a store, returns the file's address."""
 
 from __future__ import annotations
 

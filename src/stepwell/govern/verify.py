@@ -1,4 +1,4 @@
-"""Verify an evidence bundle offline: receives a file, hands on what it proves or where it is broken.
+"""Verify an evidence bundle offline: receives a file, returns what it proves or where it is broken.
 
 One file that needs Python 3.9 and nothing else, the same in the package and in every bundle:
 
@@ -290,7 +290,7 @@ class Bundle:
     def _check_entry(
         self, entry: Record | None, stream_id: int, block_no: int, held: Mapping[tuple[int, int], list[bytes]]
     ) -> int:
-        """Hands on the block before that has events of the stream; 0 at its beginning."""
+        """Returns the block before that has events of the stream; 0 at its beginning."""
         place = f"stream {stream_id} in block {block_no}"
         block = self.blocks.get(block_no)
         if entry is None or block is None:

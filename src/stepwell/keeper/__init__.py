@@ -1,4 +1,4 @@
-"""Keep what is due, lost or silent moving: receives a database, hands on runs started and units woken."""
+"""Keep what is due, lost or silent moving: receives a database, returns runs started and units woken."""
 
 from stepwell.keeper.background import BackgroundKeeper
 from stepwell.keeper.keeper import Keeper, Tick

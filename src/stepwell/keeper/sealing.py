@@ -1,4 +1,4 @@
-"""Seal the log when it is time and have the anchor told: receives the database's time, hands on counts.
+"""Seal the log when it is time and have the anchor told: receives the database's time, returns counts.
 
 All of it happens in a thread with a connection of its own: hashing takes time, an anchor may be slow or gone,
 and timers and leases wait for neither.

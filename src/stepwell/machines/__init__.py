@@ -1,1 +1,1 @@
-"""Show the declared state machines: receives the registry, hands on diagrams and the reference page."""
+"""Show the declared state machines: receives the registry, returns diagrams and the reference page."""

@@ -1,4 +1,4 @@
-"""Fold transitions for reading: receives one row per actor, hands on one row per thing that can happen."""
+"""Fold transitions for reading: receives one row per actor, returns one row per thing that can happen."""
 
 from __future__ import annotations
 

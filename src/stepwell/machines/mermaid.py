@@ -1,4 +1,4 @@
-"""Draw a machine as Mermaid text: receives a machine, hands on a `stateDiagram-v2` any viewer can show."""
+"""Draw a machine as Mermaid text: receives a machine, returns a `stateDiagram-v2` any viewer can show."""
 
 from __future__ import annotations
 

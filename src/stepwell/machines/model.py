@@ -1,4 +1,4 @@
-"""Hold the registry in memory: receives the document of `fn_registry_read`, hands on frozen values."""
+"""Hold the registry in memory: receives the document of `fn_registry_read`, returns frozen values."""
 
 from __future__ import annotations
 

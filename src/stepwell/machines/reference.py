@@ -1,4 +1,4 @@
-"""Write the reference of every machine: receives the registry, hands on one Markdown page.
+"""Write the reference of every machine: receives the registry, returns one Markdown page.
 
 The page is committed as `docs/state-machines.md`; a test holds it equal to a freshly migrated database.
 """

@@ -1,4 +1,4 @@
-"""Project the log as a graph of calls: receives events, hands on calls and the edges between them.
+"""Project the log as a graph of calls: receives events, returns calls and the edges between them.
 
 `triggered` (`a->b`): call a made call b. `depends_on` (`a->b:depends_on`): the node of b waits for that of a;
 for the reader's eyes only, nothing executes on it. Keys are made of request ids.

@@ -1,4 +1,4 @@
-"""Read a stored log as call events: receives rows of `event_log`, hands on what a projection takes.
+"""Read a stored log as call events: receives rows of `event_log`, returns what a projection takes.
 
 Only what happened to calls is read. Readiness, conditionals, skips, map items and aborts are derived again,
 so that a rebuilt state proves the stored one.

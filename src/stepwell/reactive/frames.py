@@ -1,5 +1,5 @@
 """Hold the state of a run in plain objects: a frame is the run itself or one item of a Map, a unit is one
-node in a frame. Receives a graph, hands on units by path such as `pack_all[3].pack`.
+node in a frame. Receives a graph, returns units by path such as `pack_all[3].pack`.
 """
 
 from __future__ import annotations

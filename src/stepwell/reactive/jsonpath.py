@@ -1,4 +1,4 @@
-"""Evaluate SQL/JSON paths without a database: receives a path and a document, hands on what PostgreSQL would.
+"""Evaluate SQL/JSON paths without a database: receives a path and a document, returns what PostgreSQL would.
 
 Lax mode, the part of the language rules use; `match` is jsonb_path_match, `first` is jsonb_path_query_first.
 """

@@ -1,4 +1,4 @@
-"""Parse a SQL/JSON path into a small tree: receives text, hands on frozen nodes that `jsonpath` evaluates.
+"""Parse a SQL/JSON path into a small tree: receives text, returns frozen nodes that `jsonpath` evaluates.
 
 The part of the language that rules use; what is left out is refused by name, never silently misread.
 """

@@ -1,6 +1,6 @@
 """Fold call events into the state of a run: statuses, results, conditionals, map items, skips and aborts.
 
-Receives a graph and events, hands on the state after each. One worklist, no recursion: a chain of any length
+Receives a graph and events, returns the state after each. One worklist, no recursion: a chain of any length
 costs the same per step. `root` puts signals on top; `memory_engine` drives it; a stored log rebuilds it.
 """
 

@@ -1,4 +1,4 @@
-"""Put signals on a run: receives a graph and call events, hands on statuses, preconditions and results that
+"""Put signals on a run: receives a graph and call events, returns statuses, preconditions and results that
 tell whoever reads them when they change.
 
 A signal exists from the moment somebody asks for it. The fold underneath needs none, so that rebuilding a
@@ -138,7 +138,7 @@ class WorkflowReactiveRoot:
         return self._once("result", node, lambda unit: self._result(unit))
 
     def effect(self, function: Callable[[], None]) -> Callable[[], None]:
-        """Run now and whenever a signal it reads changes; hands on its disposer. Errors end the run."""
+        """Run now and whenever a signal it reads changes; returns its disposer. Errors end the run."""
         self._require_open()
         made = Effect(lambda: self._effect_body(function))
         self._effects.append(made)

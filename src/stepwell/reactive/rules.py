@@ -1,4 +1,4 @@
-"""Decide what the graph leaves to data: tests, map sources, inputs, results. Receives units, hands on values
+"""Decide what the graph leaves to data: tests, map sources, inputs, results. Receives units, returns values
 or a failure `{"type", "message"}`; never raises for what a workflow's author wrote.
 """
 

@@ -1,4 +1,4 @@
-"""Say in advance how each step will end: receives outcomes by step, hands on the outcome of each call.
+"""Say in advance how each step will end: receives outcomes by step, returns the outcome of each call.
 
 The outcomes are those of real handlers: Completed, Waiting, RetryLater, Dead, an exception; `NEVER` gives no
 answer. The JSON form serves the command line.

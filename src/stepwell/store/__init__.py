@@ -1,1 +1,1 @@
-"""The only Python that touches Postgres: receives calls, hands on rows."""
+"""The only Python that touches Postgres: receives calls, returns rows."""

@@ -1,1 +1,1 @@
-"""Keep one process tree running: receives child specifications, hands on a clean end of all of them."""
+"""Keep one process tree running: receives child specifications, returns a clean end of all of them."""

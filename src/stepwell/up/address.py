@@ -1,4 +1,4 @@
-"""Find the address to serve at: receives host and port, hands on a listening socket that is already ours.
+"""Find the address to serve at: receives host and port, returns a listening socket that is already ours.
 
 The parent keeps the socket open, so that a server that is started again has the same address and a request in
 between waits instead of being refused.

@@ -1,4 +1,4 @@
-"""One child process at a time: receives a specification, hands on its start, its end and its exit code."""
+"""One child process at a time: receives a specification, returns its start, its end and its exit code."""
 
 from __future__ import annotations
 

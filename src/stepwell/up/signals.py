@@ -1,4 +1,4 @@
-"""Make the signals that end a process unwind it: receives SIGTERM and SIGHUP, hands on KeyboardInterrupt."""
+"""Make the signals that end a process unwind it: receives SIGTERM and SIGHUP, returns KeyboardInterrupt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler may ask while it runs: receives its lease, hands on checkpoints, sleeps, events, its log."""
+"""What a handler may ask while it runs: receives its lease, returns checkpoints, sleeps, events, its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Call a function off the event loop, in a thread or a process: receives its arguments, hands on its result.
+"""Call a function off the event loop, in a thread or a process: receives its arguments, returns its result.
 
 A thread cannot be ended from outside. A call that is given up while it runs keeps its slot until it returns:
 never more is in flight than there are slots, however badly a handler behaves.

@@ -12,7 +12,7 @@ CHAIN = (operation("a"), operation("b"))
 
 
 def report(engine: Engine, session: int, *leases: Lease, limit: int) -> list[str | None]:
-    """Completes, and hands on the step ids leased by the same call."""
+    """Completes, and returns the step ids leased by the same call."""
     found = engine.report(session, *((lease, "completed", None) for lease in leases), claim_limit=limit)
     assert {lease.row_kind for lease in found} <= {"lease"}
     return sorted(lease.step_id or str(lease.operation) for lease in found)

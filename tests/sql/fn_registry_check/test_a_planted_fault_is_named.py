@@ -111,7 +111,7 @@ FAULTS = {
     "rules were edited and not refreshed": (
         f"update transition_def set audit_required = true where {EDGE}",
         "rules_are_current",
-        # The edge, and the edge as it is gone when the step is handed on; both as they were and as they are.
+        # The edge, and the edge of a direct lease; both as they were and as they are.
         "transition_rule differs from the registry in 4 rows",
     ),
     "the roll-up was edited and not refreshed": (

@@ -1,4 +1,4 @@
-"""Publish workflows as their author writes them: receives steps, hands on run ids and leases."""
+"""Publish workflows as their author writes them: receives steps, returns run ids and leases."""
 
 from __future__ import annotations
 

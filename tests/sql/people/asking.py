@@ -1,4 +1,4 @@
-"""Calls the functions of people's work by short names: receives a unit and a person, hands on the answer."""
+"""Calls the functions of people's work by short names: receives a unit and a person, returns the answer."""
 
 from __future__ import annotations
 

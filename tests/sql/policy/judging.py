@@ -1,4 +1,4 @@
-"""Rules and actions in few words: receives a match and an effect, hands on a verdict of the database."""
+"""Rules and actions in few words: receives a match and an effect, returns a verdict of the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed by default: whatever is wrong with a policy, the answer is no, and it says why."""
+"""Closed by default: whatever is wrong with a policy, the answer is no, and it gives the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks the transition core about many units at once: receives questions, hands on verdicts.
+"""Asks the transition core about many units at once: receives questions, returns verdicts.
 
 A question is one (machine, from, to, actor). Each gets a unit of its own in its `from` state, so that
 thousands are answered in a few calls of the same routine the engine uses.

@@ -1,4 +1,4 @@
-"""Draw an approval as a Slack message: receives it as the database tells it, hands on Block Kit. Pure.
+"""Draw an approval as a Slack message: receives it as the database tells it, returns Block Kit. Pure.
 
 Everything people wrote is escaped: a reason that says <!channel> must not call the whole channel.
 """

@@ -1,4 +1,4 @@
-"""Read how Slack is set up: receives the environment, hands on settings with references, never secrets."""
+"""Read how Slack is set up: receives the environment, returns settings with references, never secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read and remember the evidence of runs: receives a reader or plain values, hands on rows and calls."""
+"""Read and remember the evidence of runs: receives a reader or plain values, returns rows and calls."""
 
 from __future__ import annotations
 

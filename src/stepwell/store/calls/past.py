@@ -1,4 +1,4 @@
-"""Read a run as it was: receives a position in the log or a moment, hands on the state of every unit then."""
+"""Read a run as it was: receives a position in the log or a moment, returns the state of every unit then."""
 
 from __future__ import annotations
 

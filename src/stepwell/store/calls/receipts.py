@@ -1,4 +1,4 @@
-"""Every function of the database that actions and receipts need: receives plain values, hands on a `Call`."""
+"""Every function of the database that actions and receipts need: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 

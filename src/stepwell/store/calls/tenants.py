@@ -1,4 +1,4 @@
-"""Tenants and caps in the database: receives plain values, hands on calls for whoever has a connection."""
+"""Tenants and caps in the database: receives plain values, returns calls for whoever has a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write array literals: receives numbers or texts, hands on what Postgres reads as an array of them.
+"""Write array literals: receives numbers or texts, returns what Postgres reads as an array of them.
 
 A list that the driver adapts item by item costs several times as much, and hot calls carry thousands.
 """

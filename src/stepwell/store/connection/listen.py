@@ -1,4 +1,4 @@
-"""Wait for a hint that there is something to do: receives channels, hands on a `Wake`.
+"""Wait for a hint that there is something to do: receives channels, returns a `Wake`.
 
 A NOTIFY is only a hint; the caller asks the tables after each wake, whatever the reason. A lost connection,
 a pooler that cannot LISTEN or no address at all only make the wait as long as its limit.

@@ -1,4 +1,4 @@
-"""Carry out a call: receives it and a pool, or a connection of the caller's; hands on its decoded value."""
+"""Carry out a call: receives it and a pool, or a connection of the caller's; returns its decoded value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open pools of connections: receives a conninfo, hands on psycopg pools, sync or async.
+"""Open pools of connections: receives a conninfo, returns psycopg pools, sync or async.
 
 Every name in our SQL is written in full and every call is one statement in a transaction of its own, so a
 connection needs no session state and may be one of a transaction pooler such as PgBouncer.
@@ -83,7 +83,7 @@ def probe(conninfo: str) -> None:
 
 
 def _reason(conninfo: str, error: psycopg.OperationalError) -> StepwellError:
-    """A pool that waited in vain does not say for what; one more attempt does."""
+    """A pool that got no connection does not give the reason; one more attempt does."""
     if isinstance(error, PoolTimeout):
         try:
             probe(conninfo)
@@ -101,7 +101,7 @@ def _pool_settings(max_size: int) -> dict[str, Any]:
         "max_size": max_size,
         "timeout": CHECKOUT_LIMIT_SECONDS,
         "max_idle": IDLE_LIMIT_SECONDS,
-        # A caller that waits in vain is told so; the queue does not grow without end.
+        # A caller that gets no connection is told so; the queue does not grow without end.
         "max_waiting": 1000,
         "name": APPLICATION_NAME,
     }

@@ -1,4 +1,4 @@
-"""Hear that runs ended: receives run numbers, hands on a word per waiter. One connection for all of them.
+"""Hear that runs ended: receives run numbers, returns a word per waiter. One connection for all of them.
 
 A word may get lost (a cut connection, a pooler that cannot LISTEN): whoever waits asks again now and then. A
 worker of the same process says more, and sooner: it knows the outcome of the run that its report ended.

@@ -1,4 +1,4 @@
-"""Choose the database to work on: receives settings, hands on a conninfo that works inside the block."""
+"""Choose the database to work on: receives settings, returns a conninfo that works inside the block."""
 
 from __future__ import annotations
 

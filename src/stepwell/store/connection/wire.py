@@ -1,4 +1,4 @@
-"""Speak to libpq directly: receives a statement and its parameters as bytes, hands on rows.
+"""Speak to libpq directly: receives a statement and its parameters as bytes, returns rows.
 
 For the few statements a worker repeats all day: each is prepared once, and one reader on the socket stays for
 the life of the connection. The driver's cursor costs this process twice as much per call. Types come back as

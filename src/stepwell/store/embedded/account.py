@@ -1,4 +1,4 @@
-"""Choose the operating-system account the embedded server runs under; hands on ids and opens paths for it.
+"""Choose the operating-system account the embedded server runs under; returns ids and opens paths for it.
 
 PostgreSQL refuses to run as root. Started by root it runs as an unprivileged account; started by anybody
 else it runs as that user.

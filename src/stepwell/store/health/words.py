@@ -1,4 +1,4 @@
-"""Say what a check found, in English and Vietnamese: receives a code and facts, hands on both sentences.
+"""Say what a check found, in English and Vietnamese: receives a code and facts, returns both sentences.
 
 The one place of these words: `stepwell doctor`, the API and the health page read them from here.
 """

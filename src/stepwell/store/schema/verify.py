@@ -1,4 +1,4 @@
-"""Find where a database differs from what this release would make: receives a conninfo, hands on drifts.
+"""Find where a database differs from what this release would make: receives a conninfo, returns drifts.
 
 The measure is a scratch database made fresh on the same server; where none may be created it is the committed
 picture, which knows no bodies of views and functions.

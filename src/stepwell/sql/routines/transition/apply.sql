@@ -3,7 +3,7 @@
 -- Takes n requests for state changes and their common cause. It checks each against the registry, applies those that
 -- hold, appends one event for each change, queues what became ready and moves the counters of the runs. Single calls
 -- and batches both come here. A unit that another transaction changed meanwhile is checked in its new state. A request
--- that does not hold is left out of the result: callers count, and _transition_judge says why.
+-- that does not hold is left out of the result: callers count, and _transition_judge gives the reason.
 -- - Requests from number cause.engine_from on are made by the engine itself: so completed steps and the successors they
 --   release, or a new run and its first steps, change in one statement.
 -- - Direct lease: the first cause.direct_count of those become ready and in_progress in one change, leased to the

@@ -67,12 +67,12 @@ class Oracle:
         return found
 
     @staticmethod
-    def lamp(state: str, hard: str | None, lent: str | None) -> str:
+    def lamp(state: str, hard: str | None, subrun: str | None) -> str:
         if state in RED or hard == "red":
             return "red"
         if state in YELLOW:
             return "yellow"
-        return lent if state == "in_progress" and lent in ("red", "yellow") else "green"
+        return subrun if state == "in_progress" and subrun in ("red", "yellow") else "green"
 
 
 @pytest.mark.requirement("RU-03", "RU-04")
@@ -92,7 +92,7 @@ def test_the_rows_above_change_with_the_run_below(engine: Engine, people: People
     assert engine.faults() == {}
     people.cannot_complete(unit, "ada", "note:1")
     assert stored(engine) == {outer: "red", middle: "red", inner: "red"}
-    # The inner run has ended; the middle one has not, because of its optional step, and lends what it has.
+    # The inner run has ended; the middle one has not, because of its optional step, and shows what it has.
     assert engine.db.execute(step, (engine.unit(middle, "in"),)).fetchone() == ("cannot_complete", None)
     assert engine.db.execute(step, (engine.unit(outer, "mid"),)).fetchone() == ("in_progress", "red")
     assert engine.faults() == {}

@@ -185,7 +185,7 @@ def test_another_tenant_in_the_queue_gets_its_turn(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_nothing_is_handed_on_for_a_tenant_that_does_not_exist(db: psycopg.Connection):
+def test_nothing_is_leased_for_a_tenant_that_does_not_exist(db: psycopg.Connection):
     nobody = Engine(db, tenant_id=77)
     nobody.publish("w", operation("a"))
     started, *leases = start_here(nobody, nobody.worker(), "w")

@@ -1,0 +1,88 @@
+"""Plain English: the phrases that the word list of CONTRIBUTING.md refuses are not used."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from tests.tidy.sources import files, read
+
+LIST = Path("CONTRIBUTING.md")
+FOLDERS = ("src", "docs", "ui/src", "tests")
+SUFFIXES = (".py", ".sql", ".md", ".ts", ".vue", ".json", ".yaml", ".toml")
+# Migrations are immutable; the map of renames and this file name the phrases.
+EXEMPT = ("src/stepwell/sql/migrations/", "docs/renames.", "tests/tidy/test_plain_words.py")
+
+# Phrase, in every form that is used → what to write. CONTRIBUTING.md lists the same.
+REFUSED = {
+    r"hand(?:s|ed|ing)? on": "returns, passes",
+    r"in (?:the same|one) breath": "in the same statement",
+    r"lends?|lent|lending": "shows, gives",
+    r"in (?:the|its|his|her|their) hands(?: of)?": "is leased to, is assigned to",
+    r"in hand": "leased",
+    r"says why": "gives the reason",
+    r"in vain": "without success",
+}
+# Folder → how many are left there. The numbers only shrink; a folder that is clean leaves the list.
+LEFT: dict[str, int] = {
+    "docs": 3,
+    "src/stepwell": 1,
+    "src/stepwell/cli": 5,
+    "src/stepwell/define": 5,
+    "src/stepwell/govern": 1,
+    "src/stepwell/reactive": 2,
+    "src/stepwell/sql": 6,
+    "src/stepwell/store": 18,
+    "src/stepwell/worker": 3,
+    "tests/api": 2,
+    "tests/sql/fn_why_not_running": 1,
+    "tests/sql/fn_workflow_rollup_compute": 1,
+    "tests/sql/people": 2,
+    "tests/sql/tenants": 4,
+    "tests/store": 1,
+    "tests/tidy": 1,
+    "tests/unit/reactive": 1,
+    "tests/worker": 2,
+}
+
+
+def refused(text: str) -> list[str]:
+    """The phrases found, over line breaks too, and in names, where a phrase is written with underscores."""
+    plain = re.sub(r"[\s_]+(?:(?:--|#|//|\*)[ \t]+)?", " ", text)
+    return [found.group() for found in re.finditer(rf"(?i)\b(?:{'|'.join(REFUSED)})\b", plain)]
+
+
+def found() -> dict[str, dict[str, list[str]]]:
+    """Folder, down to the third level → file → the phrases in it."""
+    by_folder: dict[str, dict[str, list[str]]] = {}
+    for under in FOLDERS:
+        for path in files(*SUFFIXES, under=under):
+            if str(path).startswith(EXEMPT):
+                continue
+            phrases = refused(f"{path.stem} {read(path)}")
+            if phrases:
+                folder = "/".join(path.parent.parts[:3])
+                by_folder.setdefault(folder, {})[str(path)] = phrases
+    return by_folder
+
+
+def test_no_refused_phrase_is_used():
+    too_many = {
+        folder: by_file
+        for folder, by_file in found().items()
+        if sum(map(len, by_file.values())) > LEFT.get(folder, 0)
+    }
+    assert not too_many, f"write what {LIST} lists instead"
+
+
+def test_the_list_is_in_the_guide():
+    text = read(LIST)
+    for phrase, instead in REFUSED.items():
+        for word in instead.split(", "):
+            assert word in text, f"{LIST} does not offer {word!r} instead of {phrase}"
+
+
+def test_the_rule_sees_line_breaks_comments_and_names():
+    text = "it hands\n-- on a row; test_it_is_handed_on; LENT; # in the\n# hands of a worker; one-handed one"
+    assert Counter(refused(text)) == Counter(["hands on", "handed on", "LENT", "in the hands of"])
