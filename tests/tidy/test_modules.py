@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.tidy.sources import files, nodes, syntax
+from tests.tidy.sources import files, syntax
 
 FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
 DOCSTRING_LINES = 5
@@ -30,18 +30,3 @@ def test_no_module_is_named_after_nothing():
     named = {str(path) for path in files(".py", ".sql", ".ts", ".vue") if path.stem in FORBIDDEN_STEMS}
     vague = sorted(named - NAMED_ANYWAY)
     assert not vague, "name a module after the verb it serves"
-
-
-def test_python_holds_no_sql():
-    """Only store names SQL, and there a call is one line: statements live in src/stepwell/sql."""
-    opening = ("insert into ", "update stepwell.", "delete from ", "create table ", "create function ")
-    found = []
-    for path in files(".py", under="src/stepwell"):
-        if path.is_relative_to("src/stepwell/store"):
-            continue
-        for node in nodes(path):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                text = node.value.strip().lower()
-                if text.startswith(opening) or (text.startswith("select ") and " from " in text):
-                    found.append(f"{path}:{node.lineno}")
-    assert not found, "SQL belongs into src/stepwell/sql, its call into src/stepwell/store"

@@ -1,6 +1,6 @@
 """Hold the SQL of the engine: numbered migrations and re-appliable routines, shipped in the wheel.
 
-`support/` is the SQL of the installer itself: its bookkeeping tables and what it asks the catalog.
+`support/` is the SQL of the installer and the doctor: bookkeeping tables, questions to the catalog.
 """
 
 from __future__ import annotations
@@ -10,3 +10,7 @@ from pathlib import Path
 SQL_DIR = Path(__file__).parent
 SUPPORT_DIR = SQL_DIR / "support"
 SNAPSHOT_FILE = SQL_DIR / "schema.snapshot.sql"
+
+
+def support_text(name: str) -> str:
+    return (SUPPORT_DIR / f"{name}.sql").read_text(encoding="utf-8")

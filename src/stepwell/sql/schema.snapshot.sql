@@ -2588,6 +2588,40 @@ create view stepwell.v_audit_seal (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_content_version
+create view stepwell.v_content_version (
+    tenant_id integer,
+    iu_code text,
+    version_no integer,
+    body text,
+    content_hash text,
+    written_at timestamp with time zone,
+    written_by text,
+    note text,
+    labels jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_dead_letter
+create view stepwell.v_dead_letter (
+    tenant_id integer,
+    unit_id bigint,
+    operation text,
+    run_id bigint,
+    step_id text,
+    workflow text,
+    died_at timestamp with time zone,
+    failure_class text,
+    error jsonb,
+    attempt_count smallint,
+    resolved_at timestamp with time zone,
+    resolution text,
+    failures jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_human_step
 create view stepwell.v_human_step (
     tenant_id integer,
@@ -2668,6 +2702,27 @@ create view stepwell.v_inbox (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_job_outcome
+create view stepwell.v_job_outcome (
+    tenant_id integer,
+    job_id bigint,
+    state_code text,
+    output jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_person
+create view stepwell.v_person (
+    tenant_id integer,
+    person_name text,
+    display_name text,
+    is_active boolean,
+    roles text[]
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_policy
 create view stepwell.v_policy (
     tenant_id integer,
@@ -2689,6 +2744,27 @@ create view stepwell.v_policy (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_policy_verdict
+create view stepwell.v_policy_verdict (
+    tenant_id integer,
+    verdict_id bigint,
+    run_id bigint,
+    unit_id bigint,
+    connector text,
+    operation text,
+    target text,
+    effect text,
+    reason_code text,
+    reason text,
+    rule_name text,
+    version_no integer,
+    approval_id bigint,
+    idempotency_key text,
+    decided_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_queue_health
 create view stepwell.v_queue_health (
     tenant_id integer,
@@ -2704,6 +2780,16 @@ create view stepwell.v_queue_health (
     oldest_ready_age interval,
     worker_count bigint,
     slot_count bigint
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_run_outcome
+create view stepwell.v_run_outcome (
+    tenant_id integer,
+    run_id bigint,
+    state_code text,
+    result jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2739,6 +2825,19 @@ create view stepwell.v_slack_user (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_state_label
+create view stepwell.v_state_label (
+    scope text,
+    ordinal integer,
+    state_code text,
+    label_en text,
+    label_vi text,
+    color_token text,
+    icon_token text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_step_content
 create view stepwell.v_step_content (
     tenant_id integer,
@@ -2758,6 +2857,20 @@ create view stepwell.v_step_content (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_step_run_content
+create view stepwell.v_step_run_content (
+    tenant_id integer,
+    step_run_id bigint,
+    iu_code text,
+    pinned_version_no integer,
+    body text,
+    label_vi text,
+    label_en text,
+    items jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_unit_dialect
 create view stepwell.v_unit_dialect (
     tenant_id integer,
@@ -2770,6 +2883,17 @@ create view stepwell.v_unit_dialect (
     runtime_code text,
     node_code text,
     job_code text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_unit_name
+create view stepwell.v_unit_name (
+    tenant_id integer,
+    unit_id bigint,
+    scope text,
+    name text,
+    workflow text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4261,6 +4385,12 @@ create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit in
 create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone) returns TABLE(unit_id bigint, scope text, step_id text, item_no integer, state_code text, since_at timestamp with time zone, event_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer)
+create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt_count integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_run_watch(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_watch(p_tenant_id integer, p_run_id bigint) returns TABLE(state_code text, result jsonb) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4362,6 +4492,12 @@ create function stepwell.fn_step_delegate(p_tenant_id integer, p_unit_id bigint,
 create function stepwell.fn_step_escalate(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_step_find(p_tenant_id integer, p_run_id bigint, p_step_id text, p_task_id text, p_item_no integer)
+create function stepwell.fn_step_find(p_tenant_id integer, p_run_id bigint, p_step_id text, p_task_id text, p_item_no integer) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_step_release(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text)
 create function stepwell.fn_step_release(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4401,6 +4537,10 @@ create function stepwell.fn_worker_close(p_session_id bigint) returns integer la
 
 -- function: stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
 create function stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint) returns TABLE(unit_id bigint, lease_no integer, reason text) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_worker_leases_read(p_session_id bigint, p_batch_id bigint)
+create function stepwell.fn_worker_leases_read(p_session_id bigint, p_batch_id bigint) returns TABLE(tenant_id integer, unit_id bigint, lease_no integer) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb)

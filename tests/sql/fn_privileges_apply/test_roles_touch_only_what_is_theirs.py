@@ -16,6 +16,7 @@ WORKERS_CALLS = [
     "fn_job_claim",
     "fn_job_report",
     "fn_worker_heartbeat",
+    "fn_worker_leases_read",
     "fn_timers_fire",
     "fn_leases_recover",
 ]

@@ -16,6 +16,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from stepwell.errors import from_database
+from stepwell.sql import support_text
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.pool import named
 
@@ -241,12 +242,7 @@ class AuditReader:
         return {row[0] for row in self.rows("select a.month from stepwell.audit_archived_month as a")}
 
     def existing_months(self) -> set[date]:
-        rows = self.rows(
-            "select to_date(right(c.relname, 7), 'YYYY_MM') from pg_inherits as i"
-            " inner join pg_class as c on i.inhrelid = c.oid"
-            " where i.inhparent = 'stepwell.event_log'::regclass and c.relname ~ '^event_log_\\d{4}_\\d{2}$'"
-        )
-        return {row[0] for row in rows}
+        return {row[0] for row in self.rows(support_text("log_months"))}
 
 
 @contextmanager

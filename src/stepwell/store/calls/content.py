@@ -68,12 +68,9 @@ def write(
 def versions(tenant: int, code: str, version_no: int | None = None) -> Call[list[ContentVersion]]:
     """Versions of a unit, the newest first; or the one of this number."""
     return Call(
-        "select u.iu_code, v.version_no, v.body, v.content_hash, v.written_at, v.written_by, v.note,"
-        " coalesce((select jsonb_object_agg(l.lang, l.label) from stepwell.information_unit_label as l"
-        " where l.tenant_id = u.tenant_id and l.iu_id = u.iu_id), '{}')"
-        " from stepwell.information_unit as u inner join stepwell.information_unit_version as v"
-        " on u.tenant_id = v.tenant_id and u.iu_id = v.iu_id"
-        " where u.tenant_id = %s and u.iu_code = %s and (%s::int is null or v.version_no = %s)"
+        "select v.iu_code, v.version_no, v.body, v.content_hash, v.written_at, v.written_by, v.note, v.labels"
+        " from stepwell.v_content_version as v"
+        " where v.tenant_id = %s and v.iu_code = %s and (%s::int is null or v.version_no = %s)"
         " order by v.version_no desc limit 500",
         (tenant, code, version_no, version_no),
         lambda rows: [ContentVersion(*row) for row in rows],
@@ -83,9 +80,7 @@ def versions(tenant: int, code: str, version_no: int | None = None) -> Call[list
 def pinned(tenant: int, unit_id: int) -> Call[PinnedContent | None]:
     return Call(
         "select c.iu_code, c.pinned_version_no, c.body, c.label_vi, c.label_en, c.items"
-        " from stepwell.v_step_content as c inner join stepwell.step_run as s"
-        " on c.tenant_id = s.tenant_id and c.run_id = s.run_id and c.step_no = s.step_no"
-        " where s.tenant_id = %s and s.step_run_id = %s",
+        " from stepwell.v_step_run_content as c where c.tenant_id = %s and c.step_run_id = %s",
         (tenant, unit_id),
         lambda rows: PinnedContent(*rows[0]) if rows else None,
     )

@@ -60,10 +60,8 @@ def retry_job(tenant: int, unit_id: int, actor: str, reason: str | None) -> Call
 
 def job_outcome(tenant: int, job_id: int) -> Call[tuple[str, Any] | None]:
     return Call(
-        "select u.state_code, o.output from stepwell.work_unit as u"
-        " left join stepwell.unit_output as o"
-        " on u.tenant_id = o.tenant_id and u.unit_id = o.unit_id and u.lease_no = o.lease_no"
-        " where u.tenant_id = %s and u.unit_id = %s",
+        "select o.state_code, o.output from stepwell.v_job_outcome as o"
+        " where o.tenant_id = %s and o.job_id = %s",
         (tenant, job_id),
         lambda rows: (rows[0][0], rows[0][1]) if rows else None,
     )

@@ -47,11 +47,15 @@ def recover_leases(limit: int) -> Call[int]:
 
 def fire_timers(limit: int) -> Call[TimersFired]:
     return Call(
-        "select t.fired_count, n.now_at, extract(epoch from t.next_due_at - n.now_at)::float"
-        " from stepwell.fn_timers_fire(%s) as t cross join (select stepwell.now()) as n (now_at)",
+        "select t.fired_count, t.next_due_at, stepwell.now() from stepwell.fn_timers_fire(%s) as t",
         (limit,),
-        lambda rows: TimersFired(*rows[0]),
+        lambda rows: _timers_fired(*rows[0]),
     )
+
+
+def _timers_fired(fired_count: int, next_due_at: datetime | None, now_at: datetime) -> TimersFired:
+    due_in_seconds = None if next_due_at is None else (next_due_at - now_at).total_seconds()
+    return TimersFired(fired_count, now_at, due_in_seconds)
 
 
 def settle_replays(limit: int) -> Call[int]:

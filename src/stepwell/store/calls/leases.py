@@ -128,10 +128,7 @@ class LeaseCalls:
     async def leased_since(self, session_id: int, batch_id: int) -> list[LeaseKey]:
         """What the session holds by claims after this batch."""
         return await self._wire.rows(
-            "select distinct u.tenant_id, u.unit_id, u.lease_no from stepwell.worker_lease as l"
-            " cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)"
-            " inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id"
-            " where l.session_id = $1 and l.batch_id > $2 and u.lease_session_id = l.session_id",
+            "select l.tenant_id, l.unit_id, l.lease_no from stepwell.fn_worker_leases_read($1, $2) as l",
             (b"%d" % session_id, b"%d" % batch_id),
             tuple,
         )

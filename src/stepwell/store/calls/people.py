@@ -159,14 +159,9 @@ def find_step(tenant: int, run_id: int, step_id: str) -> Call[int | None]:
     step, _, task = step_id.partition("/")
     item = re.fullmatch(r"(.+)\[(\d{1,7})\]", step)
     return Call(
-        "select coalesce(t.unit_id, s.step_run_id) from stepwell.step_run as s"
-        " inner join stepwell.work_unit as u on s.tenant_id = u.tenant_id and s.step_run_id = u.unit_id"
-        " left join stepwell.task_detail as t"
-        " on s.tenant_id = t.tenant_id and s.step_run_id = t.step_run_id and t.task_id = %s"
-        " where s.tenant_id = %s and s.run_id = %s and s.step_id = %s and (%s = '' or t.unit_id is not null)"
-        " and (%s::int is null or u.item_no = %s::int) order by s.step_run_id limit 1",
-        (task, tenant, run_id, item[1] if item else step, task, *([int(item[2]) if item else None] * 2)),
-        lambda rows: rows[0][0] if rows else None,
+        "select stepwell.fn_step_find(%s, %s, %s, %s, %s)",
+        (tenant, run_id, item[1] if item else step, task or None, int(item[2]) if item else None),
+        _value,
     )
 
 
@@ -182,10 +177,8 @@ def set_person(
 
 def people(tenant: int) -> Call[list[tuple[str, str | None, bool, list[str]]]]:
     return Call(
-        "select p.person_name, p.display_name, p.is_active,"
-        " coalesce((select array_agg(r.role_name order by r.role_name) from stepwell.person_role as r"
-        " where r.tenant_id = p.tenant_id and r.person_id = p.person_id), '{}')"
-        " from stepwell.person as p where p.tenant_id = %s order by p.person_name limit 500",
+        "select p.person_name, p.display_name, p.is_active, p.roles from stepwell.v_person as p"
+        " where p.tenant_id = %s order by p.person_name limit 500",
         (tenant,),
         lambda rows: [(row[0], row[1], row[2], row[3]) for row in rows],
     )

@@ -135,7 +135,7 @@ def version(tenant: int, version_no: int | None) -> Call[PolicyVersion | None]:
     """One version; the one in force without a number."""
     return Call(
         f"select {_VERSION} from stepwell.v_policy as p where p.tenant_id = %s"
-        " and case when %s::int is null then p.state_code = 'active' else p.version_no = %s end",
+        " and (p.version_no = %s or (%s::int is null and p.state_code = 'active'))",
         (tenant, version_no, version_no),
         lambda rows: PolicyVersion(*rows[0]) if rows else None,
     )
@@ -143,12 +143,11 @@ def version(tenant: int, version_no: int | None) -> Call[PolicyVersion | None]:
 
 def verdicts(tenant: int, run_id: int | None, limit: int) -> Call[list[Verdict]]:
     return Call(
-        "select d.verdict_id, d.unit_id >> 20, d.unit_id, d.connector, d.operation, d.target, d.effect,"
-        " d.reason_code, d.reason, d.rule_name, s.version_no, d.approval_id, d.idempotency_key, d.decided_at"
-        " from stepwell.policy_verdict as d left join stepwell.policy_set as s"
-        " on d.tenant_id = s.tenant_id and d.policy_set_id = s.policy_set_id where d.tenant_id = %s"
-        " and (%s::bigint is null or d.unit_id between %s::bigint << 20 and ((%s::bigint + 1) << 20) - 1)"
-        " order by d.verdict_id desc limit %s",
+        "select v.verdict_id, v.run_id, v.unit_id, v.connector, v.operation, v.target, v.effect,"
+        " v.reason_code, v.reason, v.rule_name, v.version_no, v.approval_id, v.idempotency_key, v.decided_at"
+        " from stepwell.v_policy_verdict as v where v.tenant_id = %s"
+        " and (%s::bigint is null or v.unit_id between %s::bigint << 20 and ((%s::bigint + 1) << 20) - 1)"
+        " order by v.verdict_id desc limit %s",
         (tenant, run_id, run_id, run_id, limit),
         lambda rows: [Verdict(*row) for row in rows],
     )

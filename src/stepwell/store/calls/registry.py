@@ -6,6 +6,7 @@ import psycopg
 
 from stepwell.errors import NotFound, SchemaError, from_database
 from stepwell.machines.model import Registry
+from stepwell.store.connection.call import Call
 from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
@@ -26,3 +27,12 @@ def read(conninfo: str) -> Registry:
     if row is None or row[0] is None:
         raise NotFound("the registry is empty", hint="run 'stepwell doctor'")
     return Registry.from_document(row[0])
+
+
+def check() -> Call[list[tuple[str, bool, str | None]]]:
+    """What the registry says about its own rows: the name of each rule, whether it holds, and a detail."""
+    return Call(
+        "select c.* from stepwell.fn_registry_check() as c",
+        (),
+        lambda rows: [(row[0], row[1], row[2]) for row in rows],
+    )

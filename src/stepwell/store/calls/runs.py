@@ -119,9 +119,8 @@ def find_run(tenant: int, workflow: str, key: str) -> Call[int | None]:
 def run_outcome(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
     """State of a run, and its result once it has completed."""
     return Call(
-        "select u.state_code, case when u.state_code = 'completed'"
-        " then stepwell._run_result(u.tenant_id, u.unit_id >> 20) end"
-        " from stepwell.work_unit as u where u.tenant_id = %s and u.unit_id = %s::bigint << 20",
+        "select o.state_code, o.result from stepwell.v_run_outcome as o"
+        " where o.tenant_id = %s and o.run_id = %s",
         (tenant, run_id),
         lambda rows: (rows[0][0], rows[0][1]) if rows else None,
     )

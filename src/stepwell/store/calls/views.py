@@ -172,27 +172,14 @@ def run(tenant: int, run_id: int) -> Call[Run | None]:
     )
 
 
+_STEP_COLUMNS = ", ".join(f"s.{field.name}" for field in fields(RunStep))
+
+
 def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[RunStep]]:
     """In the order of the graph; a reason costs a call each, so a live picture leaves them out."""
     return Call(
-        "select s.step_run_id, s.step_no, s.step_id, s.step_kind, s.scope_no,"
-        " (row_number() over (partition by s.step_no order by s.step_run_id) - 1)::int,"
-        " s.branch_no, b.conditional_no, s.parent_id, s.state_code, s.waiting_facet, s.mandatory,"
-        " s.operation, s.role, s.attempt_count, s.max_attempts, s.lease_owner, s.next_eligible_at,"
-        " s.deadline_at,"
-        " s.last_error, s.output, s.started_at, s.completed_at,"
-        " case when s.step_kind = 'subworkflow' then (select max(c.unit_id >> 20)"
-        " from stepwell.work_unit as c where c.tenant_id = s.tenant_id and c.parent_id = s.step_run_id"
-        " and c.scope = 'workflow_run') end, w.code, w.sentence_en, w.sentence_vi, w.who"
-        " from stepwell.step_run as s"
-        " left join stepwell.workflow_branch as b on s.tenant_id = b.tenant_id"
-        " and s.version_id = b.version_id and s.branch_no = b.branch_no"
-        " left join lateral stepwell.fn_why_not_running(s.step_run_id, s.tenant_id) as w"
-        " on %s and s.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')"
-        " where s.tenant_id = %s"
-        " and s.step_run_id between (%s::bigint << 20) + 1 and ((%s::bigint + 1) << 20) - 1"
-        " order by s.step_run_id limit %s",
-        (with_reasons, tenant, run_id, run_id, STEP_LIMIT),
+        f"select {_STEP_COLUMNS} from stepwell.fn_run_steps_read(%s, %s, %s, %s) as s",
+        (tenant, run_id, with_reasons, STEP_LIMIT),
         _list(RunStep),
     )
 
@@ -269,19 +256,8 @@ def why(tenant: int, unit_id: int) -> Call[Why]:
 def dead_letters(tenant: int, *, with_resolved: bool = False, limit: int = 50) -> Call[list[DeadLetter]]:
     """Latest first, each with its whole history."""
     return Call(
-        "select d.unit_id, o.operation_name, case when u.scope = 'step' then u.unit_id >> 20 end, s.step_id,"
-        " r.workflow, d.died_at, d.failure_class, d.error, d.attempt_count, d.resolved_at, d.resolution,"
-        " (select coalesce(jsonb_agg(jsonb_build_object('attempt', f.attempt_count, 'failed_at', f.failed_at,"
-        " 'failure_class', f.failure_class, 'classification', f.classification, 'error', f.error)"
-        " order by f.failed_at, f.lease_no), '[]') from stepwell.unit_failure as f"
-        " where f.tenant_id = d.tenant_id and f.unit_id = d.unit_id and f.failed_at <= d.died_at)"
-        " from stepwell.job_dead_letter as d"
-        " inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id"
-        " left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id"
-        " left join stepwell.workflow_step_def as s on u.tenant_id = s.tenant_id"
-        " and u.version_id = s.version_id and u.def_no = s.step_no"
-        " left join stepwell.workflow_run as r on u.tenant_id = r.tenant_id"
-        " and u.scope = 'step' and u.unit_id >> 20 = r.run_id"
+        "select d.unit_id, d.operation, d.run_id, d.step_id, d.workflow, d.died_at, d.failure_class, d.error,"
+        " d.attempt_count, d.resolved_at, d.resolution, d.failures from stepwell.v_dead_letter as d"
         " where d.tenant_id = %s and (%s or d.resolved_at is null) order by d.died_at desc limit %s",
         (tenant, with_resolved, page_size(limit)),
         _list(DeadLetter),

@@ -32,17 +32,7 @@ class StateFace:
 def units(tenant: int, unit_ids: Sequence[int]) -> Call[dict[int, UnitWords]]:
     """By number; a unit that is gone is missing."""
     return Call(
-        "select u.unit_id, u.scope, coalesce(t.task_id, d.step_id, o.operation_name), w.workflow_name"
-        " from stepwell.work_unit as u"
-        " left join stepwell.task_detail as t"
-        " on u.scope = 'task' and u.tenant_id = t.tenant_id and u.unit_id = t.unit_id"
-        " left join stepwell.workflow_step_def as d on u.scope = 'step' and u.tenant_id = d.tenant_id"
-        " and u.version_id = d.version_id and u.def_no = d.step_no"
-        " left join stepwell.operation as o"
-        " on u.scope = 'job' and u.tenant_id = o.tenant_id and u.operation_id = o.operation_id"
-        " left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id"
-        " left join stepwell.workflow_registry as w"
-        " on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id"
+        "select u.unit_id, u.scope, u.name, u.workflow from stepwell.v_unit_name as u"
         " where u.tenant_id = %s and u.unit_id = any (%s::bigint[])",
         (tenant, list(unit_ids)),
         lambda rows: {row[0]: UnitWords(*row) for row in rows},
@@ -52,12 +42,8 @@ def units(tenant: int, unit_ids: Sequence[int]) -> Call[dict[int, UnitWords]]:
 def states(scope: str) -> Call[dict[str, StateFace]]:
     """Every state of the machine that is active for this scope, by its code."""
     return Call(
-        "select s.state_code, en.text_value, vi.text_value, s.ui_color_token, s.ui_icon_token"
-        " from stepwell.state_machine_def as m"
-        " inner join stepwell.state_def as s on m.state_machine_id = s.state_machine_id"
-        " inner join stepwell.i18n_text as en on s.ui_label_i18n_key = en.text_key and en.lang = 'en'"
-        " inner join stepwell.i18n_text as vi on s.ui_label_i18n_key = vi.text_key and vi.lang = 'vi'"
-        " where m.scope = %s and m.active order by s.ordinal",
+        "select s.state_code, s.label_en, s.label_vi, s.color_token, s.icon_token"
+        " from stepwell.v_state_label as s where s.scope = %s order by s.ordinal",
         (scope,),
         lambda rows: {row[0]: StateFace(*row) for row in rows},
     )

@@ -27,6 +27,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from stepwell.errors import DatabaseUnavailable
+from stepwell.sql import support_text
 from stepwell.store.embedded import account as embedded_account
 from stepwell.store.embedded import cluster as embedded_cluster
 from stepwell.store.embedded.account import Account
@@ -211,8 +212,7 @@ class EmbeddedServer:
 
     def _ensure_database(self) -> None:
         with psycopg.connect(self.conninfo("postgres"), autocommit=True) as connection:
-            query = "select from pg_database where datname = %s"
-            if connection.execute(query, (DATABASE_NAME,)).fetchone() is None:
+            if connection.execute(support_text("database_exists"), (DATABASE_NAME,)).fetchone() is None:
                 connection.execute(f"create database {DATABASE_NAME}")
 
     def _stop_server(self) -> None:

@@ -19,6 +19,8 @@ from psycopg.rows import TupleRow
 
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
+from stepwell.sql import support_text
+from stepwell.store.calls import registry
 from stepwell.store.connection.pool import named
 from stepwell.store.health.words import say
 from stepwell.store.schema import migrate
@@ -146,7 +148,7 @@ def check_schema(subject: Subject) -> Iterable[Finding]:
 
 def check_clock(subject: Subject) -> Iterable[Finding]:
     before = time.time()
-    server = float(str(subject.value("select extract(epoch from clock_timestamp())")))
+    server = float(str(subject.value("select date_part('epoch', clock_timestamp())")))
     after = time.time()
     # The server's answer lies somewhere within the round trip; count only what that cannot explain.
     skew = max(before - server, server - after, 0.0)
@@ -157,8 +159,7 @@ def check_clock(subject: Subject) -> Iterable[Finding]:
 def check_permissions(subject: Subject) -> Iterable[Finding]:
     wanted = {
         "create in the database": "select has_database_privilege(current_database(), 'create')",
-        "use the schema stepwell": "select has_schema_privilege(oid, 'usage') from pg_namespace"
-        " where nspname = 'stepwell'",
+        "use the schema stepwell": "select has_schema_privilege(to_regnamespace('stepwell'), 'usage')",
     }
     missing = [right for right, query in wanted.items() if subject.value(query) is False]
     role = subject.value("select current_user")
@@ -231,8 +232,8 @@ def check_registry(subject: Subject) -> Iterable[Finding]:
     """What the schema says about its own rows."""
     if subject.value("select to_regprocedure('stepwell.fn_registry_check()')::oid") is None:
         return
-    rows = subject.connection.execute("select * from stepwell.fn_registry_check()").fetchall()
-    for name, is_ok, detail in rows:
+    check = registry.check()
+    for name, is_ok, detail in check.decode(subject.connection.execute(check.text.encode()).fetchall()):
         remedy, remedy_vi = (None, None) if is_ok else say("registry.remedy")
         level = Level.OK if is_ok else Level.FAILED
         yield Finding(f"registry {name}", level, detail or "", remedy, remedy_vi=remedy_vi)
@@ -242,12 +243,7 @@ def check_seal(subject: Subject) -> Iterable[Finding]:
     """How far behind the seal of the log is, for the tenant furthest behind."""
     if subject.value("select to_regclass('stepwell.v_audit_seal')::oid") is None:
         return
-    row = subject.connection.execute(
-        "select sum(s.block_count)::bigint,"
-        " coalesce(max(extract(epoch from stepwell.now() - s.unsealed_since)), 0)::float,"
-        " max(s.anchor_error), stepwell._limit('audit.seal_interval_seconds')"
-        " from stepwell.v_audit_seal as s"
-    ).fetchone()
+    row = subject.connection.execute(support_text("health_seal")).fetchone()
     assert row is not None, "an aggregate has one row"
     block_count, lag_seconds, anchor_error, interval_seconds = row
     if anchor_error is not None:

@@ -17,8 +17,8 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
 from stepwell.errors import SchemaError, from_database
+from stepwell.sql import support_text
 from stepwell.store.schema import migrate
-from stepwell.store.schema.sql_files import support_text
 
 CONNECT_LIMIT_SECONDS = 3
 STATEMENT_LIMIT_MILLISECONDS = 3_000

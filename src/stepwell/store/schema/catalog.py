@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import psycopg
 from psycopg.rows import TupleRow
 
-from stepwell.store.schema.sql_files import support_text
+from stepwell.sql import support_text
 
 HEADER = """\
 -- The schema of stepwell, as the sum of its migrations and routines. Written by `stepwell db dump`.

@@ -12,6 +12,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from stepwell.errors import SchemaError, UnsupportedDatabase, from_database
+from stepwell.sql import support_text
 from stepwell.store.schema import routines, sql_files
 from stepwell.store.schema.sql_files import SqlFile, SqlFiles
 
@@ -95,15 +96,12 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     # From here on others may wait for us: rather give up than hold up the workers for long.
     connection.execute(f"set local lock_timeout = '{TABLE_LOCK_LIMIT_SECONDS}s'")
     connection.execute("set local client_min_messages = warning")
-    connection.execute(sql_files.support_text("bookkeeping"))
+    connection.execute(support_text("bookkeeping"))
     connection.execute("set local search_path = stepwell, public")
     pending = _pending(files, _recorded(connection))
     for file in pending:
         routines.apply_file(connection, file)
-        connection.execute(
-            "insert into stepwell.schema_migration (migration_no, name, sha256) values (%s, %s, %s)",
-            (file.number, file.name, file.sha256),
-        )
+        connection.execute(support_text("migration_record"), (file.number, file.name, file.sha256))
     in_force = routines.recorded(connection)
     if not pending and in_force is not None and in_force[0] == files.routines_sha256:
         return Report()
@@ -118,8 +116,8 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
 
 
 def _recorded(connection: Connection) -> dict[int, tuple[str, str]]:
-    query = "select migration_no, name, sha256 from stepwell.schema_migration order by migration_no"
-    return {number: (name, sha256) for number, name, sha256 in connection.execute(query)}
+    rows = connection.execute(support_text("migrations_recorded"))
+    return {number: (name, sha256) for number, name, sha256 in rows}
 
 
 def _pending(files: SqlFiles, recorded: dict[int, tuple[str, str]]) -> list[SqlFile]:

@@ -13,8 +13,9 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
 from stepwell.errors import SchemaError
+from stepwell.sql import support_text
 from stepwell.store.schema import catalog
-from stepwell.store.schema.sql_files import SqlFile, SqlFiles, support_text
+from stepwell.store.schema.sql_files import SqlFile, SqlFiles
 
 # Undefined table, function, object, column: a later file may define it.
 _DEFINED_LATER = frozenset({"42P01", "42883", "42704", "42703"})
@@ -56,8 +57,7 @@ def _located(error: psycopg.Error, file: SqlFile) -> SchemaError:
 
 def recorded(connection: Connection) -> tuple[str, frozenset[str]] | None:
     """Hash and object names of the set in force; None before the first."""
-    query = "select sha256, view_names || function_names from stepwell.schema_routine"
-    row = connection.execute(query).fetchone()
+    row = connection.execute(support_text("routines_recorded")).fetchone()
     return None if row is None else (row[0], frozenset(row[1]))
 
 
@@ -86,9 +86,8 @@ def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
     # Replacing a function removes its settings.
     if connection.execute("select to_regproc('stepwell._plans_apply')").fetchone() != (None,):
         connection.execute("select stepwell._plans_apply()")
-    connection.execute("delete from stepwell.schema_routine")
     connection.execute(
-        "insert into stepwell.schema_routine (sha256, function_names, view_names) values (%s, %s, %s)",
+        support_text("routines_record"),
         (files.routines_sha256, _names(made, "function"), _names(made, "view")),
     )
     return tuple(name for _, name in vanished)

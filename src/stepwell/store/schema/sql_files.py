@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from stepwell.errors import SchemaError
-from stepwell.sql import SQL_DIR, SUPPORT_DIR
+from stepwell.sql import SQL_DIR, support_text
 
 _MIGRATION_NAME = re.compile(r"^(\d{4})_[a-z0-9_]+\.sql$")
 
@@ -65,10 +65,6 @@ def load(sql_dir: Path = SQL_DIR) -> SqlFiles:
                 hint="migrations are numbered from 0001 without gaps or repetitions",
             )
     return SqlFiles(migrations, _read_all(sql_dir / "routines"))
-
-
-def support_text(name: str) -> str:
-    return (SUPPORT_DIR / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def _read_all(folder: Path) -> tuple[SqlFile, ...]:

@@ -1,0 +1,22 @@
+-- How runs and free-standing jobs ended, for a client that asks.
+
+-- The state of every run, and its result once it has completed.
+create or replace view stepwell.v_run_outcome with (security_invoker = true) as
+select
+    r.tenant_id,
+    r.run_id,
+    u.state_code,
+    case when u.state_code = 'completed' then stepwell._run_result(r.tenant_id, r.run_id) end as result
+from stepwell.run_detail as r
+inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.run_id << 20 = u.unit_id;
+
+-- The state of every unit that workers execute, and the output of its last lease.
+create or replace view stepwell.v_job_outcome with (security_invoker = true) as
+select
+    u.tenant_id,
+    u.unit_id as job_id,
+    u.state_code,
+    o.output
+from stepwell.work_unit as u
+left join stepwell.unit_output as o
+    on u.tenant_id = o.tenant_id and u.unit_id = o.unit_id and u.lease_no = o.lease_no;
