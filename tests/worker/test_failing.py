@@ -229,16 +229,3 @@ def test_a_process_that_is_killed_fails_its_call_and_the_next_has_a_new_one(app,
     assert {row[0] for row in db.execute("select error ->> 'type' from unit_failure")} == {
         "BrokenProcessPool"
     }
-
-
-def test_an_operation_without_a_handler_here_is_a_failure_with_its_name(app, play, db):
-    @app.operation
-    async def known():
-        return 1
-
-    app.publish(sw.Workflow("one", sw.Operation("elsewhere", retry=sw.Retry(max_attempts=1))))
-    play(lambda: _fails(app))
-    assert (
-        "no handler for operation elsewhere"
-        in db.execute("select error ->> 'message' from unit_failure").fetchone()[0]
-    )

@@ -1197,7 +1197,8 @@ create table stepwell.worker_session (
     expires_at timestamp with time zone not null,
     closed_at timestamp with time zone,
     is_idle boolean default false not null,
-    info jsonb default '{}'::jsonb not null
+    info jsonb default '{}'::jsonb not null,
+    unserved_ids integer[]
 ) with (fillfactor=50);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3139,8 +3140,8 @@ create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean)
-create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean) returns SETOF stepwell.job_lease language plpgsql;
+-- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_unserved_ids integer[])
+create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_unserved_ids integer[]) returns SETOF stepwell.job_lease language plpgsql;
 
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
@@ -3310,8 +3311,8 @@ create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigi
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
-create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
+-- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
+create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._graph_cycle(p_graph jsonb)
 create function stepwell._graph_cycle(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
@@ -3622,8 +3623,8 @@ create function stepwell._ready_notify() returns trigger language plpgsql set se
 -- function: stepwell._ready_put(p_changes stepwell.unit_change[])
 create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._ready_take(p_executor_class_ids integer[], p_limit integer, p_is_first boolean)
-create function stepwell._ready_take(p_executor_class_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
+-- function: stepwell._ready_take(p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_is_first boolean)
+create function stepwell._ready_take(p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
 
 -- function: stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text)
 create function stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3871,8 +3872,8 @@ create function stepwell._schema_text_problem(p_schema jsonb, p_value text, p_pa
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT now timestamp with time zone)
-create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT unserved_ids integer[], OUT now timestamp with time zone)
+create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT unserved_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
 create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -4038,6 +4039,12 @@ create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule 
 
 -- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
 create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._unit_is_served(p_tenant_id integer, p_unit_id bigint, p_unserved_ids integer[])
+create function stepwell._unit_is_served(p_tenant_id integer, p_unit_id bigint, p_unserved_ids integer[]) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4545,6 +4552,10 @@ create function stepwell.fn_worker_leases_read(p_session_id bigint, p_batch_id b
 
 -- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb)
 create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_worker_unserved_set(p_session_id bigint, p_operation_names text[])
+create function stepwell.fn_worker_unserved_set(p_session_id bigint, p_operation_names text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb)

@@ -51,10 +51,7 @@ class Executor:
         return Report(lease.tenant_id, lease.unit_id, lease.lease_no, kind, body)
 
     async def _judge(self, lease: Lease, context: Context) -> Judged:
-        handler = self._handlers.get(lease.operation_name)
-        if handler is None:
-            # Another worker may know it (a release in progress): a failure like any other, with its retries.
-            return _failed("NoHandler", f"this worker has no handler for operation {lease.operation_name}")
+        handler = self._handlers[lease.operation_name]
         try:
             arguments = handler.bind(_given(lease))
             value = await self._call(handler, arguments, context, lease.timeout_seconds)
@@ -125,10 +122,6 @@ def _encode(handler: Handler, value: Any) -> Judged:
             return OutcomeKind.COMPLETED, handler.encode(inner)
         case _:
             return OutcomeKind.COMPLETED, handler.encode(value)
-
-
-def _failed(kind: str, message: str) -> Judged:
-    return OutcomeKind.FAILED, json_text.encode({"error": {"type": kind, "message": message}}, "failure")
 
 
 def _error_body(error: BaseException, failure_class: str | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -26,6 +26,7 @@ from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
 from stepwell.worker.execute import Executor
 from stepwell.worker.handler_pools import HandlerPools
+from stepwell.worker.unserved import Unserved
 
 DEFAULT_SLOTS = 100
 DEFAULT_LEASE_SECONDS = 30
@@ -112,6 +113,7 @@ class Worker:
         )
         self._pools = HandlerPools(self._slots, self._exchange)
         self._executor = Executor(self.app.handlers, self._pools)
+        self._unserved = Unserved(self.app.handlers, self._tell_unserved, self._log)
         self._control = await connect(self._conninfo)
         await self._open_session()
         # A direct address where there is one: the lead belongs to a connection.
@@ -170,6 +172,12 @@ class Worker:
             sessions.register, self.name, self._executors, self._slots, self._lease_seconds,
             {"pid": os.getpid(), "host": socket.gethostname()},
         )  # fmt: skip
+        self._unserved.forget()
+        self._exchange.hint()
+
+    async def _tell_unserved(self, operations: Sequence[str]) -> None:
+        await self._ask(sessions.set_unserved, self._exchange.session_id, operations)
+        # What was left to others while a handler was missing.
         self._exchange.hint()
 
     async def _ask(self, question: Callable[..., Awaitable[T]], *arguments: Any) -> T:
@@ -206,6 +214,7 @@ class Worker:
                 pass
             try:
                 await self.beat()
+                await self._unserved.look_again()
             except StepwellError as error:
                 self._log.warning("heartbeat failed", error=error.sentence())
 
@@ -249,7 +258,11 @@ class Worker:
     async def _execute(self, lease: Lease, context: Context) -> None:
         report = None
         try:
-            report = await self._executor.execute(lease, context)
+            if lease.operation_name in self.app.handlers:
+                report = await self._executor.execute(lease, context)
+            else:
+                await self._unserved.meet(lease)
+                report = _report(lease, "released")
         except asyncio.CancelledError:
             # Ours when we give back; otherwise the handler's own, and a failure like any other.
             if self._is_giving_back:

@@ -36,6 +36,21 @@ def test_a_ready_step_says_when_no_worker_serves_its_class(engine: Engine):
     assert engine.why(engine.unit(run_id, "a"))[0] == "no_worker"
 
 
+def test_a_ready_step_says_when_no_worker_serves_its_operation(engine: Engine):
+    engine.publish("w", operation("a"), operation("b"), edges=[])
+    run_id = engine.start("w")
+    one, two = engine.worker("one"), engine.worker("two")
+    for session in (one, two):
+        engine.db.execute("select fn_worker_unserved_set(%s, array['a'])", (session,))
+    code, english, vietnamese, who = engine.why(engine.unit(run_id, "a"))
+    assert (code, who) == ("no_handler", "operator")
+    assert english == "a can run, but no live worker serves operation a."
+    assert vietnamese == "a có thể chạy, nhưng không có worker nào phục vụ thao tác a."
+    assert engine.why(engine.unit(run_id, "b"))[0] == "queued"
+    engine.db.execute("select fn_worker_unserved_set(%s, '{}')", (two,))
+    assert engine.why(engine.unit(run_id, "a"))[0] == "queued"
+
+
 def test_a_ready_step_says_its_place_in_the_queue(engine: Engine):
     engine.publish("w", operation("a"))
     engine.start("w")

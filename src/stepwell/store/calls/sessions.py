@@ -49,6 +49,11 @@ async def register(
     return int(rows[0][0])
 
 
+async def set_unserved(connection: Connection, session_id: int, operations: Sequence[str]) -> None:
+    """From now on the session's claims leave these operations to others."""
+    await _rows(connection, "select stepwell.fn_worker_unserved_set(%s, %s)", (session_id, list(operations)))
+
+
 async def heartbeat(
     connection: Connection, session_id: int, held: Sequence[LeaseKey], last_batch_id: int
 ) -> list[Lost]:

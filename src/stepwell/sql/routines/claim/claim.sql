@@ -14,14 +14,16 @@ declare
     v_session constant record := stepwell._session_of(p_session_id);
 begin
     return query
-    select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, p_limit, v_session.now) as c;
+    select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, p_limit, v_session.now,
+        p_unserved_ids => v_session.unserved_ids) as c;
 end
 $$;
 
--- What a claim must know about a session: its classes, whether it is idle, and the present time.
+-- What a claim must know about a session: its classes, whether it is idle, the operations it has no handler for, and the
+-- present time.
 -- Raises: SW005 when the session has ended.
 create or replace function stepwell._session_of(
-    p_session_id bigint, out executor_class_ids int[], out is_idle boolean, out now timestamptz
+    p_session_id bigint, out executor_class_ids int[], out is_idle boolean, out unserved_ids int[], out now timestamptz
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -29,7 +31,7 @@ as $$
 #variable_conflict use_column
 begin
     _session_of.now := stepwell.now();
-    select s.executor_class_ids, s.is_idle into executor_class_ids, is_idle
+    select s.executor_class_ids, s.is_idle, s.unserved_ids into executor_class_ids, is_idle, unserved_ids
     from stepwell.worker_session as s
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= _session_of.now;
     if not found then
@@ -47,7 +49,8 @@ $$;
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._claim(
     p_session_id bigint, p_executor_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz,
-    p_tenant_id int default null, p_direct_ids bigint[] default null, p_is_dry boolean default false
+    p_tenant_id int default null, p_direct_ids bigint[] default null, p_is_dry boolean default false,
+    p_unserved_ids int[] default null
 )
 returns setof stepwell.job_lease
 language plpgsql volatile
@@ -61,7 +64,8 @@ declare
     v_is_idle boolean;
 begin
     if not p_is_dry and p_limit > v_direct_count then
-        v_fresh := stepwell._fresh_take(p_session_id, p_executor_class_ids, least(p_limit, 1000) - v_direct_count, p_now);
+        v_fresh := stepwell._fresh_take(p_session_id, p_executor_class_ids, p_unserved_ids,
+            least(p_limit, 1000) - v_direct_count, p_now);
         v_tenant_ids := v_tenant_ids || v_fresh.tenant_ids;
         v_unit_ids := v_unit_ids || v_fresh.unit_ids;
     end if;
@@ -113,7 +117,8 @@ $$;
 --   (without waiting), then the units.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._fresh_take(
-    p_session_id bigint, p_executor_class_ids int[], p_limit int, p_now timestamptz, out tenant_ids int[], out unit_ids bigint[]
+    p_session_id bigint, p_executor_class_ids int[], p_unserved_ids int[], p_limit int, p_now timestamptz,
+    out tenant_ids int[], out unit_ids bigint[]
 )
 language plpgsql volatile
 as $$
@@ -133,7 +138,7 @@ begin
     into v_taken
     from (
         select t.*, row(t.tenant_id, t.unit_id, 'in_progress', null, null, null, null, null)::stepwell.transition_request as request
-        from stepwell._ready_take(p_executor_class_ids, p_limit) as t
+        from stepwell._ready_take(p_executor_class_ids, p_unserved_ids, p_limit) as t
         order by t.is_retry, t.unit_id
     ) as t;
     tenant_ids := v_taken.tenant_ids;
@@ -154,11 +159,13 @@ $$;
 
 -- Takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight, in random order so
 -- that a small n prefers no tenant; what a tenant does not use goes to the others in a second pass. A tenant with a cap
--- gets at most what _tenant_room says, in the first pass only.
+-- gets at most what _tenant_room says, in the first pass only. Operations of p_unserved_ids are left to others.
 -- Locks: tenants with a cap, in order; the rows taken, without those that another claim holds; the runs of retries,
 --   whose counters move, without waiting, because whoever holds a run may wait for a row taken here. A retry whose run
 --   is locked stays in the queue.
-create or replace function stepwell._ready_take(p_executor_class_ids int[], p_limit int, p_is_first boolean default true)
+create or replace function stepwell._ready_take(
+    p_executor_class_ids int[], p_unserved_ids int[], p_limit int, p_is_first boolean default true
+)
 returns table (tenant_id int, unit_id bigint, is_retry boolean)
 language plpgsql volatile
 as $$
@@ -194,6 +201,7 @@ begin
                 select r.ctid as row_id, r.tenant_id, r.unit_id, r.is_retry and stepwell._unit_no(r.unit_id) <> 0 as in_run
                 from stepwell.job_ready as r
                 where r.tenant_id = t.tenant_id and r.executor_class_id = c.executor_class_id
+                    and (p_unserved_ids is null or stepwell._unit_is_served(r.tenant_id, r.unit_id, p_unserved_ids))
                 order by r.rank, r.unit_id
                 limit t.share
                 for update skip locked
@@ -214,8 +222,20 @@ begin
     get diagnostics v_got_count = row_count;
     if v_got_count > 0 and v_got_count < p_limit and exists (select from stepwell.job_ready) then
         return query select t.tenant_id, t.unit_id, t.is_retry
-        from stepwell._ready_take(p_executor_class_ids, p_limit - v_got_count, false) as t;
+        from stepwell._ready_take(p_executor_class_ids, p_unserved_ids, p_limit - v_got_count, false) as t;
     end if;
+end
+$$;
+
+-- Whether a unit's operation is none of these. A function of its own, because few sessions have any.
+create or replace function stepwell._unit_is_served(p_tenant_id int, p_unit_id bigint, p_unserved_ids int[]) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return not exists (
+        select from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.operation_id = any (p_unserved_ids));
 end
 $$;
 

@@ -39,6 +39,25 @@ begin
 end
 $$;
 
+-- Says which operations a worker was given and has no handler for, all of them at once: claims of its session leave these
+-- to others. No names: it serves everything of its classes.
+-- Locks: the session row.
+-- Idempotency: yes.
+-- Raises: SW005 when the session has ended.
+create or replace function stepwell.fn_worker_unserved_set(p_session_id bigint, p_operation_names text[]) returns void
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    update stepwell.worker_session as s set unserved_ids = (
+        select array_agg(o.operation_id) from stepwell.operation as o where o.operation_name = any (p_operation_names))
+    where s.session_id = p_session_id and s.closed_at is null;
+    if not found then
+        raise exception using errcode = 'SW005', message = format('worker session %s has ended', p_session_id);
+    end if;
+end
+$$;
+
 -- Extends a session, and so all its leases, by changing one row. Returns the leases that the worker has lost or must
 -- stop (cancelled), and deletes the notes of claims that were reported.
 -- Locks: the session row.

@@ -146,8 +146,8 @@ begin
 end
 $$;
 
--- Why nobody works on a ready unit: its time has not come, it is in line for a limit, no worker serves its class, it is
--- about to be claimed, or it is the work of a person.
+-- Why nobody works on a ready unit: its time has not come, it is in line for a limit, no worker serves its class or its
+-- operation, it is about to be claimed, or it is the work of a person.
 create or replace function stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text)
 returns table (code text, facts jsonb, who text)
 language plpgsql stable
@@ -202,6 +202,12 @@ begin
     elsif not exists (select from stepwell.worker_session as s
         where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.executor_class_id = any (s.executor_class_ids)) then
         return query select 'no_worker', jsonb_build_object('name', p_name, 'class', v_class), 'operator';
+    elsif not exists (select from stepwell.worker_session as s
+        where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.executor_class_id = any (s.executor_class_ids)
+            and not coalesce(p_unit.operation_id = any (s.unserved_ids), false)) then
+        return query select 'no_handler', jsonb_build_object('name', p_name, 'operation', (
+            select o.operation_name from stepwell.operation as o
+            where o.tenant_id = p_unit.tenant_id and o.operation_id = p_unit.operation_id)), 'operator';
     elsif (select count(*) from stepwell.tenant_lease as l
             inner join stepwell.work_unit as u on l.tenant_id = u.tenant_id and l.unit_id = u.unit_id and l.lease_no = u.lease_no
             where l.tenant_id = p_unit.tenant_id and u.lease_session_id is not null)

@@ -1,0 +1,98 @@
+"""Two services and two releases on one database: worker processes that serve different operations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from stepwell.testing import check_invariants
+from tests.acceptance.working import worker
+from tests.support.processes import stepwell
+from tests.support.wait import until_row
+
+HEAD = "import stepwell as sw\n\napp = sw.App()\n"
+ORDERS = (
+    HEAD
+    + """
+@app.operation
+async def order():
+    return "ordered"
+
+app.publish(sw.Workflow("both", sw.Sequential(
+    sw.Operation("order"), sw.Operation("ship"), sw.Operation("order", id="close"))))
+"""
+)
+PARCELS = (
+    HEAD
+    + """
+@app.operation
+async def ship():
+    return "shipped"
+"""
+)
+RUN_COUNT = 20
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    (tmp_path / "orders.py").write_text(ORDERS)
+    (tmp_path / "parcels.py").write_text(PARCELS)
+    return str(tmp_path / "orders.py"), str(tmp_path / "parcels.py")
+
+
+def start_many(db: psycopg.Connection, count: int) -> None:
+    db.execute("select fn_run_start(1, 'both', array_fill('{}'::jsonb, array[%s]))", (count,))
+
+
+def attempts(db: psycopg.Connection) -> tuple[int, int]:
+    """(failed attempts, dead letters)"""
+    return db.execute(
+        "select (select count(*) from unit_failure), (select count(*) from job_dead_letter)"
+    ).fetchone()
+
+
+def test_two_services_work_on_the_same_runs(dsn, db, files, tmp_path):
+    orders, parcels = files
+    with (
+        worker(dsn, tmp_path / "orders.log", app=orders) as ours,
+        worker(dsn, tmp_path / "parcels.log", app=parcels) as theirs,
+    ):
+        start_many(db, RUN_COUNT)
+        until_row(db, "select count(*) = %s from workflow_run where state_code = 'completed'", (RUN_COUNT,))
+        assert attempts(db) == (0, 0)
+        for log in (ours.output, theirs.output):
+            assert log.count("no handler for this operation") <= 1
+    assert check_invariants(dsn) == []
+
+
+def test_what_nobody_serves_is_shown_and_goes_on_when_somebody_does(dsn, db, files, tmp_path):
+    orders, parcels = files
+    with worker(dsn, tmp_path / "orders.log", app=orders) as ours:
+        start_many(db, 1)
+        ours.wait_for("no handler for this operation")
+        until_row(db, "select count(*) = 1 from step_run where step_id = 'ship' and state_code = 'ready'")
+        shown = stepwell("runs", "show", "1", env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "200"})
+        assert "no live worker serves operation ship" in " ".join(shown.stdout.split())
+        with worker(dsn, tmp_path / "parcels.log", app=parcels):
+            until_row(db, "select state_code = 'completed' from workflow_run")
+    assert attempts(db) == (0, 0)
+
+
+def test_a_rolling_release_kills_nothing(dsn, db, files, tmp_path):
+    """The old release knows nothing of what the new one added; both work while they change places."""
+    orders, _ = files
+    new = tmp_path / "release2.py"
+    new.write_text(ORDERS + PARCELS.removeprefix(HEAD))
+    with worker(dsn, tmp_path / "old.log", app=orders) as old:
+        start_many(db, RUN_COUNT)
+        with worker(dsn, tmp_path / "new.log", app=str(new)):
+            start_many(db, RUN_COUNT)
+            assert old.stop() == 0
+            start_many(db, RUN_COUNT)
+            until_row(
+                db, "select count(*) = %s from workflow_run where state_code = 'completed'", (3 * RUN_COUNT,)
+            )
+    assert attempts(db) == (0, 0)
+    assert check_invariants(dsn) == []
