@@ -21,6 +21,9 @@ UI_FILES := $(shell find ui -name node_modules -prune -o -type f -print 2> /dev/
 # A database of its own for what is written from the schema: the user's data stays untouched.
 SCRATCH = folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(VENV)/bin/stepwell --data-dir "$$folder"
 
+# The tests start hundreds of Python processes: without stored bytecode each compiles the project again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup run test check bench chaos docs snapshot ui clean

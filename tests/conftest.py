@@ -13,12 +13,14 @@ from tests.support import run
 from tests.support.clock import Clock
 from tests.support.databases import Databases
 from tests.support.server import RunServer
+from tests.support.slowest import SlowestFiles
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # A worker of xdist belongs to the run of its controller.
     if getattr(config, "workerinput", None) is None:
         run.begin()
+        config.pluginmanager.register(SlowestFiles())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
