@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.cli.ids import read_unit, short
 from tests.acceptance.working import worker
 from tests.support.processes import environment, stepwell
 from tests.support.wait import until_row
@@ -164,6 +165,8 @@ def test_runs_are_paused_resumed_and_cancelled(run, db):
     assert "because run 1 is paused" in run("runs", "show", "1")
     assert run("runs", "resume", "1") == "run 1 is in progress again\n"
     assert run("runs", "cancel", "1", "--reason", "test") == "run 1 is cancelled\n"
+    events = json.loads(run("runs", "events", "1", "--json"))
+    assert [event["to_state"] for event in events if event["step_id"] is None][-1] == "cancelled"
     assert run("runs", "cancel", "99", code=1) == "run 99: run 99 does not exist.\n"
     assert "⊘ Cancelled" in run("runs", "show", "1")
 
@@ -209,7 +212,8 @@ def test_a_step_that_is_tried_again_says_how_often(run, dsn, shop, db):
     shown = run("runs", "show", "1")
     assert "✕ Failed  ↻ Retrying (1/3)" in shown
     assert "attempt 2 of 3 starts at" in shown
-    number = str(json.loads(run("jobs", "list", "--run", "1", "--json"))[0]["job_id"])
+    number = short(json.loads(run("jobs", "list", "--run", "1", "--json"))[0]["job_id"])
+    assert number.startswith("1.")
     assert run("jobs", "retry", number) == f"job {number} is queued again\n"
     assert db.execute("select state_code from step_run").fetchone() == ("ready",)
 
@@ -226,11 +230,11 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
     db.execute("select fn_job_enqueue(1, 'mail', array['{\"to\": 1}', '{}']::jsonb[], array['a', 'b'])")
     jobs = json.loads(run("jobs", "list", "--json"))
     assert [job["idempotency_key"] for job in jobs] == ["b", "a"]
-    number = str(jobs[0]["job_id"])
+    number = short(jobs[0]["job_id"])
     assert "no live worker serves class default" in run("jobs", "show", number)
     assert run("jobs", "cancel", number, "--reason", "test") == f"job {number} is cancelled\n"
     assert [job["job_id"] for job in json.loads(run("jobs", "list", "--json", "--state", "cancelled"))] == [
-        int(number)
+        read_unit(number)
     ]
     assert "job 77 does not exist" in run("jobs", "show", "77", code=1)
 

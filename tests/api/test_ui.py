@@ -36,6 +36,16 @@ def test_a_missing_asset_is_missing_also_for_a_browser(api: httpx.Client):
     assert api.get("/assets/index-0ld.js", headers=HTML).status_code == 404
 
 
+def test_a_program_that_asks_for_the_root_is_told_what_there_is(api: httpx.Client):
+    text = api.get("/", headers={"Accept": "*/*"})
+    assert text.status_code == 200
+    assert text.headers["Content-Type"].startswith("text/plain")
+    assert f"{api.base_url}/api/v1/docs" in text.text
+    found = api.get("/", headers={"Accept": "application/json"}).json()
+    assert found["name"] == "stepwell"
+    assert {api.get(link).status_code for link in found["links"].values()} == {200}
+
+
 def test_a_script_that_asks_for_a_page_gets_a_problem(api: httpx.Client):
     response = api.get("/runs/42", headers={"Accept": "application/json"})
     assert response.status_code == 404

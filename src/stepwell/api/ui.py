@@ -11,15 +11,24 @@ from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+
+from stepwell import __version__
 
 UI_DIST: Final = Path(__file__).resolve().parent.parent / "ui_dist"
 
 # The names of files under assets/ carry a hash of their content: they never change.
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
+
+_LINKS: Final = {
+    "page": "/",
+    "reference": "/api/v1/docs",
+    "openapi": "/api/v1/openapi.json",
+    "health": "/api/v1/health",
+}
 
 _NOT_BUILT = """<!doctype html>
 <html lang="en">
@@ -55,6 +64,8 @@ class BuiltUi(StaticFiles):
         full_path, found = self.lookup_path(path)
         if found is not None and stat.S_ISREG(found.st_mode):
             return self._cached(super().file_response(full_path, found, scope), path)
+        if path in ("", ".") and not _wants_page(path, scope):
+            return _signpost(scope)
         if not _wants_page(path, scope):
             raise HTTPException(404)
         index_path, index = self.lookup_path("index.html")
@@ -65,6 +76,18 @@ class BuiltUi(StaticFiles):
     def _cached(self, response: Response, path: str) -> Response:
         response.headers["Cache-Control"] = _IMMUTABLE if path.startswith("assets/") else _REVALIDATE
         return response
+
+
+def _signpost(scope: Scope) -> Response:
+    """The first address a program asks: what there is, as text, or as JSON where that is asked for."""
+    headers = Headers(scope=scope)
+    root = f"{scope.get('scheme', 'http')}://{headers.get('Host', 'localhost')}"
+    links = {name: f"{root}{path}" for name, path in _LINKS.items()}
+    if "application/json" in headers.get("Accept", ""):
+        return JSONResponse({"name": "stepwell", "version": __version__, "links": links})
+    lines = [f"  {name:<10}{link}" for name, link in links.items()]
+    text = "\n".join([f"Stepwell {__version__}", "", *lines, "", "At a terminal: stepwell --help", ""])
+    return PlainTextResponse(text)
 
 
 def _wants_page(path: str, scope: Scope) -> bool:

@@ -7,14 +7,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, print_json
+from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, answer, print_json
+from stepwell.cli.ids import ApprovalArgument, short
 from stepwell.cli.people_words import AsOption, KeyOption, StepArgument, act, person, step_name
 from stepwell.cli.render import console
 from stepwell.people import Approval
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-ApprovalArgument = Annotated[int, typer.Argument(help="Number of the approval.", metavar="APPROVAL", min=1)]
 
 
 @app.command("list")
@@ -65,6 +64,7 @@ def request(
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Ask reviewers whether something may be done to a step."""
     name = person(who)
@@ -75,15 +75,19 @@ def request(
             key=key, tier=tier, approvers=approver, role=role,
         ),
     )  # fmt: skip
-    typer.echo(f"approval {made}: requested")
+    answer(as_json, {"approval_id": made, "state": "requested"}, f"approval {short(made)}: requested")
 
 
 @app.command()
 def approve(
-    context: typer.Context, approval: ApprovalArgument, who: AsOption = None, reason: ReasonOption = None
+    context: typer.Context,
+    approval: ApprovalArgument,
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Agree; with enough agreement it is granted."""
-    _decide(context, approval, "approve", person(who), reason)
+    _decide(context, approval, "approve", person(who), reason, as_json)
 
 
 @app.command()
@@ -92,24 +96,31 @@ def reject(
     approval: ApprovalArgument,
     reason: Annotated[str, typer.Option(help="Why: kept with the refusal, and shown to who asked.")],
     who: AsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Refuse; one refusal ends it, and says why."""
-    _decide(context, approval, "reject", person(who), reason)
+    _decide(context, approval, "reject", person(who), reason, as_json)
 
 
 @app.command()
 def withdraw(
-    context: typer.Context, approval: ApprovalArgument, who: AsOption = None, reason: ReasonOption = None
+    context: typer.Context,
+    approval: ApprovalArgument,
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take a question of yours back."""
     name = person(who)
     state = act(context, lambda people: people.approval_withdraw(approval, name, reason=reason))
-    typer.echo(f"approval {approval}: {state}")
+    answer(as_json, {"approval_id": approval, "state": state}, f"approval {short(approval)}: {state}")
 
 
-def _decide(context: typer.Context, approval: int, decision: str, name: str, reason: str | None) -> None:
+def _decide(
+    context: typer.Context, approval: int, decision: str, name: str, reason: str | None, as_json: bool
+) -> None:
     state = act(context, lambda people: people.approval_decide(approval, decision, name, reason=reason))
-    typer.echo(f"approval {approval}: {state}")
+    answer(as_json, {"approval_id": approval, "state": state}, f"approval {short(approval)}: {state}")
 
 
 def _particulars(found: Approval) -> list[str]:
@@ -136,11 +147,11 @@ def _table(rows: list[Approval]) -> Table:
         table.add_column(title, overflow="fold")
     for row in rows:
         table.add_row(
-            str(row.approval_id),
+            short(row.approval_id),
             row.state_code,
             row.action,
             str(row.run_id),
-            str(row.subject_unit_id),
+            short(row.subject_unit_id),
             row.requested_by,
             f"{row.approve_count} of {row.quorum}",
             "" if row.expires_at is None else row.expires_at.astimezone().strftime("%Y-%m-%d %H:%M"),

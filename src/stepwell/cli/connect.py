@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from pydantic_core import to_json
 
+from stepwell.cli.ids import short, shortened
 from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
@@ -50,27 +51,46 @@ def each(
     numbers: list[int],
     act: Callable[[Client, int], Awaitable[Any]],
     done: str,
+    *,
+    shown: Callable[[int], str] = str,
+    as_json: bool = False,
 ) -> None:
     """Every one is tried and answered in a line; exit code 1 when one was refused."""
 
-    async def act_on_all(client: Client) -> int:
-        refused_count = 0
+    async def act_on_all(client: Client) -> list[dict[str, Any]]:
+        answers = []
         for number in numbers:
+            answer: dict[str, Any] = {f"{what}_id": number, "ok": True}
             try:
-                found = await act(client, number)
-                typer.echo(f"{what} {number} {_outcome(found, done)}")
+                sentence = _outcome(await act(client, number), done)
+                if not as_json:
+                    typer.echo(f"{what} {shown(number)} {sentence}")
             except StepwellError as error:
-                refused_count += 1
-                typer.echo(f"{what} {number}: {error.sentence()}", err=True)
-        return refused_count
+                said = shortened(error.sentence())
+                answer |= {"ok": False, "error": error.code, "message": said}
+                if not as_json:
+                    typer.echo(f"{what} {shown(number)}: {said}", err=True)
+            answers.append(answer)
+        return answers
 
-    if ask(context, act_on_all):
+    answers = ask(context, act_on_all)
+    if as_json:
+        print_json(answers)
+    if not all(answer["ok"] for answer in answers):
         raise typer.Exit(1)
+
+
+def answer(as_json: bool, document: Any, sentence: str) -> None:
+    """What a change brought: for a program, or for a person."""
+    if as_json:
+        print_json(document)
+    else:
+        typer.echo(sentence)
 
 
 def _outcome(found: Any, done: str) -> str:
     if isinstance(found, dict) and found.get("state") == "approval_requested":
-        return f"waits for approval {found.get('approval_id')}"
+        return f"waits for approval {short(int(found['approval_id']))}"
     return f"is {done}"
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.cli.connect import JsonOption, answer, ask, print_json
 from stepwell.client import Client
 from stepwell.content import Content
 from stepwell.errors import UsageError
@@ -35,6 +35,7 @@ def write(
     vi: Annotated[str | None, typer.Option(help="Label in Vietnamese.")] = None,
     en: Annotated[str | None, typer.Option(help="Label in English.")] = None,
     note: Annotated[str | None, typer.Option(help="What changed.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a version; the same text as the current one makes none."""
     try:
@@ -44,7 +45,7 @@ def write(
         raise UsageError(f"{file} cannot be read: {error}", field="file") from error
     labels = {lang: label for lang, label in (("vi", vi), ("en", en)) if label is not None}
     made = _act(context, lambda content: content.content_write(code, body, labels=labels, note=note))
-    typer.echo(f"{code}: version {made.version_no}{'' if made.is_new else ', as before'}")
+    _tell(code, made, as_json)
 
 
 @app.command()
@@ -53,10 +54,16 @@ def bundle(
     code: CodeArgument,
     item: Annotated[list[str], typer.Argument(help="Codes of the units it holds, in order.")],
     note: Annotated[str | None, typer.Option(help="What changed.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a version of a bundle: these units, each at its current version."""
     made = _act(context, lambda content: content.content_write(code, items=item, note=note))
-    typer.echo(f"{code}: version {made.version_no}{'' if made.is_new else ', as before'}")
+    _tell(code, made, as_json)
+
+
+def _tell(code: str, made: Any, as_json: bool) -> None:
+    document = {"code": code, "version_no": made.version_no, "is_new": made.is_new}
+    answer(as_json, document, f"{code}: version {made.version_no}{'' if made.is_new else ', as before'}")
 
 
 @app.command()
@@ -92,6 +99,8 @@ def diff(
     code: CodeArgument,
     old: Annotated[int, typer.Argument(help="The earlier version.", min=1)],
     new: Annotated[int | None, typer.Argument(help="The later version; default: the current one.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Show the lines that differ between two versions."""
-    typer.echo(_act(context, lambda content: content.content_diff(code, old, new)) or "no difference")
+    found = _act(context, lambda content: content.content_diff(code, old, new))
+    answer(as_json, {"code": code, "diff": found}, found or "no difference")

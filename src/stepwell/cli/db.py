@@ -19,11 +19,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 
 
 @app.command()
-def migrate(context: typer.Context) -> None:
+def migrate(context: typer.Context, as_json: JsonOption = False) -> None:
     """Bring the database to the schema of this release; safe to repeat, and from many places at once."""
     settings: Settings = context.obj
     with database(settings) as conninfo:
         report = migrating.migrate(conninfo)
+    if as_json:
+        typer.echo(json.dumps(asdict(report)))
+        return
     for name in report.applied:
         typer.echo(f"applied {name}")
     for name in report.dropped:

@@ -19,6 +19,7 @@ from stepwell.cli.connect import (
     each,
     print_json,
 )
+from stepwell.cli.ids import JobArgument, JobsArgument, read_unit, short
 from stepwell.cli.render import Look, attempts, console, error_line, job_table, moment, span, table
 from stepwell.client import Client, JobHandle
 from stepwell.errors import NotFound
@@ -27,9 +28,6 @@ from stepwell.store.calls.jobs import retry_job
 from stepwell.store.calls.views import DeadLetter, Failure, Job, Why
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-JobArgument = Annotated[int, typer.Argument(help="Number of the job.", metavar="JOB", min=1)]
-JobsArgument = Annotated[list[int], typer.Argument(help="Numbers of jobs.", metavar="JOB", min=1)]
 
 
 @app.command("list")
@@ -43,7 +41,8 @@ def list_jobs(
     steps: Annotated[bool, typer.Option("--steps", help="Machine steps of runs too.")] = False,
     limit: LimitOption = 20,
     after: Annotated[
-        int | None, typer.Option(help="Only jobs before this number: the last one of the page before.")
+        int | None,
+        typer.Option(help="Only jobs before this number: the last one of the page before.", parser=read_unit),
     ] = None,
     lang: LanguageOption = "en",
     as_json: JsonOption = False,
@@ -66,7 +65,7 @@ def list_jobs(
     else:
         console().print(job_table(look, found))
         if len(found) == limit:
-            typer.echo(f"more with --after {found[-1].job_id}")
+            typer.echo(f"more with --after {short(found[-1].job_id)}")
 
 
 @app.command()
@@ -78,7 +77,7 @@ def show(
     async def read(client: Client) -> tuple[Job, list[Failure], Why, Look | None]:
         found = await client.perform(views.job(client.tenant_id, job))
         if found is None:
-            raise NotFound(f"job {job} does not exist", hint="'stepwell jobs list' shows what does")
+            raise NotFound(f"job {short(job)} does not exist", hint="'stepwell jobs list' shows what does")
         failures = await client.perform(views.failures(client.tenant_id, job))
         why = await client.perform(views.why(client.tenant_id, job))
         return found, failures, why, None if as_json else Look(registry.read(client.conninfo), lang)
@@ -89,7 +88,7 @@ def show(
         return
     screen = console()
     title = Text.assemble(
-        (f"{look.word('job').capitalize()} {found.job_id}", "bold"), f"  {found.operation}   "
+        (f"{look.word('job').capitalize()} {short(found.job_id)}", "bold"), f"  {found.operation}   "
     )
     screen.print(title.append_text(look.chip(found.job_kind, found.state_code)))
     screen.print(Text(why.sentence_vi if lang == "vi" else why.sentence_en))
@@ -133,25 +132,32 @@ def dead(
 
 
 @app.command()
-def cancel(context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None) -> None:
+def cancel(
+    context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None, as_json: JsonOption = False
+) -> None:
     """Cancel jobs; a running handler is told to stop."""
-    each(context, "job", jobs, lambda client, job: JobHandle(client, job).cancel(reason), "cancelled")
+    each(
+        context, "job", jobs, lambda client, job: JobHandle(client, job).cancel(reason), "cancelled",
+        shown=short, as_json=as_json,
+    )  # fmt: skip
 
 
 @app.command()
-def retry(context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None) -> None:
+def retry(
+    context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None, as_json: JsonOption = False
+) -> None:
     """Try jobs again that could not be completed."""
 
     async def again(client: Client, job: int) -> Any:
         return await client.perform(retry_job(client.tenant_id, job, client.actor, reason))
 
-    each(context, "job", jobs, again, "queued again")
+    each(context, "job", jobs, again, "queued again", shown=short, as_json=as_json)
 
 
 def _letter_title(letter: DeadLetter) -> Text:
     where = f" of {letter.workflow}, run {letter.run_id}" if letter.run_id is not None else ""
     name = letter.step_id or letter.operation or "unit"
-    title = Text.assemble(("✕ ", "bold red"), (name, "bold"), where, (f"  job {letter.job_id}", "dim"))
+    title = Text.assemble(("✕ ", "bold red"), (name, "bold"), where, (f"  job {short(letter.job_id)}", "dim"))
     title.append(f"  {letter.failure_class} at {moment(letter.died_at)}", style="dim")
     if letter.resolved_at is not None:
         title.append(f"  resolved: {letter.resolution}", style="green")

@@ -21,6 +21,7 @@ from typer.core import TyperGroup
 from stepwell import __version__
 from stepwell.cli.commands import COMMANDS
 from stepwell.cli.help import write_help
+from stepwell.cli.ids import shortened
 from stepwell.cli.values import convert_plainly
 from stepwell.errors import StepwellError, UsageError
 
@@ -145,7 +146,7 @@ def _explain(error: Exception) -> tuple[str, int]:
         # Typer shows the help of a group that was called without a command through an error as well.
         return error.format_message(), error.exit_code
     sentence, code = _sentence(error)
-    return f"stepwell: {sentence}\n" if sentence else "", code
+    return f"stepwell: {shortened(sentence)}\n" if sentence else "", code
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

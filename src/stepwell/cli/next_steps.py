@@ -56,7 +56,7 @@ def commands(found: Mapping[str, Any], settings: Settings) -> list[str]:
     lines += [f"{name} signal {workflow}/{TEXT_SAMPLE} {event}" for event in found["events"][:EVENT_LIMIT]]
     if found["has_people"]:
         lines.append(f"{name} inbox --all")
-    return [*lines, f"{name} runs watch {workflow}/{TEXT_SAMPLE}"]
+    return [*lines, f"{name} runs list"]
 
 
 def _sample(parameter: Parameter) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stepwell.cli.connect import JsonOption, ask, json_object, print_json
+from stepwell.cli.connect import JsonOption, answer, ask, json_object, print_json
 from stepwell.cli.people_words import act
 from stepwell.client import Client
 from stepwell.errors import UsageError
@@ -22,13 +22,15 @@ def add(
     role: Annotated[list[str] | None, typer.Option(help="A role; may be given several times.")] = None,
     title: Annotated[str | None, typer.Option(help="Name as it is shown.")] = None,
     inactive: Annotated[bool, typer.Option("--inactive", help="The person takes part no longer.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Add a person, or set the roles of one."""
     act(
         context,
         lambda people: people.person_set(name, role or [], display_name=title, is_active=not inactive),
     )
-    typer.echo(f"{name}: {', '.join(role or []) or 'no roles'}")
+    document = {"name": name, "title": title, "is_active": not inactive, "roles": role or []}
+    answer(as_json, document, f"{name}: {', '.join(role or []) or 'no roles'}")
 
 
 @app.command("list")
@@ -59,6 +61,7 @@ def calendar(
     holidays: Annotated[
         str, typer.Option(help="""A JSON object, such as {"2026-12-25": "Christmas"}; @file reads a file.""")
     ] = "{}",
+    as_json: JsonOption = False,
 ) -> None:
     """Write a calendar of working hours; it replaces the one of that name."""
     given = [entry for text in hours for entry in _hours(text)]
@@ -68,7 +71,9 @@ def calendar(
         await client.perform(calls.set_calendar(client.tenant_id, name, time_zone, given, days))
 
     ask(context, write)
-    typer.echo(f"calendar {name}: {len(given)} openings a week, {len(days)} holidays")
+    document = {"calendar": name, "time_zone": time_zone, "hours": given, "holidays": days}
+    sentence = f"calendar {name}: {len(given)} openings a week, {len(days)} holidays"
+    answer(as_json, document, sentence)
 
 
 def _hours(text: str) -> list[dict[str, str | int]]:

@@ -9,7 +9,8 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from stepwell.cli.connect import ask
+from stepwell.cli.connect import answer, ask
+from stepwell.cli.ids import read_unit, short
 from stepwell.cli.render import Look
 from stepwell.client import Client
 from stepwell.define.duration import parse_duration
@@ -23,7 +24,7 @@ T = TypeVar("T")
 StepArgument = Annotated[
     str,
     typer.Argument(
-        help="Number of the step, or RUN/STEP as in 7/sign-off; 7/pack[1] in a map, 7/sign/check a task.",
+        help="RUN/STEP as in 7/sign-off, or its number as in 7.3; 7/pack[1] in a map, 7/sign/check a task.",
         metavar="STEP",
     ),
 ]
@@ -46,12 +47,17 @@ def person(given: str | None) -> str:
 
 
 def step_name(text: str) -> StepName:
-    if text.isascii() and text.isdigit():
-        return int(text)
     run, slash, step = text.partition("/")
+    if not slash:
+        try:
+            return read_unit(text)
+        except ValueError:
+            pass
     if not slash or not step or not (run.isascii() and run.isdigit()):
         raise UsageError(
-            f"{text!r} names no step", hint="give a number, or run and step such as 7/sign-off", field="step"
+            f"{text!r} names no step",
+            hint="give run and step such as 7/sign-off, or a number such as 7.3",
+            field="step",
         )
     return int(run), step
 
@@ -78,10 +84,10 @@ def act(context: typer.Context, what: Callable[[People], Awaitable[T]]) -> T:
     return ask(context, perform)
 
 
-def tell(answer: dict[str, Any]) -> None:
-    """One line: which step, and where it stands now."""
-    name = answer["step_id"] or answer["step_run_id"]
-    typer.echo(f"{answer['run_id']}/{name}: {answer['state']}")
+def tell(found: dict[str, Any], as_json: bool = False) -> None:
+    """Which step, and where it stands now: one line, or the whole answer."""
+    name = found["step_id"] or short(found["step_run_id"])
+    answer(as_json, found, f"{found['run_id']}/{name}: {found['state']}")
 
 
 def look_at(

@@ -9,7 +9,16 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, json_object, named_values, print_json
+from stepwell.cli.connect import (
+    JsonOption,
+    LimitOption,
+    ReasonOption,
+    answer,
+    json_object,
+    named_values,
+    print_json,
+)
+from stepwell.cli.ids import short
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.problems import refuse
 from stepwell.cli.receipts import govern
@@ -56,7 +65,7 @@ def list_versions(context: typer.Context, limit: LimitOption = 20, as_json: Json
     for row in found:
         table.add_row(
             str(row.version_no), row.state_code, str(len(row.rules)), row.proposed_by,
-            row.proposed_at.astimezone().strftime("%Y-%m-%d %H:%M"), str(row.approval_id), row.reason or "",
+            row.proposed_at.astimezone().strftime("%Y-%m-%d %H:%M"), short(row.approval_id), row.reason or "",
         )  # fmt: skip
     if found:
         console().print(table)
@@ -65,10 +74,12 @@ def list_versions(context: typer.Context, limit: LimitOption = 20, as_json: Json
 
 
 @app.command()
-def check(context: typer.Context, file: FileArgument) -> None:
+def check(context: typer.Context, file: FileArgument, as_json: JsonOption = False) -> None:
     """Check a policy file; every problem with its line: stepwell policy check policy.yaml."""
     found = _whole(context, file)
-    typer.echo(f"{file}: {len(found.rules)} rules and {len(found.cases)} cases, no problem found")
+    counts = {"rules": len(found.rules), "cases": len(found.cases)}
+    sentence = f"{file}: {len(found.rules)} rules and {len(found.cases)} cases, no problem found"
+    answer(as_json, {"file": str(file), **counts}, sentence)
 
 
 @app.command("test")
@@ -132,7 +143,11 @@ def explain(
 
 @app.command()
 def propose(
-    context: typer.Context, file: FileArgument, who: AsOption = None, reason: ReasonOption = None
+    context: typer.Context,
+    file: FileArgument,
+    who: AsOption = None,
+    reason: ReasonOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Put a policy to the reviewers: stepwell policy propose policy.yaml --reason 'two for large orders'."""
     text, name = _read(file), person(who)
@@ -141,7 +156,11 @@ def propose(
             context, lambda calls: calls.policy_propose(text, file=str(file), reason=reason), actor=name
         )
     )
-    typer.echo(f"version {made['version_no']}: judges when approval {made['approval_id']} is granted")
+    if as_json:
+        print_json(made)
+        return
+    approval = short(int(made["approval_id"]))
+    typer.echo(f"version {made['version_no']}: is in force when approval {approval} is granted")
     for word, sign in (("added", "+"), ("removed", "-"), ("changed", "~")):
         for rule in made["diff"][word]:
             shown = rule["new"] if word == "changed" else rule
@@ -153,13 +172,14 @@ def activate(
     context: typer.Context,
     version: Annotated[int, typer.Argument(help="The version to put in force.", min=1)],
     who: AsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Put the first version of an empty installation in force: stepwell policy activate 1.
 
     For the operator, once: afterwards a version judges when its approval is granted, and in no other way.
     """
     govern(context, lambda calls: calls.policy_activate(version), actor=person(who))
-    typer.echo(f"version {version}: in force")
+    answer(as_json, {"version_no": version, "state": "active"}, f"version {version}: in force")
 
 
 @app.command()
@@ -219,15 +239,15 @@ def _explain(found: Explained) -> None:
     for title in ("PRIORITY", "RULE", "EFFECT", "MATCHES"):
         table.add_column(title, overflow="fold")
     decided = False
-    for answer in found.answers:
+    for said in found.answers:
         # What comes behind the rule that decides is not asked any more.
         table.add_row(
-            str(answer.priority),
-            Text(answer.rule),
-            answer.effect,
-            Text("not asked" if decided else answer.answer),
+            str(said.priority),
+            Text(said.rule),
+            said.effect,
+            Text("not asked" if decided else said.answer),
         )
-        decided = decided or answer.answer != "false"
+        decided = decided or said.answer != "false"
     console().print(table)
 
 

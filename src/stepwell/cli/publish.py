@@ -14,8 +14,9 @@ from stepwell.cli.next_steps import describe
 from stepwell.cli.problems import refuse
 from stepwell.client import Client
 from stepwell.define import DefinitionError, Graph
+from stepwell.define.problem import did_you_mean
 from stepwell.errors import UsageError
-from stepwell.store.calls.publish import Published, register_operations
+from stepwell.store.calls.publish import Published, known_operations, register_operations
 
 if TYPE_CHECKING:
     from stepwell.handlers import Handler
@@ -59,17 +60,24 @@ def publish(
                 typer.echo(f"{graph.name}: no problem found")
         return
 
-    async def send(client: Client) -> list[Published]:
+    async def send(client: Client) -> tuple[list[Published], set[str]]:
         if handlers:
             declarations = [handler.declaration() for handler in handlers.values()]
             await client.perform(register_operations(client.tenant_id, declarations))
-        return [await client.publish(graph) for graph in graphs]
+        known = await client.perform(known_operations(client.tenant_id))
+        return [await client.publish(graph) for graph in graphs], known
 
-    published = ask(context, send)
+    published, known = ask(context, send)
+    missing = {graph.name: _missing(graph, known) for graph in graphs}
     if as_json:
         print_json(
             [
-                {"workflow": graph.name, "version": made.version_no, "is_new": made.is_new}
+                {
+                    "workflow": graph.name,
+                    "version": made.version_no,
+                    "is_new": made.is_new,
+                    "unregistered": missing[graph.name],
+                }
                 for graph, made in zip(graphs, published, strict=True)
             ]
         )
@@ -77,5 +85,16 @@ def publish(
     for graph, made in zip(graphs, published, strict=True):
         what = "published as" if made.is_new else "unchanged, still"
         typer.echo(f"{graph.name}: {what} version {made.version_no}")
+        for name in missing[graph.name]:
+            hint = did_you_mean(name, known)
+            typer.echo(
+                f"  warning: nobody has registered the operation {name}{hint}; its step waits", err=True
+            )
     if not graphs:
         typer.echo("the app declares no workflow")
+
+
+def _missing(graph: Graph, known: set[str]) -> list[str]:
+    """Operations that no app and no worker has registered: a step that calls one has nobody to run it."""
+    named = {step.operation for step in graph.steps if step.operation is not None}
+    return sorted(named - known)

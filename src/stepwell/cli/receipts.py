@@ -10,7 +10,8 @@ from pydantic_core import to_json
 from rich.table import Table
 from rich.text import Text
 
-from stepwell.cli.connect import JsonOption, LimitOption, ask, print_json
+from stepwell.cli.connect import JsonOption, LimitOption, answer, ask, print_json
+from stepwell.cli.ids import ReceiptArgument, short
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.render import console
 from stepwell.client import Client
@@ -19,8 +20,6 @@ from stepwell.govern.calls import Govern, Receipt
 T = TypeVar("T")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-ReceiptArgument = Annotated[int, typer.Argument(help="Number of the receipt.", metavar="RECEIPT", min=1)]
 
 
 def govern(context: typer.Context, what: Callable[[Govern], Awaitable[T]], *, actor: str | None = None) -> T:
@@ -54,7 +53,7 @@ def list_receipts(
 
 @app.command()
 def show(context: typer.Context, receipt: ReceiptArgument, as_json: JsonOption = False) -> None:
-    """Show what was attempted, what happened, how it is undone: stepwell receipts show 7340032."""
+    """Show what was attempted, what happened, how it is undone: stepwell receipts show 7.3."""
     found = govern(context, lambda calls: calls.receipt(receipt))
     if as_json:
         print_json(found)
@@ -77,14 +76,15 @@ def settle(
     reason: Annotated[str, typer.Option(help="How you know; kept in the log.")],
     external_id: Annotated[str | None, typer.Option(help="What the other system calls it.")] = None,
     who: AsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Say whether an effect in doubt happened: stepwell receipts settle 7340032 void --reason 'not there'."""
+    """Say whether an effect in doubt happened: stepwell receipts settle 7.3 void --reason 'not there'."""
     state = govern(
         context,
         lambda calls: calls.receipt_settle(receipt, outcome, reason, external_id=external_id),
         actor=person(who),
     )
-    typer.echo(f"receipt {receipt}: {state}")
+    answer(as_json, {"receipt_id": receipt, "state": state}, f"receipt {short(receipt)}: {state}")
 
 
 def _table(rows: list[Receipt]) -> Table:
@@ -93,7 +93,7 @@ def _table(rows: list[Receipt]) -> Table:
         table.add_column(title, overflow="fold")
     for row in rows:
         table.add_row(
-            str(row.receipt_id),
+            short(row.receipt_id),
             row.state_code,
             str(row.run_id),
             row.step_id or "",
@@ -115,7 +115,7 @@ def _lines(row: Receipt) -> list[tuple[str, Any]]:
     if row.reversal is not None:
         way_back = f"{row.connector}.{row.reversal.get('operation')} on {row.reversal.get('target')}"
     return [
-        ("receipt", row.receipt_id),
+        ("receipt", short(row.receipt_id)),
         ("state", row.state_code),
         ("action", f"{row.connector}.{row.operation} on {row.target}"),
         ("fields", row.request_metadata.get("fields")),
@@ -127,13 +127,13 @@ def _lines(row: Receipt) -> list[tuple[str, Any]]:
         ("external id", row.external_id),
         ("prior values", row.prior),
         ("undone by", way_back or "cannot be reversed"),
-        ("reverses", row.reverses_receipt_id),
-        ("reversed by", row.reversed_by_receipt_id),
+        ("reverses", row.reverses_receipt_id and short(row.reverses_receipt_id)),
+        ("reversed by", row.reversed_by_receipt_id and short(row.reversed_by_receipt_id)),
         ("model", f"{row.provider} {row.model}" if row.model else None),
         ("tokens", f"{row.input_tokens} in, {row.output_tokens} out" if row.model else None),
         ("cost", cost),
         ("allowed by", f"rule {row.rule_name} of policy version {row.policy_version}: {row.policy_reason}"),
-        ("approval", row.approval_id),
+        ("approval", row.approval_id and short(row.approval_id)),
         ("asked for by", row.requested_by),
         ("done by", row.acting),
         ("intended at", row.intended_at.astimezone().isoformat(sep=" ", timespec="seconds")),

@@ -17,6 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from stepwell.cli.ids import short
 from stepwell.machines.model import Lang, Registry, State
 from stepwell.store.calls.views import Job, Run
 
@@ -179,7 +180,7 @@ def job_table(look: Look, jobs: list[Job]) -> Table:
     made = table(*names)
     for job in jobs:
         made.add_row(
-            str(job.job_id),
+            short(job.job_id),
             job.operation if job.run_id is None else f"{job.operation} ({job.run_id}/{job.step_id})",
             look.chip(job.job_kind, job.state_code),
             f"{attempts(job)}/{job.max_attempts}",

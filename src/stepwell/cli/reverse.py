@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from stepwell.cli.connect import ReasonOption, ask
+from stepwell.cli.connect import JsonOption, ReasonOption, answer, ask
+from stepwell.cli.ids import ReceiptArgument, short
 from stepwell.cli.people_words import AsOption, person
-from stepwell.cli.receipts import ReceiptArgument
 from stepwell.client import Client
 from stepwell.govern.calls import Govern
 
@@ -22,8 +22,9 @@ def reverse(
     who: AsOption = None,
     reason: ReasonOption = None,
     wait_seconds: Annotated[float, typer.Option(help="So long the end is waited for.", min=0)] = 30.0,
+    as_json: JsonOption = False,
 ) -> None:
-    """Undo an effect by its receipt: stepwell reverse 7340032 --reason 'wrong order'.
+    """Undo an effect by its receipt: stepwell reverse 7.3 --reason 'wrong order'.
 
     A worker that has the connector carries it out, as an action of its own: judged by policy, with a receipt.
     """
@@ -39,12 +40,14 @@ def reverse(
         return job.id, state
 
     job_id, state = ask(context, perform)
+    shown, job = f"receipt {short(receipt)}", f"job {short(job_id)}"
     words = {
-        "completed": f"receipt {receipt} is reversed",
-        "waiting": f"receipt {receipt}: job {job_id} waits for a decision; see 'stepwell approvals list'",
-        "ready": f"receipt {receipt}: job {job_id} waits for a worker that has the connector",
-        "cannot_complete": f"receipt {receipt} is not reversed; 'stepwell jobs show {job_id}' says why",
+        "completed": f"{shown} is reversed",
+        "waiting": f"{shown}: {job} waits for a decision; see 'stepwell approvals list'",
+        "ready": f"{shown}: {job} waits for a worker that has the connector",
+        "cannot_complete": f"{shown} is not reversed; 'stepwell jobs show {short(job_id)}' says why",
     }
-    typer.echo(words.get(state, f"receipt {receipt}: job {job_id} is {state}"))
+    document = {"receipt_id": receipt, "job_id": job_id, "state": state}
+    answer(as_json, document, words.get(state, f"{shown}: {job} is {state}"))
     if state in ("cannot_complete", "cancelled"):
         raise typer.Exit(1)

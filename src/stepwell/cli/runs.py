@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, cast
 
@@ -16,12 +17,13 @@ from stepwell.cli.connect import (
     each,
     print_json,
 )
+from stepwell.cli.ids import ApprovalOption
 from stepwell.cli.render import Look, console, moment, run_table, table
 from stepwell.cli.run_tree import Picture, draw, picture
 from stepwell.cli.watch import watch_run
 from stepwell.client import Client, RunHandle
 from stepwell.machines.model import Lang
-from stepwell.store.calls import past, registry, views
+from stepwell.store.calls import events, past, registry, views, words
 from stepwell.store.calls.run_list import RunState
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -99,37 +101,91 @@ def watch(context: typer.Context, run: RunArgument, lang: LanguageOption = "en")
         raise typer.Exit(1)
 
 
+@app.command("events")
+def list_events(
+    context: typer.Context,
+    run: RunArgument,
+    after: Annotated[
+        int, typer.Option(help="Only events after this number: the last one of the page before.", min=0)
+    ] = 0,
+    limit: LimitOption = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """List the events of a run, the oldest first: what happened, when, and who did it.
+
+    Example: stepwell runs events 7 --json
+    """
+
+    async def read(client: Client) -> list[dict[str, Any]]:
+        handle: RunHandle[Any] = RunHandle(client, run)
+        await handle.state()
+        call = events.run_events(client.tenant_id, run, after=after, limit=limit)
+        found = await client.perform(call)
+        names = await client.perform(words.units(client.tenant_id, [event.unit_id for event in found]))
+        return [
+            {**asdict(event), "step_id": name.name if (name := names.get(event.unit_id)) else None}
+            for event in found
+        ]
+
+    found = ask(context, read)
+    if as_json:
+        print_json(found)
+        return
+    made = table("event", "at", "step", "what", "change", "by", right=("event",))
+    for event in found:
+        change = f"{event['from_state'] or ''} → {event['to_state']}" if event["to_state"] else ""
+        made.add_row(
+            str(event["event_id"]), moment(event["at"]), event["step_id"] or "run", event["event_type"],
+            change.strip(), event["actor"] or "",
+        )  # fmt: skip
+    console().print(made)
+    if len(found) == limit:
+        typer.echo(f"more with --after {found[-1]['event_id']}")
+
+
 @app.command()
 def cancel(
     context: typer.Context,
     runs: RunsArgument,
     reason: ReasonOption = None,
-    approval: Annotated[
-        int | None, typer.Option(help="The granted approval, where cancelling needs one.", min=1)
-    ] = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Cancel runs: nothing of them starts any more, and running handlers are told to stop."""
     each(
-        context, "run", runs, lambda client, run: RunHandle(client, run).cancel(reason, approval), "cancelled"
+        context,
+        "run",
+        runs,
+        lambda client, run: RunHandle(client, run).cancel(reason, approval),
+        "cancelled",
+        as_json=as_json,
     )
 
 
 @app.command()
-def pause(context: typer.Context, runs: RunsArgument) -> None:
+def pause(context: typer.Context, runs: RunsArgument, as_json: JsonOption = False) -> None:
     """Pause runs: what is being done may finish, nothing new starts."""
-    each(context, "run", runs, lambda client, run: RunHandle(client, run).pause(), "paused")
+    each(context, "run", runs, lambda client, run: RunHandle(client, run).pause(), "paused", as_json=as_json)
 
 
 @app.command()
-def resume(context: typer.Context, runs: RunsArgument) -> None:
+def resume(context: typer.Context, runs: RunsArgument, as_json: JsonOption = False) -> None:
     """Let paused runs go on."""
-    each(context, "run", runs, lambda client, run: RunHandle(client, run).resume(), "in progress again")
+    each(
+        context, "run", runs, lambda client, run: RunHandle(client, run).resume(), "in progress again",
+        as_json=as_json,
+    )  # fmt: skip
 
 
 @app.command()
-def retry(context: typer.Context, runs: RunsArgument, reason: ReasonOption = None) -> None:
+def retry(
+    context: typer.Context, runs: RunsArgument, reason: ReasonOption = None, as_json: JsonOption = False
+) -> None:
     """Try the steps of failed runs again that could not be completed."""
-    each(context, "run", runs, lambda client, run: RunHandle(client, run).retry(reason), "in progress again")
+    each(
+        context, "run", runs, lambda client, run: RunHandle(client, run).retry(reason), "in progress again",
+        as_json=as_json,
+    )  # fmt: skip
 
 
 def _show_then(context: typer.Context, run: int, point: int | datetime, lang: Lang, as_json: bool) -> None:

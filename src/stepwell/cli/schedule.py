@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from stepwell.cli.connect import JsonOption, ask, json_object, print_json
+from stepwell.cli.connect import JsonOption, answer, ask, json_object, print_json
 from stepwell.client import Client
 from stepwell.define import cron as reading
 from stepwell.schedules import Misfire, Schedule
@@ -36,6 +36,7 @@ def set_schedule(
     backfill_limit: Annotated[
         int, typer.Option(help="Most missed times made up for at once, with misfire 'all'.", min=1, max=10000)
     ] = 100,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a schedule or change it; the next time is printed."""
     given = json_object(input, "--input")
@@ -46,7 +47,7 @@ def set_schedule(
             backfill_limit=backfill_limit,
         ),
     )  # fmt: skip
-    typer.echo(f"schedule {name} is set, {_standing(made)}")
+    answer(as_json, made, f"schedule {name} is set, {_standing(made)}")
 
 
 @app.command("list")
@@ -75,24 +76,24 @@ def show(context: typer.Context, name: NameArgument, as_json: JsonOption = False
 
 
 @app.command()
-def pause(context: typer.Context, name: NameArgument) -> None:
+def pause(context: typer.Context, name: NameArgument, as_json: JsonOption = False) -> None:
     """Stop a schedule from starting runs; times that pass meanwhile are not made up for."""
     ask(context, lambda client: client.schedule_pause(name))
-    typer.echo(f"schedule {name} is paused")
+    answer(as_json, {"schedule": name, "is_paused": True}, f"schedule {name} is paused")
 
 
 @app.command()
-def resume(context: typer.Context, name: NameArgument) -> None:
+def resume(context: typer.Context, name: NameArgument, as_json: JsonOption = False) -> None:
     """Let a paused schedule go on with its next time."""
     ask(context, lambda client: client.schedule_resume(name))
-    typer.echo(f"schedule {name} goes on")
+    answer(as_json, {"schedule": name, "is_paused": False}, f"schedule {name} continues")
 
 
 @app.command()
-def delete(context: typer.Context, name: NameArgument) -> None:
+def delete(context: typer.Context, name: NameArgument, as_json: JsonOption = False) -> None:
     """Remove a schedule; the runs it started stay."""
     ask(context, lambda client: client.schedule_delete(name))
-    typer.echo(f"schedule {name} is gone")
+    answer(as_json, {"schedule": name, "is_deleted": True}, f"schedule {name} is deleted")
 
 
 @app.command("next")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, ask, json_object, print_json
+from stepwell.cli.ids import short
 from stepwell.client import Client
 from stepwell.errors import UsageError
 from stepwell.store.calls.runs import Signalled
@@ -44,7 +45,7 @@ def signal(
     elif sent.woken_unit_id is None:
         typer.echo("kept: nothing waits for it yet")
     else:
-        typer.echo(f"delivered to step {sent.woken_unit_id}")
+        typer.echo(f"delivered to step {short(sent.woken_unit_id)}")
 
 
 def _target(text: str) -> int | tuple[str, str]:

@@ -43,8 +43,16 @@ LOOKS: dict[str, tuple[str, str]] = {
 @app.command()
 def simulate(
     files: Annotated[
-        list[Path], typer.Argument(help="A YAML file; further ones are its sub-workflows.", metavar="FILE")
-    ],
+        list[Path] | None,
+        typer.Argument(help="A YAML file; further ones are its sub-workflows.", metavar="FILE"),
+    ] = None,
+    app_name: Annotated[
+        str | None,
+        typer.Option("--app", help="Workflows of this app instead of files: module:app or file.py:app."),
+    ] = None,
+    workflow: Annotated[
+        str | None, typer.Option(help="Which workflow of the app; not needed when it has one.")
+    ] = None,
     input_text: Annotated[
         str, typer.Option("--input", help="Input as a JSON object; @file reads it from a file, - from stdin.")
     ] = "{}",
@@ -72,10 +80,8 @@ def simulate(
     as_json: JsonOption = False,
 ) -> None:
     """Run a workflow in memory with scripted outcomes and print what happens to each step."""
-    from stepwell.loading import load_workflows
-
     try:
-        graphs = load_workflows(files)
+        graphs = _graphs(files or [], app_name, workflow)
     except DefinitionError as error:
         refuse(error, "nothing was simulated")
     others = {graph.name: graph for graph in graphs[1:]}
@@ -98,6 +104,34 @@ def simulate(
         print_json(_document(graphs[0], done))
     else:
         console().print(_picture(graphs[0], done))
+
+
+def _graphs(files: list[Path], app_name: str | None, workflow: str | None) -> list[Graph]:
+    """The workflow to simulate first, then those it may call."""
+    from stepwell.loading import load_app, load_workflows
+
+    if bool(files) == (app_name is not None):
+        raise UsageError("what to simulate is not said", hint="give YAML files, or an app with --app file.py")
+    if app_name is None:
+        return load_workflows(files)
+    graphs = dict(load_app(app_name).graphs)
+    if not graphs:
+        raise UsageError(f"--app {app_name}: it declares no workflow", hint="declare one with app.publish(…)")
+    if workflow is None and len(graphs) > 1:
+        raise UsageError(
+            f"--app {app_name} has several workflows",
+            hint=f"choose one with --workflow: {', '.join(sorted(graphs))}",
+            field="workflow",
+        )
+    name = workflow or next(iter(graphs))
+    if name not in graphs:
+        raise UsageError(
+            f"--workflow: there is no workflow {name}{did_you_mean(name, graphs)}",
+            hint=f"accepted: {', '.join(sorted(graphs))}",
+            field="workflow",
+        )
+    first = graphs.pop(name)
+    return [first, *graphs.values()]
 
 
 def _check_names(graphs: list[Graph], names: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from stepwell.cli.connect import JsonOption, LimitOption, ask, print_json
+from stepwell.cli.connect import JsonOption, LimitOption, answer, ask, print_json
 from stepwell.cli.render import console
 from stepwell.client import Client
 from stepwell.errors import NotFound, UsageError
@@ -27,17 +27,20 @@ def map_user(
     context: typer.Context,
     person: Annotated[str, typer.Argument(help="Name by which the person acts here.", metavar="PERSON")],
     user: UserArgument,
+    as_json: JsonOption = False,
 ) -> None:
     """Say whose Slack account it is, such as: stepwell slack map ada U0123456789"""
 
     async def write(client: Client) -> bool:
         return await client.perform(calls.map_user(client.tenant_id, user, person, client.actor))
 
-    typer.echo(f"{user} {'is' if ask(context, write) else 'was already'} {person}")
+    is_new = ask(context, write)
+    document = {"user": user, "person": person, "is_new": is_new}
+    answer(as_json, document, f"{user} {'is' if is_new else 'was already'} {person}")
 
 
 @app.command()
-def unmap(context: typer.Context, user: UserArgument) -> None:
+def unmap(context: typer.Context, user: UserArgument, as_json: JsonOption = False) -> None:
     """Take an account away from its person, such as: stepwell slack unmap U0123456789"""
 
     async def write(client: Client) -> bool:
@@ -45,7 +48,7 @@ def unmap(context: typer.Context, user: UserArgument) -> None:
 
     if not ask(context, write):
         raise NotFound(f"{user} is nobody's", hint="stepwell slack list shows who is who", field="user")
-    typer.echo(f"{user} is nobody's now")
+    answer(as_json, {"user": user, "person": None}, f"{user} is nobody's now")
 
 
 @app.command("list")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, LanguageOption, ReasonOption, json_object, print_json
+from stepwell.cli.ids import ApprovalOption, read_unit
 from stepwell.cli.people_screen import correction_table, step_card
 from stepwell.cli.people_words import (
     AsOption,
@@ -47,9 +48,15 @@ def show(
 
 
 @app.command()
-def claim(context: typer.Context, step: StepArgument, who: AsOption = None, key: KeyOption = None) -> None:
+def claim(
+    context: typer.Context,
+    step: StepArgument,
+    who: AsOption = None,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Take a ready step; you are in charge of it from now on."""
-    tell(act(context, lambda people: people.step_claim(step_name(step), person(who), key=key)))
+    tell(act(context, lambda people: people.step_claim(step_name(step), person(who), key=key)), as_json)
 
 
 @app.command()
@@ -60,10 +67,14 @@ def assign(
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Put a person in charge of an open step."""
     name = person(who)
-    tell(act(context, lambda people: people.step_assign(step_name(step), to, name, reason=reason, key=key)))
+    tell(
+        act(context, lambda people: people.step_assign(step_name(step), to, name, reason=reason, key=key)),
+        as_json,
+    )
 
 
 @app.command()
@@ -73,10 +84,14 @@ def release(
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Hand a step back; any candidate may take it."""
     name = person(who)
-    tell(act(context, lambda people: people.step_release(step_name(step), name, reason=reason, key=key)))
+    tell(
+        act(context, lambda people: people.step_release(step_name(step), name, reason=reason, key=key)),
+        as_json,
+    )
 
 
 @app.command()
@@ -87,10 +102,14 @@ def delegate(
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Hand a step of yours over to another candidate."""
     name = person(who)
-    tell(act(context, lambda people: people.step_delegate(step_name(step), name, to, reason=reason, key=key)))
+    tell(
+        act(context, lambda people: people.step_delegate(step_name(step), name, to, reason=reason, key=key)),
+        as_json,
+    )
 
 
 @app.command()
@@ -108,6 +127,7 @@ def wait(
     until: Annotated[str | None, typer.Option(help="A time, or +4h, at which the wait ends.")] = None,
     who: AsOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Say that the step waits, for one or several things."""
     name, resume_at = person(who), None if until is None else moment(until, "--until")
@@ -117,7 +137,8 @@ def wait(
             lambda people: people.step_wait(
                 step_name(step), name, facet, event_type=event, resume_at=resume_at, key=key
             ),
-        )
+        ),
+        as_json,
     )
 
 
@@ -128,9 +149,12 @@ def resume(
     proof: Annotated[str, typer.Option(help="A reference to what ended the wait, such as mail:7.")],
     who: AsOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """What the step waited for has come."""
-    tell(act(context, lambda people: people.step_resume(step_name(step), person(who), proof, key=key)))
+    tell(
+        act(context, lambda people: people.step_resume(step_name(step), person(who), proof, key=key)), as_json
+    )
 
 
 @app.command()
@@ -141,11 +165,13 @@ def block(
     detail: Annotated[str | None, typer.Option(help="What is missing, in words.")] = None,
     who: AsOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Say that something is missing without which the step cannot go on."""
     name = person(who)
     tell(
-        act(context, lambda people: people.step_block(step_name(step), name, reason, detail=detail, key=key))
+        act(context, lambda people: people.step_block(step_name(step), name, reason, detail=detail, key=key)),
+        as_json,
     )
 
 
@@ -156,19 +182,24 @@ def unblock(
     proof: Annotated[str, typer.Option(help="A reference to what removed the blocker, such as ticket:9.")],
     who: AsOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """What was missing is there."""
-    tell(act(context, lambda people: people.step_unblock(step_name(step), person(who), proof, key=key)))
+    tell(
+        act(context, lambda people: people.step_unblock(step_name(step), person(who), proof, key=key)),
+        as_json,
+    )
 
 
 @app.command("escalate-block")
 def escalate_block(
     context: typer.Context,
     step: StepArgument,
-    approval: Annotated[int | None, typer.Option(help="The approval a long block needs.")] = None,
+    approval: ApprovalOption = None,
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Mark a blocked step as urgent: it is shown and counted as red."""
     name = person(who)
@@ -178,7 +209,8 @@ def escalate_block(
             lambda people: people.step_block_escalate(
                 step_name(step), name, reason=reason, approval_id=approval, key=key
             ),
-        )
+        ),
+        as_json,
     )
 
 
@@ -189,10 +221,11 @@ def escalate(
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Tell the next level of the step's chain now; give up a step that failed for good."""
     name = person(who)
-    tell(act(context, lambda people: people.escalate(step_name(step), name, reason=reason, key=key)))
+    tell(act(context, lambda people: people.escalate(step_name(step), name, reason=reason, key=key)), as_json)
 
 
 @app.command()
@@ -204,10 +237,11 @@ def complete(
     ] = "{}",
     who: AsOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """End a step with its output; its form is checked."""
     given, name = json_object(output, "--output"), person(who)
-    tell(act(context, lambda people: people.step_complete(step_name(step), name, given, key=key)))
+    tell(act(context, lambda people: people.step_complete(step_name(step), name, given, key=key)), as_json)
 
 
 @app.command("cannot-complete")
@@ -218,6 +252,7 @@ def cannot_complete(
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Declare that a step cannot be finished."""
     name = person(who)
@@ -227,7 +262,8 @@ def cannot_complete(
             lambda people: people.declare_cannot_complete(
                 step_name(step), name, evidence, reason=reason, key=key
             ),
-        )
+        ),
+        as_json,
     )
 
 
@@ -239,6 +275,7 @@ def deadline(
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Move a deadline; an overdue step that has time again goes on."""
     name, due = person(who), moment(at, "TIME")
@@ -246,7 +283,8 @@ def deadline(
         act(
             context,
             lambda people: people.step_deadline_change(step_name(step), name, due, reason=reason, key=key),
-        )
+        ),
+        as_json,
     )
 
 
@@ -270,13 +308,16 @@ def reopen(
     context: typer.Context,
     step: StepArgument,
     reason: Annotated[str, typer.Option(help="A word of vocab.correction_reason, such as data_error.")],
-    approval: Annotated[int, typer.Option(help="The granted approval of the action reopen.")],
+    approval: Annotated[
+        int, typer.Option(help="The granted approval of the action reopen, such as 7.3.", parser=read_unit)
+    ],
     downstream: Annotated[
         str, typer.Option(help="What depends on it: leave, or reopen, which lets it wait for this step.")
     ] = "leave",
     give_to: Annotated[str | None, typer.Option(help="Who corrects it; default: who did it.")] = None,
     who: AsOption = None,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Open an ended step again for correction; its first ending stays on record."""
     name = person(who)
@@ -286,7 +327,7 @@ def reopen(
             step_name(step), name, reason, approval, downstream=downstream, give_to=give_to, key=key
         ),
     )
-    tell(answer)
-    for after in answer["downstream"]:
+    tell(answer, as_json)
+    for after in () if as_json else answer["downstream"]:
         ending = "reopened" if after["reopened"] else "left as it is"
         typer.echo(f"  {after['run_id']}/{after['step_id']}: {ending}")

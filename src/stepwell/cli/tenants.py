@@ -7,7 +7,7 @@ from typing import Annotated, cast
 
 import typer
 
-from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.cli.connect import JsonOption, answer, ask, print_json
 from stepwell.client import Client
 from stepwell.errors import UsageError
 from stepwell.store.calls.tenants import Caps, Tenant
@@ -38,13 +38,15 @@ def set_tenant(
     max_concurrency: Concurrency = None,
     max_runs_per_min: RunsPerMin = None,
     max_writes_per_run: WritesPerRun = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a tenant or change it: `stepwell tenants set acme --weight 3 --max-concurrency 50`."""
     caps = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
     settings = cast(TenantSettings, {**caps})
     if weight is not None:
         settings["weight"] = weight
-    typer.echo(_line(ask(context, lambda client: client.tenant_set(tenant, **settings))))
+    found = ask(context, lambda client: client.tenant_set(tenant, **settings))
+    answer(as_json, found, _line(found))
 
 
 @app.command()
@@ -54,11 +56,13 @@ def caps(
     max_concurrency: Concurrency = None,
     max_runs_per_min: RunsPerMin = None,
     max_writes_per_run: WritesPerRun = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Give a workflow caps of its own: `stepwell tenants caps order.process --max-runs-per-min 100`."""
     settings = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
     found = ask(context, lambda client: client.workflow_caps_set(workflow, **settings))
-    typer.echo(_line(found) if found.has_caps else f"{workflow}: no caps of its own")
+    caps = {name: getattr(found, name) for name in ("name", *CAPS)}
+    answer(as_json, caps, _line(found) if found.has_caps else f"{workflow}: no caps of its own")
 
 
 @app.command("list")

@@ -25,6 +25,15 @@ def publish_workflow(tenant: int, graph: bytes, actor: str) -> Call[Published]:
     )
 
 
+def known_operations(tenant: int) -> Call[set[str]]:
+    """The names of all operations that an app or a worker has registered."""
+    return Call(
+        "select o.operation_name from stepwell.operation as o where o.tenant_id = %s",
+        (tenant,),
+        lambda rows: {row[0] for row in rows},
+    )
+
+
 def register_operations(tenant: int, operations: Sequence[Mapping[str, Any]]) -> Call[None]:
     return Call(
         "select stepwell.fn_operation_register(%s, %s::jsonb)",

@@ -1,0 +1,38 @@
+"""Options and defaults are documented as the code has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from stepwell.define import Human, Retry
+from tests.tidy.sources import read
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Human)])
+def test_every_option_of_a_human_step_is_explained(name):
+    section = read(Path("docs/people.md")).split("## What a human step says")[1].split("\n## ")[0]
+    assert f"| `{name}` |" in section
+
+
+def test_the_defaults_of_a_retry_are_those_of_the_code():
+    line = next(
+        line for line in read(Path("docs/workflows.md")).splitlines() if line.startswith("| `retry` |")
+    )
+    defaults = Retry()
+    assert f"`max_attempts` ({defaults.max_attempts})" in line
+    assert f"`initial` ({defaults.initial}s)" in line
+    assert f"`max` ({int(defaults.max) // 60}m)" in line
+    assert f"`multiplier` ({defaults.multiplier})" in line
+
+
+def test_the_attempts_of_an_operation_without_a_retry_are_those_of_the_schema():
+    snapshot = read(Path("src/stepwell/sql/schema.snapshot.sql"))
+    table = snapshot.split("create table stepwell.operation (")[1].split(");")[0]
+    found = re.search(r"max_attempts smallint default (\d+)", table)
+    assert found is not None
+    said = f"an operation that says nothing about retries has {found[1]} attempts"
+    assert said in read(Path("docs/workflows.md"))
