@@ -89,7 +89,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_count constant int := case when p_schema ?| array['minProperties', 'maxProperties']
-        then (select count(*) from jsonb_object_keys(p_value)) end;
+        then (select count(*)::int from jsonb_object_keys(p_value)) end;
     v_key text;
     v_part jsonb;
     v_problem text;
@@ -182,7 +182,7 @@ begin
         limit 1;
     end if;
     if v_problem is null and p_schema ? 'anyOf' then
-        select count(*) filter (where p.problem is null),
+        select (count(*) filter (where p.problem is null))::int,
             (array_agg(p.problem order by a.part @> '{"type": "null"}', a.no))[1]
         into v_held_count, v_problem
         from jsonb_array_elements(p_schema -> 'anyOf') with ordinality as a (part, no)
@@ -190,7 +190,7 @@ begin
         v_problem := case when v_held_count = 0 then v_problem end;
     end if;
     if v_problem is null and p_schema ? 'oneOf' then
-        select count(*) filter (where p.problem is null),
+        select (count(*) filter (where p.problem is null))::int,
             (array_agg(p.problem order by a.part @> '{"type": "null"}', a.no))[1]
         into v_held_count, v_problem
         from jsonb_array_elements(p_schema -> 'oneOf') with ordinality as a (part, no)
@@ -258,7 +258,7 @@ declare
                 }
             }, {"type": "boolean"}]}
         }
-    }';
+    }'::jsonb;
     v_problem text := stepwell._schema_problem(v_meta, p_schema, p_path);
     v_text text;
 begin
