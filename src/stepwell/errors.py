@@ -204,8 +204,13 @@ _BY_SQLSTATE: dict[str, type[StepwellError]] = {
     "42501": PermissionDenied,
 }
 
-# Serialization failure, deadlock, lock not available, statement cancelled by a time-out.
-_TRANSIENT_SQLSTATES = frozenset({"40001", "40P01", "55P03", "57014"})
+# Another transaction was in the way, and nothing was written: serialization failure, deadlock, busy lock.
+COLLISION_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
+# The same call may succeed later: a collision, or a statement cancelled by a time limit.
+_TRANSIENT_SQLSTATES = COLLISION_SQLSTATES | {"57014"}
+
+# Undefined schema, table, function or column: the database is older than this release, or has no schema.
+UNDEFINED_SQLSTATES = frozenset({"3F000", "42P01", "42883", "42703"})
 
 # Connection trouble, operator shutdown, too many connections, disk full.
 _UNAVAILABLE_CLASSES = ("08", "57P", "53")

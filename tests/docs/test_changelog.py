@@ -20,9 +20,12 @@ def test_the_changelog_keeps_its_form():
     assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= KINDS
 
 
-def test_package_and_metadata_name_the_same_version():
-    metadata = tomllib.loads(read(Path("pyproject.toml")))["project"]
-    assert stepwell.__version__ == metadata["version"]
+def test_the_version_is_said_in_the_package_only():
+    settings = tomllib.loads(read(Path("pyproject.toml")))
+    assert "version" not in settings["project"]
+    assert settings["project"]["dynamic"] == ["version"]
+    (place,) = settings["tool"]["hatch"]["version"].values()
+    assert f'__version__ = "{stepwell.__version__}"' in read(Path(place))
 
 
 def test_the_licence_is_there_in_full():

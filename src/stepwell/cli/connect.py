@@ -17,9 +17,9 @@ from stepwell.cli.ids import short, shortened
 from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
-from stepwell.machines.model import Lang
 from stepwell.store.connection.pool import probe
 from stepwell.store.connection.target import database
+from stepwell.translations import Lang
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, LanguageOption, LimitOption, print_json
-from stepwell.cli.people_screen import step_table, word
+from stepwell.cli.people_screen import step_table
 from stepwell.cli.people_words import AsOption, look_at, person
 from stepwell.cli.render import console
 
@@ -38,6 +38,6 @@ def inbox(
     if look is None:
         print_json(found)
     elif not found:
-        typer.echo(word(look, "nothing to do"))
+        typer.echo(look.word("nothing to do"))
     else:
         console().print(step_table(look, found))

@@ -17,11 +17,12 @@ from stepwell.config import Settings
 from stepwell.errors import NotFound
 from stepwell.machines.fold import fold
 from stepwell.machines.mermaid import mermaid
-from stepwell.machines.model import Lang, Machine, Registry, State
+from stepwell.machines.model import Machine, Registry, State
 from stepwell.machines.reference import page
 from stepwell.store.calls import registry as reading
 from stepwell.store.connection.target import database
 from stepwell.store.schema import migrate, verify
+from stepwell.translations import Lang
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -11,49 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.cli.render import Look, moment, span, table
-from stepwell.machines.model import Lang
 from stepwell.people import Dependent, HumanStep
-
-WORDS: dict[str, dict[Lang, str]] = {
-    "step": {"en": "step", "vi": "bước"},
-    "workflow": {"en": "workflow", "vi": "quy trình"},
-    "state": {"en": "state", "vi": "trạng thái"},
-    "person": {"en": "person", "vi": "người phụ trách"},
-    "for": {"en": "for", "vi": "dành cho"},
-    "deadline": {"en": "deadline", "vi": "hạn chót"},
-    "note": {"en": "note", "vi": "ghi chú"},
-    "nobody": {"en": "nobody yet", "vi": "chưa có ai"},
-    "anyone": {"en": "anyone", "vi": "bất kỳ ai"},
-    "role": {"en": "role", "vi": "vai trò"},
-    "in": {"en": "in", "vi": "còn"},
-    "late": {"en": "late", "vi": "trễ"},
-    "was late": {"en": "was late", "vi": "đã trễ"},
-    "urgent": {"en": "urgent", "vi": "khẩn"},
-    "form": {"en": "form", "vi": "biểu mẫu"},
-    "required": {"en": "required", "vi": "bắt buộc"},
-    "tasks": {"en": "tasks", "vi": "công việc con"},
-    "nothing to do": {"en": "nothing to do", "vi": "không có việc nào"},
-    "around": {"en": "opens with it", "vi": "mở lại cùng"},
-    "after": {"en": "depends on it", "vi": "phụ thuộc vào nó"},
-    "left": {"en": "left as it is", "vi": "giữ nguyên"},
-    "could reopen": {"en": "can be reopened too", "vi": "có thể mở lại"},
-    "nothing depends": {"en": "nothing else is touched", "vi": "không ảnh hưởng bước nào khác"},
-}
-
-
-def word(look: Look, key: str) -> str:
-    return WORDS[key][look.lang]
 
 
 def step_table(look: Look, rows: Sequence[HumanStep]) -> Table:
     names = ("step", "workflow", "state", "person", "for", "deadline", "note")
-    made = table(*(word(look, name) for name in names))
+    made = table(*(look.word(name) for name in names))
     for row in rows:
         made.add_row(
             Text.assemble(row.name, (f"  {row.title}" if row.title else "", "dim")),
             row.workflow,
             look.chip(row.scope, row.state_code, row.waiting_facet),
-            Text(row.pic or word(look, "nobody"), style="" if row.pic else "dim"),
+            Text(row.pic or look.word("nobody"), style="" if row.pic else "dim"),
             _asked_of(look, row),
             _deadline(look, row),
             _note(look, row),
@@ -67,34 +36,34 @@ def step_card(look: Look, row: HumanStep, tasks: Sequence[HumanStep], sentence: 
     title.append_text(look.chip(row.scope, row.state_code, row.waiting_facet))
     facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for key, value in (
-        ("person", Text(row.pic or word(look, "nobody"))),
+        ("person", Text(row.pic or look.word("nobody"))),
         ("for", _asked_of(look, row)),
         ("deadline", _deadline(look, row)),
         ("note", _note(look, row)),
         ("form", _form(look, row.form)),
     ):
         if value.plain:
-            facts.add_row(Text(word(look, key), style="dim"), value)
+            facts.add_row(Text(look.word(key), style="dim"), value)
     parts: list[RenderableType] = [title]
     if row.title:
         parts.append(Text(row.title))
     parts += [Text(sentence, style="dim"), Padding(facts, (1, 0, 0, 0))]
     if tasks:
-        parts += [Text(f"\n{word(look, 'tasks')}", style="bold"), step_table(look, tasks)]
+        parts += [Text(f"\n{look.word('tasks')}", style="bold"), step_table(look, tasks)]
     return Group(*parts)
 
 
 def correction_table(look: Look, rows: Sequence[Dependent]) -> RenderableType:
     """What a correction would touch, level by level."""
     if not rows:
-        return Text(word(look, "nothing depends"))
+        return Text(look.word("nothing depends"))
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
-        after = "" if row.relation == "around" else word(look, "could reopen" if row.can_reopen else "left")
+        after = "" if row.relation == "around" else look.word("could reopen" if row.can_reopen else "left")
         made.add_row(
             f"{row.run_id}/{row.step_id}",
             look.chip("step", row.state_code),
-            word(look, row.relation),
+            look.word(row.relation),
             Text(after, style="dim"),
         )
     return made
@@ -103,7 +72,7 @@ def correction_table(look: Look, rows: Sequence[Dependent]) -> RenderableType:
 def _asked_of(look: Look, row: HumanStep) -> Text:
     if row.assignee:
         return Text(row.assignee)
-    return Text(f"{word(look, 'role')} {row.role}" if row.role else word(look, "anyone"))
+    return Text(f"{look.word('role')} {row.role}" if row.role else look.word("anyone"))
 
 
 def _deadline(look: Look, row: HumanStep) -> Text:
@@ -111,10 +80,10 @@ def _deadline(look: Look, row: HumanStep) -> Text:
         return Text("")
     at = moment(row.deadline_at)[:-3]
     if row.completed_at is not None and row.state_code == "completed":
-        return Text(f"{at} ({word(look, 'was late')})" if row.completed_after_deadline else at)
+        return Text(f"{at} ({look.word('was late')})" if row.completed_after_deadline else at)
     if row.is_late:
-        return Text(f"{at} ({span(row.now_at - row.deadline_at)} {word(look, 'late')})", style="red")
-    return Text(f"{at} ({word(look, 'in')} {span(row.deadline_at - row.now_at)})")
+        return Text(f"{at} ({span(row.now_at - row.deadline_at)} {look.word('late')})", style="red")
+    return Text(f"{at} ({look.word('in')} {span(row.deadline_at - row.now_at)})")
 
 
 def _note(look: Look, row: HumanStep) -> Text:
@@ -124,7 +93,7 @@ def _note(look: Look, row: HumanStep) -> Text:
         label = (row.block_label or {}).get(look.lang, row.block_reason)
         detail = f": {row.block_detail}" if row.block_detail else ""
         words.append(
-            f"{label}{detail}" + (f" ({word(look, 'urgent')})" if row.blocked_severity == "red" else "")
+            f"{label}{detail}" + (f" ({look.word('urgent')})" if row.blocked_severity == "red" else "")
         )
     if row.escalated_to:
         words.append(look.facet(row.scope, "escalated", tell=row.escalated_to) or row.escalated_to)
@@ -147,7 +116,7 @@ def _form(look: Look, form: Mapping[str, Any] | None) -> Text:
             if key in field
         ]
         marks = [
-            mark for mark in (choice, *bounds, word(look, "required") if name in required else "") if mark
+            mark for mark in (choice, *bounds, look.word("required") if name in required else "") if mark
         ]
         title = field.get("title") or field.get("description") or ""
         lines.append(

@@ -15,9 +15,9 @@ from stepwell.cli.render import Look
 from stepwell.client import Client
 from stepwell.define.duration import parse_duration
 from stepwell.errors import UsageError
-from stepwell.machines.model import Lang
 from stepwell.people import People, StepName
 from stepwell.store.calls import registry
+from stepwell.translations import Lang
 
 T = TypeVar("T")
 

@@ -18,37 +18,14 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.cli.ids import short
-from stepwell.machines.model import Lang, Registry, State
+from stepwell.machines.model import Registry, State
 from stepwell.store.calls.views import Job, Run
+from stepwell.translations import Lang
+from stepwell.translations.terminal import TERMINAL
 
 PLAIN_WIDTH = 140
 BAR_CELLS = 30
 NOTE_CHARACTERS = 160
-
-WORDS: dict[str, dict[Lang, str]] = {
-    "run": {"en": "run", "vi": "lượt chạy"},
-    "step": {"en": "step", "vi": "bước"},
-    "state": {"en": "state", "vi": "trạng thái"},
-    "attempts": {"en": "attempts", "vi": "số lần thử"},
-    "time": {"en": "time", "vi": "thời gian"},
-    "note": {"en": "note", "vi": "ghi chú"},
-    "workflow": {"en": "workflow", "vi": "quy trình"},
-    "progress": {"en": "progress", "vi": "tiến độ"},
-    "started": {"en": "started", "vi": "bắt đầu"},
-    "key": {"en": "key", "vi": "khóa"},
-    "by": {"en": "by", "vi": "bởi"},
-    "of": {"en": "of", "vi": "trên"},
-    "steps": {"en": "steps", "vi": "bước"},
-    "skipped": {"en": "skipped", "vi": "bỏ qua"},
-    "cannot be completed": {"en": "cannot be completed", "vi": "không thể hoàn tất"},
-    "part of run": {"en": "part of run", "vi": "thuộc lượt chạy"},
-    "job": {"en": "job", "vi": "công việc"},
-    "operation": {"en": "operation", "vi": "thao tác"},
-    "executor": {"en": "executor", "vi": "bộ thực thi"},
-    "worker": {"en": "worker", "vi": "máy thực thi"},
-    "age": {"en": "age", "vi": "tuổi"},
-    "waits for": {"en": "by", "vi": "bởi"},
-}
 
 
 def console() -> Console:
@@ -67,7 +44,7 @@ class Look:
     lang: Lang = "en"
 
     def word(self, key: str) -> str:
-        return WORDS[key][self.lang]
+        return TERMINAL[key].in_language(self.lang)
 
     def state(self, scope: str, state_code: str) -> State | None:
         machine = self.registry.active(scope)

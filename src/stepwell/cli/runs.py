@@ -22,9 +22,9 @@ from stepwell.cli.render import Look, console, moment, run_table, table
 from stepwell.cli.run_tree import Picture, draw, picture
 from stepwell.cli.watch import watch_run
 from stepwell.client import Client, RunHandle
-from stepwell.machines.model import Lang
 from stepwell.store.calls import events, past, registry, views, words
 from stepwell.store.calls.run_list import RunState
+from stepwell.translations import Lang
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -12,9 +12,9 @@ from rich.live import Live
 from stepwell.cli.render import Look, console
 from stepwell.cli.run_tree import Picture, draw, lines, picture
 from stepwell.client import RUN_ENDS, Client
-from stepwell.machines.model import Lang
 from stepwell.store.calls import registry
 from stepwell.store.connection.listen import Listener
+from stepwell.translations import Lang
 
 # A notification makes the next look come early; without one it comes after this.
 LOOK_SECONDS = 0.5

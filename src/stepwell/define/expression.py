@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from stepwell.define.limits import MAX_EXPRESSION_LENGTH
 from stepwell.define.names import is_id
+from stepwell.define.path_tokens import BAD, PathToken, path_tokens, unescape
 from stepwell.define.problem import quoted
 
 __all__ = ["ExpressionError", "Reading", "is_step_id", "read_expression", "step_path"]
@@ -26,23 +27,6 @@ _KEYWORDS: Final = frozenset(
 ) | {"like_regex", "flag"}
 _HINTS: Final = {"and": "&&", "or": "||", "not": "!", "None": "null", "True": "true", "False": "false"}
 
-# What ends a bare key in PostgreSQL's scanner, and the quotes.
-_ENDS = r"\s?%$.\[\]{}()|&!=<>@\#,*:+/\\\"'\-"
-_TOKEN = re.compile(
-    rf"""
-    (?P<space>[ \t\n\r\f]+)
-  | (?P<comment>/\*(?:[^*]|\*(?!/))*\*/)
-  | (?P<string>"(?:[^"\\]|\\.)*")
-  | (?P<number>(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+
-      |(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)(?![^{_ENDS}]))
-  | (?P<variable>\$[^{_ENDS}]+|\$"(?:[^"\\]|\\.)*")
-  | (?P<operator>\*\*|&&|\|\||==|<>|!=|<=|>=|/(?!\*)|[?%$.\[\]{{}}()!<>@,*+-])
-  | (?P<word>[^{_ENDS}]+)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPE = re.compile(r"\\(u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_SIMPLE_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # Most expressions are one plain path; reading these by one pattern makes 50,000 of them ten times cheaper.
 _PLAIN_PATH = re.compile(
@@ -55,12 +39,6 @@ _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 class ExpressionError(ValueError):
     """The text cannot be a path over the run's document; the message says what would be accepted."""
-
-
-class Token(NamedTuple):
-    kind: str
-    text: str
-    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,25 +83,20 @@ def read_expression(text: str) -> Reading:
     return Reading(tuple(steps), reads_item)
 
 
-def _tokens(text: str) -> Iterator[Token]:
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise ExpressionError(_explain(text, at))
-        kind = found.lastgroup or ""
-        if kind == "variable":
+def _tokens(text: str) -> Iterator[PathToken]:
+    for token in path_tokens(text):
+        if token.kind == BAD:
+            raise ExpressionError(_explain(token))
+        if token.kind == "variable":
             raise ExpressionError(
-                f"{quoted(found.group())} at {at + 1}: there are no variables; {_ROOT_RULE}"
+                f"{quoted(token.text)} at {token.at + 1}: there are no variables; {_ROOT_RULE}"
             )
-        if kind not in ("space", "comment"):
-            yield Token(kind, found.group(), at)
-        at = found.end()
+        yield token
 
 
-def _explain(text: str, at: int) -> str:
-    character = text[at]
-    where = f"at {at + 1}"
+def _explain(bad: PathToken) -> str:
+    character = bad.text
+    where = f"at {bad.at + 1}"
     if character == '"':
         return f"the text that begins {where} has no closing quote"
     if character == "'":
@@ -137,8 +110,8 @@ def _explain(text: str, at: int) -> str:
     return f"{quoted(character)} {where} does not belong in a path"
 
 
-def _check_brackets(tokens: list[Token]) -> None:
-    open_tokens: list[Token] = []
+def _check_brackets(tokens: list[PathToken]) -> None:
+    open_tokens: list[PathToken] = []
     for token in tokens:
         if token.kind != "operator":
             continue
@@ -153,9 +126,9 @@ def _check_brackets(tokens: list[Token]) -> None:
         raise ExpressionError(f"{quoted(last.text)} at {last.at + 1} is never closed")
 
 
-def _check_words(tokens: list[Token]) -> None:
+def _check_words(tokens: list[PathToken]) -> None:
     """A word that is neither a key after a dot nor a keyword is a text without quotes or a path without $."""
-    before: Token | None = None
+    before: PathToken | None = None
     for token in tokens:
         is_key = before is not None and before.text == "." and before.kind == "operator"
         if token.kind == "word" and not is_key and token.text not in _KEYWORDS:
@@ -174,7 +147,7 @@ def _check_words(tokens: list[Token]) -> None:
         raise ExpressionError(f"ends with {quoted(tokens[-1].text)}; something is missing after it")
 
 
-def _root_reference(tokens: list[Token], position: int) -> tuple[str, str | None]:
+def _root_reference(tokens: list[PathToken], position: int) -> tuple[str, str | None]:
     """The root member a `$` reads and, for steps, the id. Reading all of it would depend on timing."""
     at = tokens[position].at + 1
     member = _key(tokens, position + 1)
@@ -200,29 +173,23 @@ def _root_reference(tokens: list[Token], position: int) -> tuple[str, str | None
     return member, step_id
 
 
-def _looks_like_hyphen_id(tokens: list[Token], position: int) -> bool:
+def _looks_like_hyphen_id(tokens: list[PathToken], position: int) -> bool:
     return position < len(tokens) and tokens[position].text == "-"
 
 
-def _key(tokens: list[Token], position: int) -> str | None:
+def _key(tokens: list[PathToken], position: int) -> str | None:
     """The key of `.key` or `."key"` at this position, or nothing. A key followed by `(` is a method call."""
     if position + 1 >= len(tokens) or tokens[position].text != ".":
         return None
     key = tokens[position + 1]
     is_call = position + 2 < len(tokens) and tokens[position + 2].text == "("
     if key.kind == "string":
-        return _unescape(key.text[1:-1])
+        return _unescape(key.text)
     return key.text if key.kind == "word" and not is_call else None
 
 
 def _unescape(text: str) -> str:
-    def character(found: re.Match[str]) -> str:
-        code = found.group(2) or found.group(3) or found.group(4)
-        if code:
-            number = int(code, 16)
-            if number == 0 or number > 0x10FFFF:
-                raise ExpressionError(f"{quoted(found.group())} is not a character that can be stored")
-            return chr(number)
-        return _SIMPLE_ESCAPES.get(found.group(5), found.group(5))
-
-    return _ESCAPE.sub(character, text)
+    try:
+        return unescape(text)
+    except ValueError as error:
+        raise ExpressionError(f"{quoted(str(error))} is not a character that can be stored") from None

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.govern.bundle import Contents
-from stepwell.govern.report_words import WORDS
 from stepwell.machines.model import Registry, State
 from stepwell.store.calls.audit import Chain
+from stepwell.translations.report import REPORT
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # Longer tables are cut here; events.jsonl has all of them.
@@ -290,7 +290,7 @@ def _tries(step: Row) -> int:
 
 
 def word(key: str) -> str:
-    return _both(*WORDS[key])
+    return _both(*REPORT[key])
 
 
 def _both(en: str, vi: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepwell.machines.model import Lang, Machine, Registry
+from stepwell.machines.model import Machine, Registry
+from stepwell.translations import Lang
 
 
 def mermaid(registry: Registry, machine: Machine, lang: Lang) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-Lang = Literal["vi", "en"]
+from stepwell.translations import Lang
+
 Document = Mapping[str, Any]
 _Row = TypeVar("_Row")
 

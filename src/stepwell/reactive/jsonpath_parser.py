@@ -9,7 +9,9 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+from stepwell.define.path_tokens import BAD, PathToken, path_tokens, unescape
 
 __all__ = [
     "METHODS",
@@ -35,20 +37,8 @@ _UNSUPPORTED_WORDS: Final = ("strict", "like_regex", "flag")
 _COMPARISONS: Final = ("==", "!=", "<>", "<=", ">=", "<", ">")
 _MAX_DEPTH: Final = 100
 
-_ENDS = r"\s?%$.\[\]{}()|&!=<>@\#,*:+/\\\"'\-"
-_TOKEN = re.compile(
-    rf"""
-    (?P<space>[ \t\n\r\f]+)
-  | (?P<comment>/\*(?:[^*]|\*(?!/))*\*/)
-  | (?P<string>"(?:[^"\\]|\\.)*")
-  | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![^{_ENDS}]))
-  | (?P<operator>\*\*|&&|\|\||==|<>|!=|<=|>=|/(?!\*)|[?%$.\[\]{{}}()!<>@,*+-])
-  | (?P<word>[^{_ENDS}]+)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPE = re.compile(r"\\(u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_SIMPLE_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+# PostgreSQL also reads 0x1F, 0o17, 0b11 and 1_000.
+_PLAIN_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 class PathSyntaxError(ValueError):
@@ -140,12 +130,6 @@ Expression = Root | Literal | Access | Last | Arithmetic
 Parsed = Predicate | Expression
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    at: int
-
-
 @lru_cache(maxsize=4096)
 def parse_path(text: str) -> Parsed:
     """The tree of a path. Raises PathSyntaxError naming the place and what would be accepted."""
@@ -165,20 +149,15 @@ class _Parsing:
         if self.word("lax"):
             self.position += 1
 
-    def _split(self, text: str) -> list[_Token]:
-        tokens: list[_Token] = []
-        at = 0
-        while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                raise PathSyntaxError(f"{text[at]!r} at {at + 1} does not belong in a path")
-            if found.lastgroup not in ("space", "comment"):
-                tokens.append(_Token(found.lastgroup or "", found.group(), at))
-            at = found.end()
-        return [*tokens, _Token("end", "", at)]
+    def _split(self, text: str) -> list[PathToken]:
+        tokens = list(path_tokens(text))
+        if tokens and tokens[-1].kind == BAD:
+            bad = tokens[-1]
+            raise PathSyntaxError(f"{bad.text!r} at {bad.at + 1} does not belong in a path")
+        return [*tokens, PathToken("end", "", len(text))]
 
     @property
-    def token(self) -> _Token:
+    def token(self) -> PathToken:
         return self.tokens[self.position]
 
     def unexpected(self, accepted: str) -> PathSyntaxError:
@@ -292,6 +271,8 @@ class _Parsing:
         if token.kind == "string":
             return Literal(_unescape(self.take()))
         if token.kind == "number":
+            if _PLAIN_NUMBER.fullmatch(token.text) is None:
+                raise PathSyntaxError(f"{token.text} at {token.at + 1} is evaluated by PostgreSQL only")
             text = self.take()
             return Literal(int(text) if text.isdigit() else Decimal(text))
         if self.is_operator("$", "@"):
@@ -387,10 +368,7 @@ class _Parsing:
 
 
 def _unescape(quoted: str) -> str:
-    def character(found: re.Match[str]) -> str:
-        code = found.group(2) or found.group(3) or found.group(4)
-        if code:
-            return chr(int(code, 16))
-        return _SIMPLE_ESCAPES.get(found.group(5), found.group(5))
-
-    return _ESCAPE.sub(character, quoted[1:-1])
+    try:
+        return unescape(quoted)
+    except ValueError as error:
+        raise PathSyntaxError(f"{error} is not a character that can be stored") from None

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 from stepwell.cli.main import app
 from stepwell.machines.fold import fold
 from stepwell.machines.mermaid import mermaid
-from stepwell.machines.model import Lang, Registry
+from stepwell.machines.model import Registry
 from stepwell.store.calls import registry as reading
+from stepwell.translations import Lang
 
 SCOPES = ["workflow_run", "step", "task", "job", "approval", "proposal", "receipt"]
 LANGS: list[Lang] = ["vi", "en"]

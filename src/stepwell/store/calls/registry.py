@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import psycopg
 
-from stepwell.errors import NotFound, SchemaError, from_database
+from stepwell.errors import UNDEFINED_SQLSTATES, NotFound, SchemaError, from_database
 from stepwell.machines.model import Registry
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
-_UNDEFINED = ("42883", "3F000")
 
 
 def read(conninfo: str) -> Registry:
@@ -21,7 +20,7 @@ def read(conninfo: str) -> Registry:
         ) as connection:
             row = connection.execute("select stepwell.fn_registry_read()").fetchone()
     except psycopg.Error as error:
-        if error.sqlstate in _UNDEFINED:
+        if error.sqlstate in UNDEFINED_SQLSTATES:
             raise SchemaError("the database has no registry", hint="run 'stepwell db migrate'") from error
         raise from_database(error) from error
     if row is None or row[0] is None:

@@ -11,18 +11,19 @@ from typing import Any, Protocol, TypeVar
 import psycopg
 from psycopg.rows import tuple_row
 
-from stepwell.errors import SchemaError, StepwellError, from_database
+from stepwell.errors import (
+    COLLISION_SQLSTATES,
+    UNDEFINED_SQLSTATES,
+    SchemaError,
+    StepwellError,
+    from_database,
+)
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.pool import AsyncPool
 
 T = TypeVar("T")
 
-# Serialization failure, deadlock, a lock not to be had at once.
-_MET = ("40001", "40P01", "55P03")
 ATTEMPT_LIMIT = 8
-
-# Undefined schema, table, function or column: the database is older than this release, or has no schema.
-_UNDEFINED = ("3F000", "42P01", "42883", "42703")
 
 
 class Connection(Protocol):
@@ -43,7 +44,7 @@ async def on_pool(pool: AsyncPool, call: Call[T], *, bounded: bool = False) -> T
         except psycopg.Error as error:
             found = _ours(error)
             # Two transactions met and one gave way; nothing was written, so the same call may go again.
-            if error.sqlstate not in _MET or attempt == ATTEMPT_LIMIT:
+            if error.sqlstate not in COLLISION_SQLSTATES or attempt == ATTEMPT_LIMIT:
                 raise found from error
         await asyncio.sleep(random.uniform(0.0, 0.02 * attempt))
     raise AssertionError("the last attempt returns or raises")
@@ -64,7 +65,7 @@ async def on_connection(connection: Connection, call: Call[T]) -> T:
 
 
 def _ours(error: psycopg.Error) -> StepwellError:
-    if error.sqlstate in _UNDEFINED:
+    if error.sqlstate in UNDEFINED_SQLSTATES:
         return SchemaError(
             "the database does not have the schema of this release",
             hint="run 'stepwell db migrate'",

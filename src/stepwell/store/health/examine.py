@@ -22,8 +22,8 @@ from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
 from stepwell.sql import support_text
 from stepwell.store.calls import registry
 from stepwell.store.connection.pool import named
-from stepwell.store.health.words import say
 from stepwell.store.schema import migrate
+from stepwell.translations.health import say
 
 Connection = psycopg.Connection[TupleRow]
 

@@ -1,128 +1,132 @@
-"""Say what a check found, in English and Vietnamese: receives a code and facts, returns both sentences.
-
-The one place of these words: `stepwell doctor`, the API and the health page read them from here.
-"""
+"""What a check of the doctor found: read by `stepwell doctor`, the API and the health page."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["WORDS", "say"]
+from stepwell.translations import Translation
 
-# code → (English, Vietnamese); names in braces are facts of the finding.
-WORDS: Final[dict[str, tuple[str, str]]] = {
-    "database.embedded": (
+__all__ = ["HEALTH", "say"]
+
+# By code; names in braces are facts of the finding.
+HEALTH: Final[dict[str, Translation]] = {
+    "database.embedded": Translation(
         "PostgreSQL {version}, embedded in {folder}",
         "PostgreSQL {version}, tích hợp sẵn trong {folder}",
     ),
-    "database.external": ("PostgreSQL {version}, by its address", "PostgreSQL {version}, theo địa chỉ"),
-    "setting.value": ("{value}", "{value}"),
-    "fsync.remedy": (
+    "database.external": Translation(
+        "PostgreSQL {version}, by its address", "PostgreSQL {version}, theo địa chỉ"
+    ),
+    "setting.value": Translation("{value}", "{value}"),
+    "fsync.remedy": Translation(
         "alter system set fsync = on; without it a power cut loses committed work",
         "alter system set fsync = on; nếu không, mất điện sẽ làm mất dữ liệu đã ghi",
     ),
-    "full_page_writes.remedy": (
+    "full_page_writes.remedy": Translation(
         "alter system set full_page_writes = on; else a torn page is lost",
         "alter system set full_page_writes = on; nếu không, trang ghi dở sẽ bị mất",
     ),
-    "synchronous_commit.remedy": (
+    "synchronous_commit.remedy": Translation(
         "alter system set synchronous_commit = on; else a crash loses the last commits",
         "alter system set synchronous_commit = on; nếu không, sự cố sẽ làm mất các giao dịch cuối",
     ),
-    "max_connections.remedy": (
+    "max_connections.remedy": Translation(
         "set max_connections to {wanted} or more, or put a pooler in front",
         "đặt max_connections từ {wanted} trở lên, hoặc đặt bộ gộp kết nối phía trước",
     ),
-    "schema.current": ("current, {count} migrations", "mới nhất, {count} lần nâng cấp"),
-    "schema.pending": ("{count} migrations missing", "thiếu {count} lần nâng cấp"),
-    "schema.outdated": ("routines outdated", "các hàm đã cũ"),
-    "schema.remedy": ("run 'stepwell db migrate'", "chạy 'stepwell db migrate'"),
-    "clock.apart": ("{seconds} s apart", "lệch {seconds} giây"),
-    "clock.remedy": (
+    "schema.current": Translation("current, {count} migrations", "mới nhất, {count} lần nâng cấp"),
+    "schema.pending": Translation("{count} migrations missing", "thiếu {count} lần nâng cấp"),
+    "schema.outdated": Translation("routines outdated", "các hàm đã cũ"),
+    "schema.remedy": Translation("run 'stepwell db migrate'", "chạy 'stepwell db migrate'"),
+    "clock.apart": Translation("{seconds} s apart", "lệch {seconds} giây"),
+    "clock.remedy": Translation(
         "synchronise both clocks (NTP); only the server's clock decides, but log lines will not line up",
         "đồng bộ cả hai đồng hồ (NTP); chỉ đồng hồ máy chủ quyết định, nhưng nhật ký sẽ không khớp giờ",
     ),
-    "permissions.missing": ("role {role} may not {rights}", "vai trò {role} thiếu quyền: {rights}"),
-    "permissions.remedy": (
+    "permissions.missing": Translation(
+        "role {role} may not {rights}", "vai trò {role} thiếu quyền: {rights}"
+    ),
+    "permissions.remedy": Translation(
         "grant the right to {role}, or use the owner's role",
         "cấp quyền cho {role}, hoặc dùng vai trò của chủ sở hữu",
     ),
-    "permissions.granted": (
+    "permissions.granted": Translation(
         "role {role} may migrate and use the schema",
         "vai trò {role} được nâng cấp và dùng lược đồ",
     ),
-    "disk.database": (
+    "disk.database": Translation(
         "database of {size}; free space is not visible from here",
         "cơ sở dữ liệu {size}; từ đây không thấy được dung lượng trống",
     ),
-    "disk.free": ("{gib} GiB free", "còn trống {gib} GiB"),
-    "disk.remedy": (
+    "disk.free": Translation("{gib} GiB free", "còn trống {gib} GiB"),
+    "disk.remedy": Translation(
         "free space on the disk of {folder}; without it the server stops",
         "giải phóng dung lượng trên đĩa chứa {folder}; nếu hết chỗ, máy chủ sẽ dừng",
     ),
-    "notify.arrived": ("arrived after {milliseconds} ms", "đến sau {milliseconds} ms"),
-    "notify.missing": ("no notification arrived", "không nhận được thông báo nào"),
-    "notify.remedy": (
+    "notify.arrived": Translation("arrived after {milliseconds} ms", "đến sau {milliseconds} ms"),
+    "notify.missing": Translation("no notification arrived", "không nhận được thông báo nào"),
+    "notify.remedy": Translation(
         "set STEPWELL_LISTEN_URL to the server's own address; without it workers poll",
         "đặt STEPWELL_LISTEN_URL bằng địa chỉ trực tiếp của máy chủ; nếu không, worker phải hỏi định kỳ",
     ),
-    "pooler.transaction": (
+    "pooler.transaction": Translation(
         "transaction pooling (PgBouncer or the like)",
         "gộp theo giao dịch (PgBouncer hoặc tương tự)",
     ),
-    "pooler.remedy": (
+    "pooler.remedy": Translation(
         "set STEPWELL_LISTEN_URL to the server's own address, so that workers need not poll",
         "đặt STEPWELL_LISTEN_URL bằng địa chỉ trực tiếp của máy chủ để worker không phải hỏi định kỳ",
     ),
-    "pooler.with_listen": (
+    "pooler.with_listen": Translation(
         "transaction pooling, with a direct address for LISTEN",
         "gộp theo giao dịch, có địa chỉ trực tiếp cho LISTEN",
     ),
-    "pooler.session": ("session pooling", "gộp theo phiên"),
-    "pooler.none": ("none, the connection is direct", "không có, kết nối trực tiếp"),
-    "registry.remedy": (
+    "pooler.session": Translation("session pooling", "gộp theo phiên"),
+    "pooler.none": Translation("none, the connection is direct", "không có, kết nối trực tiếp"),
+    "registry.remedy": Translation(
         "run 'stepwell db verify', then restore the registry rows it names",
         "chạy 'stepwell db verify', rồi khôi phục các dòng sổ đăng ký được nêu",
     ),
-    "workers.count": ("{live} connected, {ready} jobs ready", "{live} đang kết nối, {ready} việc sẵn sàng"),
-    "workers.remedy": (
+    "workers.count": Translation(
+        "{live} connected, {ready} jobs ready", "{live} đang kết nối, {ready} việc sẵn sàng"
+    ),
+    "workers.remedy": Translation(
         "start one with 'stepwell worker --app module:app'",
         "khởi động bằng 'stepwell worker --app module:app'",
     ),
-    "seal.current": (
+    "seal.current": Translation(
         "{count} blocks, nothing waits longer than it should",
         "{count} khối, không có sự kiện nào chờ quá lâu",
     ),
-    "seal.off": (
+    "seal.off": Translation(
         "switched off (dot_config audit.seal_interval_seconds)",
         "đã tắt (dot_config audit.seal_interval_seconds)",
     ),
-    "seal.behind": (
+    "seal.behind": Translation(
         "events of {minutes} minutes ago are not sealed yet",
         "sự kiện từ {minutes} phút trước chưa được niêm phong",
     ),
-    "seal.remedy": (
+    "seal.remedy": Translation(
         "run 'stepwell keeper', and end transactions that stay open (pg_stat_activity)",
         "chạy 'stepwell keeper', và kết thúc các giao dịch còn mở (pg_stat_activity)",
     ),
-    "seal.anchor": ("an anchor cannot be told: {error}", "không ghi được vào điểm neo: {error}"),
-    "seal.anchor_remedy": ("repair its address or the place", "sửa địa chỉ hoặc nơi lưu"),
-    "interface.built": ("built", "đã dựng"),
-    "interface.missing": (
+    "seal.anchor": Translation("an anchor cannot be told: {error}", "không ghi được vào điểm neo: {error}"),
+    "seal.anchor_remedy": Translation("repair its address or the place", "sửa địa chỉ hoặc nơi lưu"),
+    "interface.built": Translation("built", "đã dựng"),
+    "interface.missing": Translation(
         "this installation carries no web interface",
         "bản cài đặt này không kèm giao diện web",
     ),
-    "interface.remedy": (
+    "interface.remedy": Translation(
         "run 'make ui' in a source checkout, or install the wheel again",
         "chạy 'make ui' trong mã nguồn, hoặc cài lại gói wheel",
     ),
-    "database.remedy": (
+    "database.remedy": Translation(
         "check STEPWELL_DATABASE_URL, and that the server runs and lets you in",
         "kiểm tra STEPWELL_DATABASE_URL, và máy chủ có chạy và cho phép kết nối không",
     ),
 }
 
 
-def say(code: str, **facts: object) -> tuple[str, str]:
-    english, vietnamese = WORDS[code]
-    return english.format(**facts), vietnamese.format(**facts)
+def say(code: str, **facts: object) -> Translation:
+    return HEALTH[code].filled(**facts)
