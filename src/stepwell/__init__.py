@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         RunFailed,
         RunHandle,
         RunOutcome,
+        Waited,
     )
     from stepwell.outcome import (
         Completed,
@@ -79,12 +80,17 @@ if TYPE_CHECKING:
     from stepwell.schedules import (
         Schedule,
     )
+    from stepwell.store.calls.events import (
+        RunEvent,
+    )
     from stepwell.store.calls.views import (
         Run,
         RunStep,
     )
     from stepwell.sync import (
         SyncApp,
+    )
+    from stepwell.sync_handles import (
         SyncJobHandle,
         SyncRunHandle,
     )
@@ -149,6 +155,7 @@ _HOMES = {
         "RunFailed",
         "RunHandle",
         "RunOutcome",
+        "Waited",
     ),
     "stepwell.outcome": (
         "Completed",
@@ -162,12 +169,13 @@ _HOMES = {
         "HumanStep",
     ),
     "stepwell.schedules": ("Schedule",),
+    "stepwell.store.calls.events": ("RunEvent",),
     "stepwell.store.calls.views": (
         "Run",
         "RunStep",
     ),
-    "stepwell.sync": (
-        "SyncApp",
+    "stepwell.sync": ("SyncApp",),
+    "stepwell.sync_handles": (
         "SyncJobHandle",
         "SyncRunHandle",
     ),
@@ -219,6 +227,7 @@ __all__ = [
     "Retry",
     "RetryLater",
     "Run",
+    "RunEvent",
     "RunFailed",
     "RunHandle",
     "RunOutcome",
@@ -235,6 +244,7 @@ __all__ = [
     "UnsupportedDatabase",
     "UsageError",
     "Wait",
+    "Waited",
     "Waiting",
     "Worker",
     "Workflow",

@@ -9,19 +9,20 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Self, TypeVar
 
 from stepwell.define import Graph
 from stepwell.errors import NotFound
-from stepwell.handles import RUN_ENDS, JobHandle, RunHandle
+from stepwell.handles import JobHandle, RunHandle
 from stepwell.jobs import JobCalls
 from stepwell.local_workers import LocalWorkers
 from stepwell.runs import RunCalls, RunInput, StartOptions
 from stepwell.schedules import ScheduleCalls
 from stepwell.store.calls import jobs, publish, runs, tenants
 from stepwell.store.calls.publish import Published
+from stepwell.store.calls.runs import RUN_ENDS
 from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.perform import Connection
@@ -34,7 +35,6 @@ __all__ = ["RUN_ENDS", "Client", "Connection", "JobHandle", "RunHandle"]
 
 T = TypeVar("T")
 R = TypeVar("R")
-Outcome = Callable[[int, int], Call[tuple[str, Any] | None]]
 
 POLL_FIRST_SECONDS = 0.002
 POLL_LIMIT_SECONDS = 0.5
@@ -54,8 +54,8 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         self.actor = actor
         self._pool = pool
         self._stack = stack
-        self._ends = RunEnds(listen_conninfo or conninfo)
-        stack.push_async_callback(self._ends.close)
+        self.run_ends = RunEnds(listen_conninfo or conninfo)
+        stack.push_async_callback(self.run_ends.close)
         self.local_workers = LocalWorkers()
 
     @classmethod
@@ -121,12 +121,17 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
                 return found
 
     async def run_outcome(self, run_id: int) -> tuple[str, Any]:
-        return await self._outcome(runs.run_outcome, run_id)
-
-    async def _outcome(self, question: Outcome, run_id: int) -> tuple[str, Any]:
-        found = await self.perform(question(self.tenant_id, run_id))
+        found = await self.perform(runs.run_outcome(self.tenant_id, run_id))
         if found is None:
             raise NotFound(f"run {run_id} does not exist")
+        return found
+
+    async def watch_runs(self, run_ids: Sequence[int]) -> dict[int, tuple[str, Any]]:
+        """State and result of runs whose ends will be told from now on."""
+        found = await self.perform(runs.watch_runs(self.tenant_id, run_ids))
+        for run_id in run_ids:
+            if run_id not in found:
+                raise NotFound(f"run {run_id} does not exist")
         return found
 
     async def job_outcome(self, job_id: int) -> tuple[str, Any]:
@@ -158,12 +163,12 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
 
     async def hear_ends(self) -> None:
         """From now on the ends of watched runs are heard."""
-        await self._ends.begin()
+        await self.run_ends.begin()
 
     def tell_end(self, tenant_id: int, run_id: int, outcome: tuple[str, Any]) -> None:
         """Heard from a worker of this process, which ended the run."""
         if tenant_id == self.tenant_id:
-            self._ends.tell(run_id, outcome)
+            self.run_ends.tell(run_id, outcome)
 
     async def run_end(
         self, run_id: int, limit_seconds: float | None, *, is_watched: bool = False
@@ -175,13 +180,13 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         began = time.monotonic()
         async with asyncio.timeout(limit_seconds):
             await self.hear_ends()
-            with self._ends.expecting(run_id) as end:
-                if is_watched and self._ends.is_heard:
+            with self.run_ends.expecting(run_id) as end:
+                if is_watched and self.run_ends.is_heard:
                     found = await self._after(end, POLL_LIMIT_SECONDS, run_id)
                 else:
-                    found = await self._outcome(runs.watch_run, run_id)
+                    found = (await self.watch_runs([run_id]))[run_id]
                 while found[0] not in RUN_ENDS:
-                    pause = POLL_LIMIT_SECONDS if self._ends.is_heard else _pause(began)
+                    pause = POLL_LIMIT_SECONDS if self.run_ends.is_heard else _pause(began)
                     found = await self._after(end, pause, run_id)
         return found
 
@@ -191,7 +196,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         if was_told and self.local_workers.holds_step_of(run_id):
             # The notification overtook the answer to the report that ended the run, which says how.
             await end.wait(OVERTAKEN_LIMIT_SECONDS)
-        return end.outcome or await self.run_outcome(run_id)
+        return end.outcome(run_id) or await self.run_outcome(run_id)
 
     async def until(self, ask: Any, ends: tuple[str, ...], limit_seconds: float | None) -> tuple[str, Any]:
         """Ask until the state is an end; polling backs off."""

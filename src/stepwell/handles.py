@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, cast
@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 from pydantic_core import to_json
 from typing_extensions import TypeVar
 
+from stepwell import events
 from stepwell.errors import Conflict, InvalidInput, NotFound
 from stepwell.store.calls import jobs, runs, views
-from stepwell.store.calls.runs import Signalled
+from stepwell.store.calls.events import RunEvent
+from stepwell.store.calls.jobs import JOB_ENDS
+from stepwell.store.calls.runs import RUN_ENDS, Signalled
 from stepwell.store.calls.views import Run, RunStep
 
 if TYPE_CHECKING:
@@ -23,12 +26,9 @@ if TYPE_CHECKING:
 
     from stepwell.client import Client
 
-__all__ = ["JobHandle", "RunFailed", "RunHandle", "RunOutcome"]
+__all__ = ["JobHandle", "RunFailed", "RunHandle", "RunOutcome", "Waited"]
 
 R = TypeVar("R", default=Any)
-
-RUN_ENDS = ("completed", "failed", "cancelled")
-JOB_ENDS = ("completed", "cannot_complete", "cancelled")
 
 
 class RunFailed(Conflict):
@@ -63,6 +63,14 @@ class RunOutcome(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
+class Waited(Generic[R]):
+    """What came of waiting for runs: those that ended, in the order they did, and those still open."""
+
+    ended: list[RunOutcome[R]]
+    open: list[RunHandle[R]]
+
+
+@dataclass(frozen=True, slots=True)
 class RunHandle(Generic[R]):
     """A run, by number. `is_new` is false when the key had started it before."""
 
@@ -77,11 +85,11 @@ class RunHandle(Generic[R]):
 
     async def outcome(self) -> RunOutcome[R]:
         """How the run stands now, without waiting."""
-        return self._outcome(*await self.client.run_outcome(self.id))
+        return self.outcome_of(*await self.client.run_outcome(self.id))
 
     async def wait(self, limit_seconds: float | None = 60.0) -> RunOutcome[R]:
         """Wait for the end, however it ends. Raises TimeoutError at the limit; the run goes on."""
-        return self._outcome(*await self.client.run_end(self.id, limit_seconds, is_watched=self.is_watched))
+        return self.outcome_of(*await self.client.run_end(self.id, limit_seconds, is_watched=self.is_watched))
 
     async def result(self, limit_seconds: float | None = 60.0) -> R:
         """Wait for the end and return the result; raises RunFailed when the run failed or was cancelled."""
@@ -102,6 +110,14 @@ class RunHandle(Generic[R]):
         return await self.client.perform(
             views.steps(self.client.tenant_id, self.id, with_reasons=with_reasons)
         )
+
+    def events(self, *, after: int = 0, follow: bool = False) -> AsyncGenerator[RunEvent, None]:
+        """Its log: `async for event in run.events()`; with `follow` also what comes, until the run has ended.
+
+        `after` is the `event_id` of the last event that was seen.
+        """
+        read = events.follow_events if follow else events.read_events
+        return read(self.client, self.id, after)
 
     async def signal(
         self, event_type: str, payload: Mapping[str, Any] | None = None, *, event_id: str | None = None
@@ -128,7 +144,8 @@ class RunHandle(Generic[R]):
         client = self.client
         return await client.perform(runs.retry_run(client.tenant_id, self.id, client.actor, reason))
 
-    def _outcome(self, state: str, result: Any) -> RunOutcome[R]:
+    def outcome_of(self, state: str, result: Any) -> RunOutcome[R]:
+        """What the database says, with the result in its type."""
         typed = as_type(self.result_type, result, f"run {self.id}") if state == "completed" else None
         return RunOutcome(self.id, state, typed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from typing_extensions import TypeVar
@@ -11,13 +11,14 @@ from typing_extensions import TypeVar
 from stepwell.calls import Calls
 from stepwell.define import Workflow
 from stepwell.errors import UsageError
-from stepwell.handles import JobHandle, RunHandle
+from stepwell.handles import JobHandle, RunHandle, Waited
 from stepwell.store.calls import run_list
 from stepwell.store.calls import runs as calls
 from stepwell.store.calls.run_list import RunFilter
 from stepwell.store.calls.runs import Signalled
 from stepwell.store.calls.views import Run
 from stepwell.store.connection.perform import Connection
+from stepwell.waiting import Until, wait_for_runs
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -115,6 +116,17 @@ class RunCalls(Calls):
                 f"which run of {name}?", hint="give its number, or the key it was started with", field="key"
             )
         return RunHandle(client, await client.run_id_of((name, key)), is_new=False, result_type=kind)
+
+    async def wait(
+        self,
+        runs: Iterable[RunHandle[R]],
+        *,
+        until: Until = "all",
+        limit_seconds: float | None = 60.0,
+    ) -> Waited[R]:
+        """Wait until all of these runs have ended, or the first; at the limit, return how far they are."""
+        client = await self._connected()
+        return await wait_for_runs(client, list(runs), until, limit_seconds)
 
     async def runs(
         self, *, after: int | None = None, limit: int = 50, **only: Unpack[RunFilter]

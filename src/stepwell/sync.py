@@ -10,7 +10,7 @@ import asyncio
 import atexit
 import functools
 import weakref
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Unpack, cast
 
@@ -20,16 +20,16 @@ from stepwell.content import ContentCalls
 from stepwell.define import Workflow
 from stepwell.errors import UsageError
 from stepwell.govern.calls import GovernCalls
-from stepwell.handles import JobHandle, RunHandle, RunOutcome
 from stepwell.jobs import JobOptions
 from stepwell.people import PeopleCalls
 from stepwell.portal import Portal, run_on
 from stepwell.runs import RunCalls, RunInput, StartOptions
 from stepwell.schedules import ScheduleCalls
 from stepwell.store.calls.runs import Signalled
-from stepwell.store.calls.views import Run, RunStep
 from stepwell.store.connection.perform import Connection
+from stepwell.sync_handles import SyncJobHandle, SyncRunHandle, SyncWaited
 from stepwell.tenants import TenantCalls
+from stepwell.waiting import Until
 from stepwell.workflows import WorkflowCalls
 
 if TYPE_CHECKING:
@@ -132,6 +132,18 @@ class SyncCalls:
     ) -> SyncRunHandle[R]:
         """A run that exists: by its number, or by its workflow and the key it was started with."""
         return SyncRunHandle(self.run_blocking(self.target.find_run(run, key, result_type=result_type)), self)
+
+    def wait(
+        self,
+        runs: Iterable[SyncRunHandle[R]],
+        *,
+        until: Until = "all",
+        limit_seconds: float | None = 60.0,
+    ) -> SyncWaited[R]:
+        """Wait until all of these runs have ended, or the first; at the limit, return how far they are."""
+        handles = [run.handle for run in runs]
+        found = self.run_blocking(self.target.wait(handles, until=until, limit_seconds=limit_seconds))
+        return SyncWaited(found.ended, [SyncRunHandle(handle, self) for handle in found.open])
 
     def signal(
         self,
@@ -289,85 +301,6 @@ class SyncApp(SyncCalls):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class SyncRunHandle(Generic[R]):
-    """A run whose calls block."""
-
-    def __init__(self, handle: RunHandle[R], calls: SyncCalls) -> None:
-        self.handle = handle
-        self._calls = calls
-
-    @property
-    def id(self) -> int:
-        return self.handle.id
-
-    @property
-    def is_new(self) -> bool:
-        return self.handle.is_new
-
-    def state(self) -> str:
-        return self._calls.run_blocking(self.handle.state())
-
-    def outcome(self) -> RunOutcome[R]:
-        """How the run stands now, without waiting."""
-        return self._calls.run_blocking(self.handle.outcome())
-
-    def wait(self, limit_seconds: float | None = 60.0) -> RunOutcome[R]:
-        """Wait for the end, however it ends."""
-        return self._calls.run_blocking(self.handle.wait(limit_seconds))
-
-    def result(self, limit_seconds: float | None = 60.0) -> R:
-        """Wait for the end and return the result; raises RunFailed when the run failed or was cancelled."""
-        return self._calls.run_blocking(self.handle.result(limit_seconds))
-
-    def info(self) -> Run:
-        return self._calls.run_blocking(self.handle.info())
-
-    def steps(self, *, with_reasons: bool = False) -> list[RunStep]:
-        return self._calls.run_blocking(self.handle.steps(with_reasons=with_reasons))
-
-    def signal(
-        self, event_type: str, payload: Mapping[str, Any] | None = None, *, event_id: str | None = None
-    ) -> Signalled:
-        return self._calls.run_blocking(self.handle.signal(event_type, payload, event_id=event_id))
-
-    def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
-        return self._calls.run_blocking(self.handle.cancel(reason, approval_id))
-
-    def pause(self) -> str:
-        return self._calls.run_blocking(self.handle.pause())
-
-    def resume(self) -> str:
-        return self._calls.run_blocking(self.handle.resume())
-
-    def retry(self, reason: str | None = None) -> Any:
-        return self._calls.run_blocking(self.handle.retry(reason))
-
-
-class SyncJobHandle(Generic[R]):
-    """A free-standing job whose calls block."""
-
-    def __init__(self, handle: JobHandle[R], calls: SyncCalls) -> None:
-        self.handle = handle
-        self._calls = calls
-
-    @property
-    def id(self) -> int:
-        return self.handle.id
-
-    @property
-    def is_new(self) -> bool:
-        return self.handle.is_new
-
-    def state(self) -> str:
-        return self._calls.run_blocking(self.handle.state())
-
-    def result(self, limit_seconds: float | None = 60.0) -> R:
-        return self._calls.run_blocking(self.handle.result(limit_seconds))
-
-    def cancel(self, reason: str | None = None) -> str:
-        return self._calls.run_blocking(self.handle.cancel(reason))
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -14,7 +14,8 @@ import pytest
 
 import stepwell as sw
 from stepwell.app import App
-from stepwell.sync import SyncApp, SyncJobHandle, SyncRunHandle
+from stepwell.sync import SyncApp
+from stepwell.sync_handles import SyncJobHandle, SyncRunHandle
 
 # Of the app, not of its calls: what an event loop needs, and the halves of `close`.
 ONLY_ASYNC = {"client", "disconnect"}

@@ -8,7 +8,7 @@ import pytest
 from tests.interleave.conftest import LIMIT_SECONDS, Session
 from tests.sql.drive import Engine, Lease, operation
 
-WATCH = "select state_code from fn_run_watch(1, %s)"
+WATCH = "select state_code from fn_runs_watch(1, array[%s])"
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def test_a_word_that_comes_before_anybody_waits_is_kept(app, play, db, gate, no_
         handle = await client.start_one("one", {}, {}, is_watched=True)
         gate.set()
         async with sw.Worker(app):
-            await until_async(lambda: handle.id in client._ends._early)
+            await until_async(lambda: handle.id in client.run_ends._early)
             assert await handle.result() == "through"
 
     play(scenario)
@@ -159,7 +159,7 @@ def test_waiting_has_a_limit_and_leaves_nothing_behind(app, play, gate):
         run = await app.start("one")
         with pytest.raises(TimeoutError):
             await run.result(limit_seconds=0.05)
-        assert not (await app.client())._ends._waiting
+        assert not (await app.client()).run_ends._waiting
         await run.cancel()
 
     play(scenario)
@@ -176,7 +176,7 @@ def test_a_worker_of_the_same_process_says_how_the_run_ended(app, play, gate, no
             monkeypatch.setattr(client, "OVERTAKEN_LIMIT_SECONDS", 3600.0)
             monkeypatch.setattr(client.Client, "run_outcome", None)
             running = asyncio.create_task(app.run("one", {"ends": ends}))
-            ends_heard = (await app.client())._ends
+            ends_heard = (await app.client()).run_ends
             await until_async(lambda: bool(ends_heard._waiting))
             gate.set()
             if ends == "badly":

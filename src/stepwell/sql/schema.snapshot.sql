@@ -769,7 +769,8 @@ create table stepwell.run_progress (
     rollup_state_code stepwell.rollup_colour default 'gray'::text not null,
     last_rollup_at timestamp with time zone not null,
     frozen_at timestamp with time zone,
-    needs_attention boolean default false not null
+    needs_attention boolean default false not null,
+    followed_until timestamp with time zone
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=50);
 alter table stepwell.run_progress enable row level security;
 -- granted to stepwell_api: select
@@ -2121,6 +2122,9 @@ CREATE TRIGGER ready_rows_wake_workers AFTER INSERT ON stepwell.job_ready FOR EA
 -- trigger: stepwell.policy_set.policy_sets_are_final
 CREATE TRIGGER policy_sets_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.policy_set FOR EACH STATEMENT EXECUTE FUNCTION stepwell._policy_set_refuse();
 
+-- trigger: stepwell.run_progress.followed_runs_notify
+CREATE TRIGGER followed_runs_notify AFTER UPDATE ON stepwell.run_progress FOR EACH ROW WHEN (((new.followed_until IS NOT NULL) AND (NOT (new.followed_until IS DISTINCT FROM old.followed_until)))) EXECUTE FUNCTION stepwell._progress_notify();
+
 -- policy: stepwell.action_receipt.tenant_is_bound
 create policy tenant_is_bound on stepwell.action_receipt as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
@@ -2957,7 +2961,8 @@ create view stepwell.vw_audit_event_timeline (
     audit_ref text,
     trace_id text,
     correlation_id text,
-    payload jsonb
+    payload jsonb,
+    item_no integer
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3604,6 +3609,9 @@ create function stepwell._privileges_of(p_role text) returns TABLE(statement tex
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._progress_notify()
+create function stepwell._progress_notify() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean)
 create function stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean) returns record language plpgsql stable;
@@ -4367,6 +4375,10 @@ create function stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_a
 create function stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigint) returns TABLE(place integer, unit_id bigint, step_id text, state_code text) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_run_follow(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_run_follow(p_tenant_id integer, p_run_id bigint) returns TABLE(state_code text, last_event_id bigint, oldest_tx bigint, before_tx bigint) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text)
 create function stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
@@ -4398,8 +4410,8 @@ create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint,
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_run_watch(p_tenant_id integer, p_run_id bigint)
-create function stepwell.fn_run_watch(p_tenant_id integer, p_run_id bigint) returns TABLE(state_code text, result jsonb) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_runs_watch(p_tenant_id integer, p_run_ids bigint[])
+create function stepwell.fn_runs_watch(p_tenant_id integer, p_run_ids bigint[]) returns TABLE(run_id bigint, state_code text, result jsonb) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_schedule_delete(p_tenant_id integer, p_schedule_name text)

@@ -15,7 +15,7 @@ def session_id(engine: Engine) -> int:
 
 def test_a_completed_run_comes_with_its_result(engine: Engine, session_id: int):
     run_id = engine.start("w")
-    engine.one("select fn_run_watch(1, %s)", (run_id,))
+    engine.one("select fn_runs_watch(1, array[%s])", (run_id,))
     (ended,) = engine.complete(session_id, *engine.claim(session_id), output={"n": [1, 2]})
     assert (ended.row_kind, ended.unit_id, ended.operation, ended.input) == (
         "ended",
@@ -27,14 +27,14 @@ def test_a_completed_run_comes_with_its_result(engine: Engine, session_id: int):
 
 def test_a_failed_run_comes_without_one(engine: Engine, session_id: int):
     run_id = engine.start("w")
-    engine.one("select fn_run_watch(1, %s)", (run_id,))
+    engine.one("select fn_runs_watch(1, array[%s])", (run_id,))
     (ended,) = engine.kill(session_id, *engine.claim(session_id))
     assert (ended.row_kind, ended.unit_id, ended.operation, ended.input) == ("ended", run_id, "failed", None)
 
 
 def test_of_many_ends_only_those_that_are_watched(engine: Engine, session_id: int):
     runs = [engine.start("w") for _ in range(3)]
-    engine.one("select fn_run_watch(1, %s)", (runs[1],))
+    engine.one("select fn_runs_watch(1, array[%s])", (runs[1],))
     rows = engine.complete(session_id, *engine.claim(session_id))
     assert [(row.row_kind, row.unit_id) for row in rows] == [("ended", runs[1])]
     assert [engine.run_state(run_id) for run_id in runs] == ["completed"] * 3
@@ -44,5 +44,5 @@ def test_a_watched_run_that_goes_on_is_not_told_of(engine: Engine):
     engine.publish("two", operation("a"), operation("b"))
     session_id = engine.worker()
     run_id = engine.start("two")
-    engine.one("select fn_run_watch(1, %s)", (run_id,))
+    engine.one("select fn_runs_watch(1, array[%s])", (run_id,))
     assert engine.complete(session_id, *engine.claim(session_id)) == []

@@ -29,3 +29,6 @@ with app.sync as calls:
     calls.inbox(rolle="finance")  # error: call-arg
     calls.runs(stat="failed")  # error: call-arg
     run.results()  # error: attr-defined
+    for event in run.events(after=7):
+        reveal_type(event.payload)  # Any
+    reveal_type(calls.wait([run]).ended)  # list[RunOutcome[dict[str, int]]]

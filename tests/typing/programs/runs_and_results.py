@@ -49,3 +49,7 @@ async def main() -> None:
     await app.start("plain", keyy="A")  # error: call-arg
     await app.start("plain", 7)  # error: arg-type
     await app.run_count(limit=3)  # error: call-arg
+    async for event in run.events(follow=True):
+        reveal_type(event)  # RunEvent
+    reveal_type(await app.wait([run], until="first"))  # Waited[Invoice]
+    await app.wait([run], until="last")  # error: arg-type

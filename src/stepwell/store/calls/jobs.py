@@ -11,6 +11,8 @@ from stepwell.define.duration import parse_rate
 from stepwell.store.connection.arrays import of_objects
 from stepwell.store.connection.call import Call, value
 
+JOB_ENDS = ("completed", "cannot_complete", "cancelled")
+
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:

@@ -10,6 +10,8 @@ from stepwell import json_text
 from stepwell.store.connection.arrays import of_objects
 from stepwell.store.connection.call import Call, value, value_or_none
 
+RUN_ENDS = ("completed", "failed", "cancelled")
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -126,10 +128,10 @@ def run_outcome(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
     )
 
 
-def watch_run(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
-    """The same, and the end of the run will be told on the channel of `store.connection.run_ends`."""
+def watch_runs(tenant: int, run_ids: Sequence[int]) -> Call[dict[int, tuple[str, Any]]]:
+    """State and result of runs by number; the end of each will be told on a channel of `RunEnds`."""
     return Call(
-        "select w.state_code, w.result from stepwell.fn_run_watch(%s, %s) as w",
-        (tenant, run_id),
-        lambda rows: (rows[0][0], rows[0][1]) if rows else None,
+        "select w.run_id, w.state_code, w.result from stepwell.fn_runs_watch(%s, %s::bigint[]) as w",
+        (tenant, list(run_ids)),
+        lambda rows: {row[0]: (row[1], row[2]) for row in rows},
     )

@@ -1,4 +1,4 @@
-"""Hear that runs ended: receives run numbers, returns a word per waiter. One connection for all of them.
+"""Hear that runs ended or changed: receives run numbers, tells each waiter. One connection for all of them.
 
 A word may get lost (a cut connection, a pooler that cannot LISTEN): whoever waits asks again now and then. A
 worker of the same process says more, and sooner: it knows the outcome of the run that its report ended.
@@ -8,28 +8,40 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from stepwell.store.connection.listen import Listener, WakeReason
 
-CHANNEL = "stepwell_ended"
+ENDED = "stepwell_ended"
+CHANGED = "stepwell_changed"
 LISTEN_SECONDS = 3600.0
 # Words that came before anybody here waited for them: a run may be over before its start has come back.
 EARLY_LIMIT = 1000
 
 
+Outcome = tuple[str, Any]
+
+
 class RunEnd:
-    """What one waiter is told: that the run has ended or may have, and perhaps how."""
+    """What one waiter is told: which of its runs have ended or may have, and perhaps how."""
 
     def __init__(self) -> None:
         self._told = asyncio.Event()
-        self.outcome: tuple[str, Any] | None = None
+        self._outcomes: dict[int, Outcome | None] = {}
 
-    def say(self, outcome: tuple[str, Any] | None) -> None:
-        self.outcome = outcome or self.outcome
+    def say(self, run_id: int, outcome: Outcome | None) -> None:
+        self._outcomes[run_id] = outcome or self._outcomes.get(run_id)
         self._told.set()
+
+    def outcome(self, run_id: int) -> Outcome | None:
+        return self._outcomes.get(run_id)
+
+    def take(self) -> dict[int, Outcome | None]:
+        """What was told since the last call, by run."""
+        told, self._outcomes = self._outcomes, {}
+        return told
 
     async def wait(self, limit_seconds: float) -> bool:
         """Until the word comes, or the limit is reached; says whether it came."""
@@ -45,8 +57,9 @@ class RunEnds:
     """Listens from the first waiter on until it is closed."""
 
     def __init__(self, conninfo: str) -> None:
-        self._listener = Listener(conninfo, [CHANNEL])
+        self._listener = Listener(conninfo, [ENDED, CHANGED])
         self._waiting: defaultdict[int, set[RunEnd]] = defaultdict(set)
+        self._following: defaultdict[int, set[RunEnd]] = defaultdict(set)
         # In the order they came; the oldest goes first.
         self._early: dict[int, None] = {}
         self._beginning = asyncio.Lock()
@@ -72,22 +85,23 @@ class RunEnds:
         await self._listener.close()
 
     @contextmanager
-    def expecting(self, run_id: int) -> Iterator[RunEnd]:
-        """The word comes when the run has ended, or may have."""
+    def expecting(self, *run_ids: int) -> Iterator[RunEnd]:
+        """Told when one of the runs has ended, or may have."""
         end = RunEnd()
-        if run_id in self._early:
-            end.say(None)
-        self._waiting[run_id].add(end)
-        try:
+        for run_id in self._early.keys() & set(run_ids):
+            end.say(run_id, None)
+        with _registered(self._waiting, run_ids, end):
             yield end
-        finally:
-            waiting = self._waiting[run_id]
-            waiting.discard(end)
-            if not waiting:
-                del self._waiting[run_id]
 
-    def tell(self, run_id: int, outcome: tuple[str, Any] | None = None) -> None:
+    @contextmanager
+    def following(self, run_id: int) -> Iterator[RunEnd]:
+        """Told when the run has changed, or may have."""
+        with _registered(self._following, (run_id,), RunEnd()) as end:
+            yield end
+
+    def tell(self, run_id: int, outcome: Outcome | None = None) -> None:
         """The run has ended, as `outcome` (state and result) says if it is known."""
+        self._tell_followers(run_id)
         waiting = self._waiting.get(run_id)
         if waiting is None:
             # Without the outcome: results may be large, and most of these words are never asked for.
@@ -96,15 +110,37 @@ class RunEnds:
                 del self._early[next(iter(self._early))]
             return
         for end in waiting:
-            end.say(outcome)
+            end.say(run_id, outcome)
+
+    def _tell_followers(self, run_id: int) -> None:
+        for end in self._following.get(run_id, ()):
+            end.say(run_id, None)
 
     async def _listen(self) -> None:
         while True:
             wake = await self._listener.wait(LISTEN_SECONDS)
             if wake.reason is WakeReason.CONNECTED:
-                ended = list(self._waiting)
+                ended, changed = list(self._waiting), list(self._following)
             else:
-                ended = [int(payload) for _, payload in wake.payloads]
+                ended = [int(payload) for channel, payload in wake.payloads if channel == ENDED]
+                changed = [int(payload) for channel, payload in wake.payloads if channel == CHANGED]
                 self._has_heard = self._has_heard or bool(ended)
             for run_id in ended:
                 self.tell(run_id)
+            for run_id in changed:
+                self._tell_followers(run_id)
+
+
+@contextmanager
+def _registered(
+    registry: defaultdict[int, set[RunEnd]], run_ids: Sequence[int], end: RunEnd
+) -> Iterator[RunEnd]:
+    for run_id in run_ids:
+        registry[run_id].add(end)
+    try:
+        yield end
+    finally:
+        for run_id in run_ids:
+            registry[run_id].discard(end)
+            if not registry[run_id]:
+                del registry[run_id]

@@ -68,7 +68,8 @@ select
     e.audit_ref,
     coalesce(e.trace_id, r.trace_id, j.trace_id) as trace_id,
     coalesce(e.correlation_id, r.correlation_id, j.correlation_id) as correlation_id,
-    e.payload
+    e.payload,
+    u.item_no
 from stepwell.event_log as e
 left join stepwell.event_type_registry as t on e.event_type = t.event_type
 left join stepwell.work_unit as u on e.tenant_id = u.tenant_id and e.unit_id = u.unit_id

@@ -2,7 +2,7 @@
 
 -- Starts n runs of a workflow in one call: run, every known step and the first jobs, in one transaction. A (tenant,
 -- trigger_type, trigger_ref) that was used before returns the run it started. With p_is_watched the end of the new runs
--- is notified, as fn_run_watch says; a run that existed before is not watched by this call. Idle workers are notified.
+-- is notified, as fn_runs_watch says; a run that existed before is not watched by this call. Idle workers are notified.
 -- Locks: none on existing rows; the unique index of the trigger decides between two concurrent starts.
 -- Idempotency: by trigger.
 -- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit; SW007 for another

@@ -1,0 +1,121 @@
+"""Handles whose calls block: receives a handle and whoever runs its coroutines, returns plain results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
+
+from stepwell.handles import JobHandle, RunHandle, RunOutcome
+from stepwell.store.calls.events import RunEvent
+from stepwell.store.calls.runs import Signalled
+from stepwell.store.calls.views import Run, RunStep
+
+if TYPE_CHECKING:
+    from stepwell.sync import SyncCalls
+
+__all__ = ["SyncJobHandle", "SyncRunHandle", "SyncWaited"]
+
+R = TypeVar("R", default=Any)
+
+
+class SyncRunHandle(Generic[R]):
+    """A run whose calls block."""
+
+    def __init__(self, handle: RunHandle[R], calls: SyncCalls) -> None:
+        self.handle = handle
+        self._calls = calls
+
+    @property
+    def id(self) -> int:
+        return self.handle.id
+
+    @property
+    def is_new(self) -> bool:
+        return self.handle.is_new
+
+    def state(self) -> str:
+        return self._calls.run_blocking(self.handle.state())
+
+    def outcome(self) -> RunOutcome[R]:
+        """How the run stands now, without waiting."""
+        return self._calls.run_blocking(self.handle.outcome())
+
+    def wait(self, limit_seconds: float | None = 60.0) -> RunOutcome[R]:
+        """Wait for the end, however it ends."""
+        return self._calls.run_blocking(self.handle.wait(limit_seconds))
+
+    def result(self, limit_seconds: float | None = 60.0) -> R:
+        """Wait for the end and return the result; raises RunFailed when the run failed or was cancelled."""
+        return self._calls.run_blocking(self.handle.result(limit_seconds))
+
+    def info(self) -> Run:
+        return self._calls.run_blocking(self.handle.info())
+
+    def steps(self, *, with_reasons: bool = False) -> list[RunStep]:
+        return self._calls.run_blocking(self.handle.steps(with_reasons=with_reasons))
+
+    def events(self, *, after: int = 0, follow: bool = False) -> Iterator[RunEvent]:
+        """Its log: `for event in run.events()`; with `follow` also what comes, until the run has ended."""
+        source = self.handle.events(after=after, follow=follow)
+
+        async def following() -> RunEvent | None:
+            return await anext(source, None)
+
+        try:
+            while (event := self._calls.run_blocking(following())) is not None:
+                yield event
+        finally:
+            self._calls.run_blocking(source.aclose())
+
+    def signal(
+        self, event_type: str, payload: Mapping[str, Any] | None = None, *, event_id: str | None = None
+    ) -> Signalled:
+        return self._calls.run_blocking(self.handle.signal(event_type, payload, event_id=event_id))
+
+    def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
+        return self._calls.run_blocking(self.handle.cancel(reason, approval_id))
+
+    def pause(self) -> str:
+        return self._calls.run_blocking(self.handle.pause())
+
+    def resume(self) -> str:
+        return self._calls.run_blocking(self.handle.resume())
+
+    def retry(self, reason: str | None = None) -> Any:
+        return self._calls.run_blocking(self.handle.retry(reason))
+
+
+@dataclass(frozen=True, slots=True)
+class SyncWaited(Generic[R]):
+    """What came of waiting for several runs."""
+
+    ended: list[RunOutcome[R]]
+    open: list[SyncRunHandle[R]]
+
+
+class SyncJobHandle(Generic[R]):
+    """A free-standing job whose calls block."""
+
+    def __init__(self, handle: JobHandle[R], calls: SyncCalls) -> None:
+        self.handle = handle
+        self._calls = calls
+
+    @property
+    def id(self) -> int:
+        return self.handle.id
+
+    @property
+    def is_new(self) -> bool:
+        return self.handle.is_new
+
+    def state(self) -> str:
+        return self._calls.run_blocking(self.handle.state())
+
+    def result(self, limit_seconds: float | None = 60.0) -> R:
+        return self._calls.run_blocking(self.handle.result(limit_seconds))
+
+    def cancel(self, reason: str | None = None) -> str:
+        return self._calls.run_blocking(self.handle.cancel(reason))
