@@ -65,6 +65,25 @@ def test_a_step_is_done_and_corrected_from_a_terminal(run, db: psycopg.Connectio
     assert engine.one("select count(*) from calendar_hours") == 5
 
 
+def test_a_person_sees_what_is_decided_on(run, db: psycopg.Connection):
+    engine = Engine(db)
+    shown = {"amount": "$.input.amount", "to": "$.input.to", "lines": "$.input.lines"}
+    engine.publish("w", human("sign", role="office", inputs=shown))
+    run_id = engine.start("w", {"amount": 950.5, "to": "Ada Ltd", "lines": [{"sku": "x"}]})
+    run("people", "add", "ada", "--role", "office")
+    listed = run("inbox", "--as", "ada")
+    assert "amount: 950.5" in listed
+    assert "to: Ada Ltd" in listed
+    card = run("step", "show", f"{run_id}/sign")
+    assert [part in card for part in ("amount: 950.5", "to: Ada Ltd", 'lines: [{"sku": "x"}]')] == [True] * 3
+    expected = {"amount": 950.5, "to": "Ada Ltd", "lines": [{"sku": "x"}]}
+    assert json.loads(run("step", "show", f"{run_id}/sign", "--json"))["step"]["inputs"] == expected
+    (found,) = json.loads(run("inbox", "--as", "ada", "--json"))
+    assert found["inputs"] == expected
+    (step,) = json.loads(run("runs", "show", str(run_id), "--json"))["steps"]
+    assert step["inputs"] == expected
+
+
 @pytest.mark.requirement("SM-13")
 def test_items_are_called_by_number_and_who_was_told_is_shown(run, db: psycopg.Connection):
     engine = Engine(db)

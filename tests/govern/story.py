@@ -20,7 +20,7 @@ def tell(db: psycopg.Connection) -> int:
         "order.process",
         operation("validate"),
         operation("charge", retry={"max_attempts": 3, "initial_seconds": 0}),
-        human("sign-off", role="warehouse"),
+        human("sign-off", role="warehouse", inputs={"card": "$.input.card", "lines": "$.input.items"}),
         operation("pack"),
     )
     engine.start("order.process", {"order_id": "A-0"}, ref="A-0")

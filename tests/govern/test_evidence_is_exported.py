@@ -62,16 +62,18 @@ def test_no_value_of_the_run_is_in_a_bundle_of_metadata(told: Told):
     """Input, outputs, an error, what a person answered, fields and answers of actions, payloads of events."""
     assert CANARY.encode() not in told.data
     assert CANARY.encode() in told.data_with_payloads
-    (given,) = document(told, "inputs.json")
+    given, shown = document(told, "inputs.json")
     assert given["shape"] == [
         "$: object", "$.card: string", "$.items: array", "$.items[]: object", "$.items[].price: number",
         "$.items[].sku: string", "$.order_id: string",
     ]  # fmt: skip
+    assert shown["label"].startswith("shown:")
+    assert shown["shape"][:3] == ["$: object", "$.card: string", "$.lines: array"]
 
 
 def test_a_short_value_cannot_be_guessed_from_its_hash(told: Told):
     """The hash is salted: somebody without the salt cannot try the few values there are."""
-    (given,) = document(told, "inputs.json")
+    given, _ = document(told, "inputs.json")
     with psycopg.connect(told.dsn, options="-csearch_path=stepwell") as db:
         text = db.execute("select input::text from run_detail where run_id = %s", (told.run_id,)).fetchone()[
             0

@@ -1,13 +1,21 @@
-"""A folder of SQL files to migrate from, written by the test."""
+"""What is migrated: a folder of SQL files written by the test, or the database of an earlier release."""
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from stepwell.store.schema import sql_files
 from stepwell.store.schema.sql_files import SqlFiles
+from tests.tidy.sources import ROOT
+
+MIGRATIONS = ROOT / "src/stepwell/sql/migrations"
+DUMPS = sorted((Path(__file__).parent / "databases").glob("*.sql.gz"))
+# Lines only psql understands, and settings that only newer servers have.
+NOT_SQL = ("\\", "SET transaction_timeout")
 
 
 class Sources:
@@ -43,3 +51,15 @@ def sources(tmp_path: Path) -> Sources:
         " $$ select name from stepwell.thing where thing_id = p_id $$;",
     )
     return made
+
+
+@pytest.fixture(params=DUMPS, ids=lambda path: path.name.removesuffix(".sql.gz"))
+def old_dsn(request: pytest.FixtureRequest, empty_dsn: str) -> str:
+    """A database as an earlier release left it."""
+    lines = gzip.decompress(request.param.read_bytes()).decode().splitlines()
+    script = "\n".join(line for line in lines if not line.startswith(NOT_SQL))
+    with psycopg.connect(empty_dsn, autocommit=True) as connection:
+        # Roles belong to the server, not to the database that was dumped.
+        connection.execute((MIGRATIONS / "0007_roles.sql").read_bytes())
+        connection.execute(script.encode())
+    return empty_dsn

@@ -6,9 +6,7 @@ retry, a sub-workflow and the items of a map; steps leased to a worker that is s
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -17,24 +15,6 @@ import stepwell as sw
 from stepwell.define import freeze
 from stepwell.store.schema import migrate, verify
 from tests.sql.drive import Engine
-from tests.tidy.sources import ROOT
-
-MIGRATIONS = ROOT / "src/stepwell/sql/migrations"
-DUMPS = sorted((Path(__file__).parent / "databases").glob("*.sql.gz"))
-# Lines only psql understands, and settings that only newer servers have.
-NOT_SQL = ("\\", "SET transaction_timeout")
-
-
-@pytest.fixture(params=DUMPS, ids=lambda path: path.name.removesuffix(".sql.gz"))
-def old_dsn(request: pytest.FixtureRequest, empty_dsn: str) -> str:
-    """A database as an earlier release left it."""
-    lines = gzip.decompress(request.param.read_bytes()).decode().splitlines()
-    script = "\n".join(line for line in lines if not line.startswith(NOT_SQL))
-    with psycopg.connect(empty_dsn, autocommit=True) as connection:
-        # Roles belong to the server, not to the database that was dumped.
-        connection.execute((MIGRATIONS / "0007_roles.sql").read_bytes())
-        connection.execute(script.encode())
-    return empty_dsn
 
 
 @pytest.fixture

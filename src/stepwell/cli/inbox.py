@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, LanguageOption, LimitOption, print_json
-from stepwell.cli.people_screen import step_table
+from stepwell.cli.people_screen import inbox_page
 from stepwell.cli.people_words import AsOption, look_at, person
 from stepwell.cli.render import console
 
@@ -40,4 +40,4 @@ def inbox(
     elif not found:
         typer.echo(look.word("nothing to do"))
     else:
-        console().print(step_table(look, found))
+        console().print(inbox_page(look, found))

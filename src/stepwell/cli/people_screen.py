@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from stepwell.cli.render import Look, moment, span, table
+from stepwell.cli.render import Look, moment, shortened, span, table, value_line
 from stepwell.people import Dependent, HumanStep
 
 
@@ -30,6 +30,16 @@ def step_table(look: Look, rows: Sequence[HumanStep]) -> Table:
     return made
 
 
+def inbox_page(look: Look, rows: Sequence[HumanStep]) -> RenderableType:
+    """The open steps, and below them what each is about, one line per step."""
+    about = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for row in rows:
+        if row.inputs:
+            values = " · ".join(_inputs(row.inputs).plain.splitlines())
+            about.add_row(Text(row.name, no_wrap=True), Text(values, style="dim"))
+    return Group(step_table(look, rows), *([Padding(about, (1, 0, 0, 0))] if about.row_count else []))
+
+
 def step_card(look: Look, row: HumanStep, tasks: Sequence[HumanStep], sentence: str) -> RenderableType:
     """One step in full: where it stands, why, who has it, until when, what its form asks, what is inside."""
     title = Text.assemble((row.name, "bold"), f"  {row.workflow}   ")
@@ -40,6 +50,7 @@ def step_card(look: Look, row: HumanStep, tasks: Sequence[HumanStep], sentence: 
         ("for", _asked_of(look, row)),
         ("deadline", _deadline(look, row)),
         ("note", _note(look, row)),
+        ("inputs", _inputs(row.inputs)),
         ("form", _form(look, row.form)),
     ):
         if value.plain:
@@ -67,6 +78,15 @@ def correction_table(look: Look, rows: Sequence[Dependent]) -> RenderableType:
             Text(after, style="dim"),
         )
     return made
+
+
+def _inputs(inputs: Mapping[str, Any] | None) -> Text:
+    """One line each; texts as they are, all else as JSON."""
+    lines = [
+        f"{name}: {shortened(value) if isinstance(value, str) else value_line(value)}"
+        for name, value in (inputs or {}).items()
+    ]
+    return Text("\n".join(lines))
 
 
 def _asked_of(look: Look, row: HumanStep) -> Text:

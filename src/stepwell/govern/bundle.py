@@ -72,7 +72,8 @@ def contents(
     ]
     run = {**found["run"], "steps": found["steps"], "streams": list(streams), "with_payloads": with_payloads}
     return Contents(
-        run, described.get("input", []), [*described.get("output", []), *described.get("failure", [])],
+        run, [*described.get("input", []), *described.get("shown", [])],
+        [*described.get("output", []), *described.get("failure", [])],
         found["decisions"], approvals, receipts, costs(found["receipts"]),
     )  # fmt: skip
 

@@ -945,6 +945,18 @@ alter table stepwell.step_escalation enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.step_input
+create table stepwell.step_input (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    binding_no smallint not null,
+    inputs jsonb not null,
+    bound_at timestamp with time zone not null
+);
+alter table stepwell.step_input enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.step_run_correction_cycle
 create table stepwell.step_run_correction_cycle (
     tenant_id integer not null,
@@ -1786,6 +1798,12 @@ alter table stepwell.step_escalation add constraint escalation_level_is_bounded 
 -- constraint: stepwell.step_escalation.step_escalation_pkey
 alter table stepwell.step_escalation add constraint step_escalation_pkey PRIMARY KEY (tenant_id, unit_id, level);
 
+-- constraint: stepwell.step_input.inputs_are_an_object
+alter table stepwell.step_input add constraint inputs_are_an_object CHECK ((jsonb_typeof(inputs) = 'object'::text));
+
+-- constraint: stepwell.step_input.step_input_pkey
+alter table stepwell.step_input add constraint step_input_pkey PRIMARY KEY (tenant_id, unit_id, binding_no);
+
 -- constraint: stepwell.step_run_correction_cycle.corrected_ending_is_on_record
 alter table stepwell.step_run_correction_cycle add constraint corrected_ending_is_on_record FOREIGN KEY (tenant_id, unit_id, prior_audit_id) REFERENCES stepwell.step_run_prior_audit(tenant_id, unit_id, prior_audit_id);
 
@@ -1826,7 +1844,7 @@ alter table stepwell.tenant add constraint tenant_weight_is_positive CHECK (((we
 alter table stepwell.tenant_lease add constraint tenant_lease_pkey PRIMARY KEY (tenant_id, unit_id);
 
 -- constraint: stepwell.timer.timer_kind_is_known
-alter table stepwell.timer add constraint timer_kind_is_known CHECK ((timer_kind = ANY (ARRAY['start'::text, 'retry'::text, 'wait_timeout'::text, 'sleep'::text, 'deadline'::text, 'block_severity'::text, 'approval_expiry'::text, 'escalation'::text])));
+alter table stepwell.timer add constraint timer_kind_is_known CHECK ((timer_kind = ANY (ARRAY['start'::text, 'retry'::text, 'wait_timeout'::text, 'sleep'::text, 'deadline'::text, 'block_severity'::text, 'approval_expiry'::text, 'escalation'::text, 'inputs'::text])));
 
 -- constraint: stepwell.timer.timer_pkey
 alter table stepwell.timer add constraint timer_pkey PRIMARY KEY (tenant_id, unit_id, timer_kind);
@@ -2257,6 +2275,9 @@ create policy tenant_is_bound on stepwell.step_content_pin as permissive for all
 -- policy: stepwell.step_escalation.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
+-- policy: stepwell.step_input.tenant_is_bound
+create policy tenant_is_bound on stepwell.step_input as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
 -- policy: stepwell.step_run_correction_cycle.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_run_correction_cycle as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
@@ -2429,7 +2450,8 @@ create view stepwell.step_run (
     completed_after_deadline boolean,
     sla_breach_duration interval,
     blocked_escalated boolean,
-    escalation_level smallint
+    escalation_level smallint,
+    inputs jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2662,7 +2684,8 @@ create view stepwell.v_human_step (
     block_label jsonb,
     now_at timestamp with time zone,
     parent_step_id text,
-    item_no integer
+    item_no integer,
+    inputs jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2702,7 +2725,8 @@ create view stepwell.v_inbox (
     block_label jsonb,
     now_at timestamp with time zone,
     parent_step_id text,
-    item_no integer
+    item_no integer,
+    inputs jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3391,11 +3415,23 @@ create function stepwell._history_root(p_peaks bytea[]) returns bytea language p
 -- function: stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._humans_show(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._humans_show(p_tenant_id integer, p_unit_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
 create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._inputs_show(p_unit stepwell.work_unit, p_inputs jsonb, p_reads jsonb, OUT inputs jsonb, OUT problem text)
+create function stepwell._inputs_show(p_unit stepwell.work_unit, p_inputs jsonb, p_reads jsonb, OUT inputs jsonb, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._inputs_store(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._inputs_store(p_tenant_id integer, p_unit_id bigint) returns text language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._invariant_counts()
 create function stepwell._invariant_counts() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
@@ -4405,7 +4441,7 @@ create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer)
-create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt_count integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt_count integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, inputs jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute

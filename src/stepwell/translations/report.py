@@ -69,6 +69,7 @@ REPORT: Final[dict[str, Translation]] = {
     ),
     "what": Translation("What", "Loại"),
     "input": Translation("input", "đầu vào"),
+    "shown": Translation("shown to the person", "hiển thị cho người xử lý"),
     "output": Translation("output", "đầu ra"),
     "failure": Translation("failure", "lỗi"),
     "size": Translation("Size", "Kích thước"),

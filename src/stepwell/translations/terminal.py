@@ -41,6 +41,7 @@ TERMINAL: Final[dict[str, Translation]] = {
     "late": Translation("late", "trễ"),
     "was late": Translation("was late", "đã trễ"),
     "urgent": Translation("urgent", "khẩn"),
+    "inputs": Translation("about", "nội dung"),
     "form": Translation("form", "biểu mẫu"),
     "required": Translation("required", "bắt buộc"),
     "tasks": Translation("tasks", "công việc con"),

@@ -50,6 +50,8 @@ class HumanStep:
     now_at: datetime
     parent_step_id: str | None
     item_no: int | None
+    # What the person is shown, stored when the step opened; a task shows those of its step.
+    inputs: dict[str, Any] | None
 
     @property
     def name(self) -> str:

@@ -82,6 +82,8 @@ class RunStep:
     deadline_at: datetime | None
     last_error: dict[str, Any] | None
     output: Any
+    # What the person of a human step is shown.
+    inputs: dict[str, Any] | None
     started_at: datetime | None
     completed_at: datetime | None
     child_run_id: int | None

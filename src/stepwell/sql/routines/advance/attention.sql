@@ -65,6 +65,7 @@ begin
             else
                 perform stepwell._units_wake(array[p_tenant_id], array[v_next.unit_id], 'RESUMED', 'correction', null,
                     array['correction:' || v_next.root_unit_id]);
+                perform stepwell._inputs_store(p_tenant_id, v_next.unit_id);
             end if;
         end loop;
         exit when v_count = 0;

@@ -1,7 +1,8 @@
 -- Human steps are opened for people, with their tasks. Callers hold the locks of the runs. SW004: the registry refuses.
 
--- Human steps that became ready: the named person is put in charge, deadline and escalation chain begin, tasks are
--- created. A step that was opened before keeps all of these.
+-- Human steps that became ready: their inputs are bound and stored, the named person is put in charge, deadline and
+-- escalation chain begin, tasks are created. A step that was opened before keeps all of these but gets its inputs anew.
+-- A step whose inputs cannot be bound fails for good.
 -- Raises: SW006 when a step has too many tasks.
 create or replace function stepwell._humans_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
@@ -21,6 +22,7 @@ begin
         group by u.tenant_id
         order by u.tenant_id
     loop
+        v_human.unit_ids := stepwell._humans_show(v_human.tenant_id, v_human.unit_ids);
         update stepwell.work_unit as u set
             pic_id = coalesce(u.pic_id, (select p.person_id from stepwell.person as p
                 where p.tenant_id = u.tenant_id and p.person_name = d.config ->> 'assignee' and p.is_active)),
@@ -55,6 +57,107 @@ begin
             end loop;
         end if;
     end loop;
+end
+$$;
+
+-- Binds the inputs of ready human steps and stores them. Returns the steps that can be opened; the others have failed
+-- for good, with the reason.
+create or replace function stepwell._humans_show(p_tenant_id int, p_unit_ids bigint[]) returns bigint[]
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit_id bigint;
+    v_problem text;
+begin
+    for v_unit_id in
+        select u.unit_id
+        from stepwell.work_unit as u
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and (d.inputs is not null or u.item_no is not null)
+        order by u.unit_id
+    loop
+        -- The failure of an earlier one may have cancelled this one.
+        continue when not exists (select from stepwell.work_unit as u
+            where u.tenant_id = p_tenant_id and u.unit_id = v_unit_id and u.state_code = 'ready');
+        v_problem := stepwell._inputs_store(p_tenant_id, v_unit_id);
+        if v_problem is not null then
+            perform stepwell._units_move(array[p_tenant_id], array[v_unit_id], 'in_progress', 'mow_orchestrator',
+                'condition_resolved', null, 'engine');
+            perform stepwell._units_fail(array[p_tenant_id], array[v_unit_id], array[jsonb_build_object(
+                'failure_class', 'expression_error', 'outcome', 'dead', 'error',
+                jsonb_build_object('type', 'ExpressionError', 'message', v_problem))], 'mow_orchestrator');
+        end if;
+    end loop;
+    return array(select u.unit_id from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.state_code = 'ready' order by u.unit_id);
+end
+$$;
+
+-- Stores what a person is shown: the inputs of a human step as they are now, when they are not what was stored last.
+-- Returns the problem because of which they cannot be bound; then what was stored stays.
+create or replace function stepwell._inputs_store(p_tenant_id int, p_unit_id bigint) returns text
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_shown record;
+begin
+    select s.inputs, s.problem, l.binding_no, l.inputs as before into v_shown
+    from stepwell.work_unit as u
+    inner join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    cross join lateral stepwell._inputs_show(u, d.inputs, d.config -> 'reads') as s
+    left join lateral (
+        select i.binding_no, i.inputs from stepwell.step_input as i
+        where i.tenant_id = u.tenant_id and i.unit_id = u.unit_id
+        order by i.binding_no desc limit 1
+    ) as l on true
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and d.step_kind = 'human';
+    if v_shown.inputs is distinct from v_shown.before and v_shown.inputs is not null then
+        insert into stepwell.step_input (tenant_id, unit_id, binding_no, inputs, bound_at)
+        values (p_tenant_id, p_unit_id, coalesce(v_shown.binding_no, 0) + 1, v_shown.inputs, stepwell.now());
+    end if;
+    return v_shown.problem;
+end
+$$;
+
+-- The inputs of a human step as _inputs_bind and, inside a Map, _item_read give them to operations; null when it has
+-- none. What cannot be evaluated, or is too large, is a problem that names the parameter.
+create or replace function stepwell._inputs_show(
+    p_unit stepwell.work_unit, p_inputs jsonb, p_reads jsonb, out inputs jsonb, out problem text
+)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := stepwell._limit('limits.payload_bytes');
+    v_name text;
+    v_path text;
+begin
+    begin
+        inputs := stepwell._inputs_bind(p_unit.tenant_id, p_unit.unit_id, p_inputs, p_reads);
+        if p_unit.item_no is not null then
+            inputs := stepwell._item_read(p_unit.tenant_id, p_unit.parent_id, p_unit.item_no) || coalesce(inputs, '{}');
+        end if;
+    exception when data_exception or syntax_error or undefined_object or feature_not_supported then
+        problem := format('inputs: cannot be evaluated: %s', sqlerrm);
+    end;
+    if octet_length(inputs::text) > v_limit then
+        problem := format('inputs: %s bytes; at most %s bytes are accepted: pass what is large by reference',
+            octet_length(inputs::text), v_limit);
+        inputs := null;
+    elsif problem is not null then
+        for v_name, v_path in select i.key, i.value from jsonb_each_text(p_inputs) as i order by i.key loop
+            begin
+                perform stepwell._inputs_bind(p_unit.tenant_id, p_unit.unit_id, jsonb_build_object(v_name, v_path), p_reads);
+            exception when data_exception or syntax_error or undefined_object or feature_not_supported then
+                problem := format('inputs.%s: %s cannot be evaluated: %s', v_name, v_path, sqlerrm);
+                exit;
+            end;
+        end loop;
+    end if;
 end
 $$;
 

@@ -63,6 +63,10 @@ begin
                     perform stepwell._waits_expire(v_part.tenant_ids, v_part.unit_ids);
                 when 'deadline' then
                     perform stepwell._units_overdue(v_part.tenant_ids, v_part.unit_ids);
+                when 'inputs' then
+                    -- Steps that were opened before their inputs were stored. One that cannot be bound stays as it was.
+                    perform stepwell._inputs_store(q.tenant_id, q.unit_id)
+                    from unnest(v_part.tenant_ids, v_part.unit_ids) as q (tenant_id, unit_id);
                 else
                     perform stepwell._timers_people(v_part.timer_kind, v_part.tenant_ids, v_part.unit_ids);
             end case;

@@ -18,6 +18,11 @@ begin
         where a.step_kind = 'human' or (a.step_kind = 'task' and v_unit.executor_class_id is null)) then
         raise exception using errcode = 'SW003', message = format('step %s is carried out by a worker, not by people', p_unit_id);
     end if;
+    -- A change of the state deletes the timer that would have bound the inputs of a step from an earlier release.
+    if exists (select from stepwell.timer as t
+        where t.tenant_id = p_tenant_id and t.unit_id = p_unit_id and t.timer_kind = 'inputs') then
+        perform stepwell._inputs_store(p_tenant_id, p_unit_id);
+    end if;
     return v_answer;
 end
 $$;

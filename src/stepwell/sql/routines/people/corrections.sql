@@ -263,6 +263,10 @@ begin
             p_actor, array[v_evidence]);
         perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
     end if;
+    -- The person is shown what holds now; a step that waits for others is shown it when it continues.
+    if coalesce(cardinality(p_waits_for), 0) = 0 then
+        perform stepwell._inputs_store(p_tenant_id, p_unit_id);
+    end if;
     perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
     return v_cycle;
 end

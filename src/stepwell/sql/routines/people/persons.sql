@@ -95,7 +95,12 @@ select
         inner join stepwell.workflow_step_def as x
             on s.tenant_id = x.tenant_id and s.version_id = x.version_id and s.def_no = x.step_no
         where s.tenant_id = u.tenant_id and s.unit_id = u.parent_id) end as parent_step_id,
-    u.item_no
+    u.item_no,
+    (
+        select i.inputs from stepwell.step_input as i
+        where i.tenant_id = u.tenant_id and i.unit_id = case when u.scope = 'task' then u.parent_id else u.unit_id end
+        order by i.binding_no desc limit 1
+    ) as inputs
 from stepwell.work_unit as u
 left join stepwell.workflow_step_def as d
     on u.scope = 'step' and u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no

@@ -104,7 +104,12 @@ select
     (
         select max(e.level) from stepwell.step_escalation as e
         where e.tenant_id = u.tenant_id and e.unit_id = u.unit_id and e.told_at is not null
-    ) as escalation_level
+    ) as escalation_level,
+    (
+        select i.inputs from stepwell.step_input as i
+        where i.tenant_id = u.tenant_id and i.unit_id = u.unit_id
+        order by i.binding_no desc limit 1
+    ) as inputs
 from stepwell.work_unit as u
 inner join stepwell.workflow_step_def as d
     on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no

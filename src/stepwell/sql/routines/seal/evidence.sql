@@ -209,6 +209,11 @@ as $$
         from stepwell.run_detail as r
         where r.tenant_id = p_tenant_id and r.run_id = p_run_id
         union all
+        select 'shown', 'shown:' || i.unit_id || ':' || i.binding_no, i.unit_id, null, i.bound_at, i.inputs::text
+        from stepwell.step_input as i
+        inner join unit on i.unit_id between unit.first_id and unit.last_id
+        where i.tenant_id = p_tenant_id
+        union all
         select 'output', 'output:' || o.unit_id || ':' || o.lease_no, o.unit_id, o.lease_no, o.created_at, o.output::text
         from stepwell.unit_output as o
         inner join unit on o.unit_id between unit.first_id and unit.last_id
