@@ -88,7 +88,12 @@ class _Reader:
         words = ("title", "failure_policy", "input")
         given = {key: self.field(key, key, located) for key in words if key in pairs}
         fields: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-        fields["name"] = pairs["workflow"].plain() if "workflow" in pairs else self.stand_ins.name()
+        if "workflow" in pairs:
+            name = pairs["workflow"].plain()
+            # Without a value the key says as little as an empty text, and is refused as one.
+            fields["name"] = "" if name is None else name
+        else:
+            fields["name"] = self.stand_ins.name()
         fields["root"] = self.block(pairs["steps"]) if "steps" in pairs else self.stand_ins.step()
         made: Workflow = self.build(Workflow, located, **fields)
         return made

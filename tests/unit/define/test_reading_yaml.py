@@ -119,6 +119,7 @@ def test_bytes_and_a_byte_order_mark_are_read():
 
 
 MISTAKES = [
+    ("workflow:\nsteps: [a]\n", 'workflow: "" is not a valid name'),
     ("", "1:1: the file is empty"),
     ("# only a comment\n", "1:1: the file is empty"),
     ("workflow: w\n", '1:1: the key "steps" is missing'),
