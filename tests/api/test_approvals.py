@@ -59,7 +59,7 @@ def test_a_bad_word_names_its_field(api: httpx.Client, approval: int, body, stat
     assert [error["field"] for error in answer.json()["errors"]] == [field]
 
 
-def test_a_rejection_says_why(api: httpx.Client, approval: int):
+def test_a_rejection_needs_a_reason(api: httpx.Client, approval: int):
     path = f"/api/v1/approvals/{approval}/decisions"
     silent = api.post(path, json={"decision": "reject", "person": "ben"})
     assert (silent.status_code, silent.json()["field"]) == (422, "reason"), silent.json()

@@ -74,7 +74,7 @@ def test_a_missing_routine_set_makes_the_schema_pending(api: httpx.Client, db: p
     assert "db migrate" in check(health, "schema")["remedy"]
 
 
-def test_health_without_a_database_still_answers_and_says_why(api_without_database: httpx.Client):
+def test_health_without_a_database_still_answers_with_the_reason(api_without_database: httpx.Client):
     response = api_without_database.get("/api/v1/health")
     health = response.json()
     assert response.status_code == 200

@@ -273,6 +273,6 @@ def test_a_second_call_at_the_same_time_is_refused_and_hurts_nobody(empty_dsn):
     assert play(empty_dsn, scenario) == [(1,)]
 
 
-def test_a_wire_that_cannot_be_opened_says_why():
+def test_a_wire_that_cannot_be_opened_gives_the_reason():
     with pytest.raises(StepwellError, match="cannot be reached"):
         asyncio.run(Wire.open("host=127.0.0.1 port=1 dbname=x"))

@@ -20,7 +20,7 @@ MODULES = [*files(".py", under="src"), *files(".py", under="scripts"), *files(".
 @pytest.mark.parametrize("path", MODULES, ids=str)
 def test_a_module_opens_with_one_to_five_lines_on_what_it_does(path):
     docstring = ast.get_docstring(syntax(path))
-    assert docstring, f"{path} has no docstring: name its verb, what it receives, what it hands on"
+    assert docstring, f"{path} has no docstring: name its verb, what it receives, what it returns"
     if str(path) not in LONGER_DOCSTRING:
         count = len([line for line in docstring.splitlines() if line.strip()])
         assert count <= DOCSTRING_LINES, f"{path}: {count} lines of docstring; at most {DOCSTRING_LINES}"

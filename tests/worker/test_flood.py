@@ -17,7 +17,7 @@ LIMIT_SECONDS = 100.0
 
 
 @pytest.mark.requirement("RT-04")
-def test_a_small_tenant_waits_for_no_more_than_what_is_in_hand(app: sw.App, dsn: str, db: psycopg.Connection):
+def test_a_small_tenant_waits_for_no_more_than_what_is_leased(app: sw.App, dsn: str, db: psycopg.Connection):
     """The wait is counted in jobs of the flood that begin between the two moments of a small job."""
     db.execute("select fn_tenant_set('small')")
     small = sw.App(database_url=dsn, tenant="small")

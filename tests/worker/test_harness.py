@@ -93,7 +93,7 @@ def test_a_signal_that_comes_too_late_finds_the_wait_timed_out(shop, dsn):
     rehearse(shop, scenario, dsn=dsn)
 
 
-def test_a_run_that_does_not_move_says_why(dsn):
+def test_a_run_that_does_not_move_is_explained(dsn):
     app = sw.App()
     app.publish(sw.Workflow("w", sw.Wait("never")))
 

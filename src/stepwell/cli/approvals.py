@@ -98,7 +98,7 @@ def reject(
     who: AsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Refuse; one refusal ends it, and says why."""
+    """Refuse; one refusal ends it, and needs a reason."""
     _decide(context, approval, "reject", person(who), reason, as_json)
 
 

@@ -1,4 +1,4 @@
-"""Connect for one command: receives its context, hands on a client, or the answer to one question."""
+"""Connect for one command: receives its context, returns a client, or the answer to one question."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def reverse(
         "completed": f"{shown} is reversed",
         "waiting": f"{shown}: {job} waits for a decision; see 'stepwell approvals list'",
         "ready": f"{shown}: {job} waits for a worker that has the connector",
-        "cannot_complete": f"{shown} is not reversed; 'stepwell jobs show {short(job_id)}' says why",
+        "cannot_complete": f"{shown} is not reversed; 'stepwell jobs show {short(job_id)}' gives the reason",
     }
     document = {"receipt_id": receipt, "job_id": job_id, "state": state}
     answer(as_json, document, words.get(state, f"{shown}: {job} is {state}"))

@@ -1,4 +1,4 @@
-"""Look at runs and steer them from a terminal: receives run numbers, hands on tables, trees and changes."""
+"""Look at runs and steer them from a terminal: receives run numbers, returns tables, trees and changes."""
 
 from __future__ import annotations
 

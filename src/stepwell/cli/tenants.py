@@ -20,7 +20,7 @@ CAPS = ("max_concurrency", "max_runs_per_min", "max_writes_per_run")
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Concurrency = Annotated[
-    str | None, typer.Option("--max-concurrency", help=f"Units in hand at once, or {NONE}.")
+    str | None, typer.Option("--max-concurrency", help=f"Units leased at once, or {NONE}.")
 ]
 RunsPerMin = Annotated[
     str | None, typer.Option("--max-runs-per-min", help=f"Runs started within a minute, or {NONE}.")

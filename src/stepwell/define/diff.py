@@ -1,4 +1,4 @@
-"""Compare two graphs: hands on the steps and edges that were added, removed and changed.
+"""Compare two graphs: returns the steps and edges that were added, removed and changed.
 
 Steps are matched by id. Numbers mean nothing outside one graph: places are compared by ids.
 """

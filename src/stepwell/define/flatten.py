@@ -1,6 +1,6 @@
 """Turn a template tree into the steps and edges of the graph, in one pass; containers leave no steps behind.
 
-Receives a Workflow, hands on a Flat: the graph, the template object each step came from, and problems found.
+Receives a Workflow, returns a Flat: the graph, the template object each step came from, and problems found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read a graph that was written elsewhere: receives parsed JSON, hands on a Graph or names each wrong field.
+"""Read a graph that was written elsewhere: receives parsed JSON, returns a Graph or names each wrong field.
 
 Only the shape is judged here, and cycles; what the steps say to each other is judged by check.
 """

@@ -1,4 +1,4 @@
-"""Check what a human step says about people: receives tasks, chains and times, hands on plain values."""
+"""Check what a human step says about people: receives tasks, chains and times, returns plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a workflow as a tree of frozen steps; every step checks its own fields and hands on plain values.
+"""Write a workflow as a tree of frozen steps; every step checks its own fields and returns plain values.
 
 What one step cannot know (unique ids, readable steps, size of the whole) is checked when the tree is frozen.
 """

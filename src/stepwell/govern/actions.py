@@ -1,4 +1,4 @@
-"""Act on other systems under policy: receives what a handler wants done, hands on the result, once.
+"""Act on other systems under policy: receives what a handler wants done, returns the result, once.
 
 Asked first, written down before it happens, confirmed after. An attempt that finds the receipt of one that
 ended without an answer finds out: by the key, by asking the other system, or by asking a person.

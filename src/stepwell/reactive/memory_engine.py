@@ -1,4 +1,4 @@
-"""Run a whole workflow without a database: receives a graph and scripted outcomes, hands on what happened.
+"""Run a whole workflow without a database: receives a graph and scripted outcomes, returns what happened.
 
 Deterministic: calls run in the order they became possible, in an order drawn from a seed, or in a given one.
 Time passes only when nothing else can happen; then the oldest wait that has a time-out times out.
@@ -169,7 +169,7 @@ class MemoryEngine:
         return run
 
     def _follow(self) -> None:
-        """What changed opens or closes possibilities; a sub-workflow that ended hands on to its step."""
+        """What changed opens or closes possibilities; a sub-workflow that ended ends its step."""
         while True:
             while self._changed:
                 changed, self._changed = self._changed, []

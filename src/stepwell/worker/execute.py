@@ -1,4 +1,4 @@
-"""Run one handler: receives a lease, hands on one report. Knows no database.
+"""Run one handler: receives a lease, returns one report. Knows no database.
 
 Bind the arguments, call (coroutine, thread or process), judge what came back, encode it.
 """

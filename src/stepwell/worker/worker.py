@@ -159,7 +159,7 @@ class Worker:
         return await self._exchange.start(start)
 
     def holds_step_of(self, run_id: int) -> bool:
-        """A step of the run is in hand, or its report on the way."""
+        """A step of the run is leased here, or its report is on the way."""
         return self._exchange.holds_unit_of(run_id)
 
     # -- session ------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Worker:
             return await question(self._control, *arguments)
 
     async def _renew(self, lost: int) -> None:
-        """This session ended behind our back: everything in hand is lost, a new session starts clean."""
+        """The database ended this session: all its leases are lost, and a new session starts without any."""
         async with self._renewing:
             # Several calls may learn of the same end; the first of them has done it all.
             if self._exchange.session_id != lost:

@@ -132,7 +132,7 @@ def test_a_pause_freezes_the_colour(engine: Engine, people: People):
 
 
 @pytest.mark.requirement("RU-04")
-def test_a_sub_workflow_lends_its_colour(engine: Engine, people: People):
+def test_a_sub_workflow_shows_its_colour_on_the_step_around_it(engine: Engine, people: People):
     engine.publish("inner", human("x", role="office"))
     engine.publish("middle", subworkflow("in", "inner"))
     engine.publish("outer", subworkflow("mid", "middle"), human("y", role="office"), edges=[])

@@ -56,7 +56,7 @@ def test_one_refusal_ends_it(engine: Engine, people: People):
 
 
 @pytest.mark.parametrize("reason", [None, "", "  "])
-def test_who_rejects_says_why(engine: Engine, people: People, reason: str | None):
+def test_a_rejection_needs_a_reason(engine: Engine, people: People, reason: str | None):
     approval = asked(engine)
     with refused("SW001", "a reject requires a reason"):
         engine.one("select fn_approval_decide(1, %s, 'reject', 'ben', %s)", (approval, reason))

@@ -20,7 +20,7 @@ def workflow_caps(engine: Engine, name: str, **settings: int | None) -> None:
     engine.db.execute("select fn_workflow_caps_set(1, %s, %s)", (name, Jsonb(settings)))
 
 
-def test_a_tenant_never_has_more_in_hand_than_its_cap(engine: Engine):
+def test_a_tenant_never_has_more_leased_than_its_cap(engine: Engine):
     caps(engine, max_concurrency=3)
     engine.enqueue("job", 10)
     one, two = engine.worker("one"), engine.worker("two")
@@ -53,7 +53,7 @@ def test_steps_go_through_the_queue_under_a_cap(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_what_was_in_hand_before_the_cap_counts(engine: Engine):
+def test_what_was_leased_before_the_cap_counts(engine: Engine):
     engine.enqueue("job", 10)
     session = engine.worker()
     held = engine.claim(session, 4)
@@ -122,7 +122,7 @@ def test_a_workflow_has_caps_of_its_own(engine: Engine):
         engine.start("other")
 
 
-def test_a_workflow_never_has_more_steps_in_hand_than_its_cap(engine: Engine):
+def test_a_workflow_never_has_more_steps_leased_than_its_cap(engine: Engine):
     engine.publish("w", operation("a"), operation("b"), edges=[])
     engine.publish("other", operation("c"))
     workflow_caps(engine, "w", max_concurrency=3)

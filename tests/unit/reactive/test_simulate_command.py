@@ -84,7 +84,7 @@ def test_the_tree_shows_what_happens_to_each_step(files: list[Path]):
     ]
 
 
-def test_what_stands_still_says_why(files: list[Path]):
+def test_what_stands_still_is_explained(files: list[Path]):
     done = stepwell("simulate", files[0], "--outcomes", '{"charge": {"dead": "x"}, "sign": "never"}')
     assert "► running  it stops here" in done.stdout
     assert "charge  Dead: x  caught" in done.stdout

@@ -1,4 +1,4 @@
-"""Seal the log and read it back for checking: receives a tenant, hands on blocks, leaves and raw events.
+"""Seal the log and read it back for checking: receives a tenant, returns blocks, leaves and raw events.
 
 What is read for a check is the raw rows, never a verdict of the database: whoever could change the log could
 change its functions too.

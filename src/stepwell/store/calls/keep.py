@@ -1,4 +1,4 @@
-"""The keeper's line to the database: receives a conninfo, hands on the lead and the calls of its duties.
+"""The keeper's line to the database: receives a conninfo, returns the lead and the calls of its duties.
 
 The lead is an advisory lock held by the connection: it passes on when the connection ends, however it ends.
 So the connection must be a direct one, not one of a transaction pooler.

@@ -1,4 +1,4 @@
-"""Every function of the database that policy needs: receives plain values, hands on a `Call`."""
+"""Every function of the database that policy needs: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 

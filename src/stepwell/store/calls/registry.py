@@ -1,4 +1,4 @@
-"""Read the declared state machines: receives a conninfo, hands on the registry as frozen values."""
+"""Read the declared state machines: receives a conninfo, returns the registry as frozen values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what people look at: receives filters, hands on calls whose rows are frozen values, from the views.
+"""Read what people look at: receives filters, returns calls whose rows are frozen values, from the views.
 
 Lists are pages, newest first: `after` is the number of the last row seen, `limit` at most PAGE_LIMIT.
 """

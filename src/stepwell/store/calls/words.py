@@ -1,4 +1,4 @@
-"""Read what people call things: receives numbers or a scope, hands on calls for names and shown states."""
+"""Read what people call things: receives numbers or a scope, returns calls for names and shown states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a PostgreSQL of our own: receives a data folder, hands on a conninfo that works until `stop`.
+"""Run a PostgreSQL of our own: receives a data folder, returns a conninfo that works until `stop`.
 
 Two lock files in the folder carry the whole protocol, because the kernel drops a lock with its process:
 `start.lock` (exclusive) serialises starting and stopping; `use.lock` (shared) is held by every process that
@@ -66,7 +66,7 @@ class EmbeddedServer:
         self.stop()
 
     def start(self) -> str:
-        """Start the server, or attach to it when it runs; hands on the conninfo of our database."""
+        """Start the server, or attach to it when it runs; returns the conninfo of our database."""
         if self._use_handle is not None:
             return self.conninfo()
         self._make_data_dir()

@@ -1,4 +1,4 @@
-"""Examine an installation: receives settings and a conninfo, hands on one finding per check.
+"""Examine an installation: receives settings and a conninfo, returns one finding per check.
 
 `CHECKS` is open: a module that knows more appends a function from `Subject` to findings.
 """

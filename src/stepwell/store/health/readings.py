@@ -1,4 +1,4 @@
-"""Read the health of an installation: receives a conninfo, hands on what the database says of itself.
+"""Read the health of an installation: receives a conninfo, returns what the database says of itself.
 
 Each reading is one new connection with short limits: a pool would answer for a database that takes no new
 callers, and a health page that hangs is of no use.

@@ -1,4 +1,4 @@
-"""Read a schema as text: receives a connection, hands on entries, their picture (`render`) and their drift.
+"""Read a schema as text: receives a connection, returns entries, their picture (`render`) and their drift.
 
 An entry is one table, constraint, index, … with its definition. The picture is committed as
 `schema.snapshot.sql`: for reviewing what a migration changes, not for running.

@@ -1,4 +1,4 @@
-"""Bring a database to the schema of this release: receives SQL files, hands on a report of what was done.
+"""Bring a database to the schema of this release: receives SQL files, returns a report of what was done.
 
 Everything of one call is one transaction under one advisory lock: a migrator that dies leaves the old
 schema, and of many that start at once one works while the others wait and then find nothing to do.

@@ -1,4 +1,4 @@
-"""Put the routines of this release in force: receives SQL files inside a transaction, hands on what vanished.
+"""Put the routines of this release in force: receives SQL files inside a transaction, returns what vanished.
 
 Functions and views are `create or replace`, in path order; a file that needs a later one waits for it.
 What an earlier set made and this one no longer makes is dropped.
@@ -62,7 +62,7 @@ def recorded(connection: Connection) -> tuple[str, frozenset[str]] | None:
 
 
 def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
-    """Apply all routine files in one go; hands on the names of what was dropped."""
+    """Apply all routine files in one go; returns the names of what was dropped."""
     in_force = recorded(connection)
     known = in_force[1] if in_force else frozenset()
     # Off while applying, so that no file depends on its place; the validators run at the end.

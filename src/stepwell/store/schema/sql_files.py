@@ -1,4 +1,4 @@
-"""Read the SQL that makes the schema: receives a folder, hands on numbered migrations and hashed routines."""
+"""Read the SQL that makes the schema: receives a folder, returns numbered migrations and hashed routines."""
 
 from __future__ import annotations
 
