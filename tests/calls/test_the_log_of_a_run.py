@@ -90,10 +90,7 @@ def test_a_follower_waits_for_a_notification_not_for_the_clock(gated, play, monk
 def test_an_event_that_commits_late_is_not_missed(gated, play, dsn, monkeypatch):
     """One transaction draws a number and stays open while others commit higher ones."""
     monkeypatch.setattr(events, "LOOK_SECONDS", 0.01)
-    emit = (
-        "insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, payload)"
-        " values (1, stepwell.now(), %s, %s, 'event.emitted', 'system', %s)"
-    )
+    emit = "select stepwell._event_append(1, %s, 'event.emitted', 'test', %s)"
 
     async def scenario():
         run = await gated.start("gated")
@@ -111,11 +108,11 @@ def test_an_event_that_commits_late_is_not_missed(gated, play, dsn, monkeypatch)
         ):
             for name, connection in (("late", late), ("early", early)):
                 payload = f'{{"type": "t", "payload": "{name}"}}'
-                await connection.execute(emit, (run.id, run.id << 20, payload))
+                await connection.execute(emit, (run.id << 20, payload))
             await until_async(lambda: seen == ["early"])
             for number in range(3):
                 payload = f'{{"type": "t", "payload": {number}}}'
-                await early.execute(emit, (run.id, run.id << 20, payload))
+                await early.execute(emit, (run.id << 20, payload))
                 await until_async(lambda number=number: seen[-1] == number)
             await late.commit()
             await until_async(lambda: seen[-1] == "late")

@@ -38,8 +38,8 @@ $$;
 -- The state of a run, for a client that reads its events as they come. For a minute from now, whoever changes the counters
 -- of the run notifies on the channel stepwell_changed, with the number of the run: the client asks again before the minute
 -- is over, and a client that is gone costs nothing for long. It also says how far the log is complete. Events that are
--- written later have a higher number than last_event_id, or come from a transaction that was open and is older than
--- before_tx; the oldest one that is still open is oldest_tx. No row when there is no such run.
+-- written later have a higher number than last_event_id, or come from a transaction that is open and older than before_tx;
+-- all transactions before oldest_tx have ended. No row when there is no such run. Called in a transaction of its own.
 -- Locks: the run, when the minute is half over.
 -- Idempotency: yes.
 -- Raises: SW007 for another tenant.
@@ -50,24 +50,25 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_state text;
     v_last_event_id bigint;
+    v_tx xid8;
+    v_state text;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
+    -- First the number, then an id of our own: whoever gets a higher id gets it after this, and draws its numbers after its
+    -- id (_event_append; the core by its update). The xmax of a snapshot would not do: ids beyond it may be open already.
+    select s.last_value into v_last_event_id from stepwell.event_seq as s;
+    v_tx := pg_current_xact_id();
     update stepwell.run_progress as p set followed_until = v_now + interval '1 minute'
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id
         and (p.followed_until is null or p.followed_until < v_now + interval '30 seconds');
     select u.state_code into v_state
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id);
-    if not found then
-        return;
+    if found then
+        return query
+        select v_state, v_last_event_id, pg_snapshot_xmin(pg_current_snapshot())::text::bigint, v_tx::text::bigint;
     end if;
-    -- The number first, then the snapshot of the last statement: whoever begins after the snapshot draws a higher number.
-    select s.last_value into v_last_event_id from stepwell.event_seq as s;
-    return query
-    select v_state, v_last_event_id, pg_snapshot_xmin(x)::text::bigint, pg_snapshot_xmax(x)::text::bigint
-    from pg_current_snapshot() as x;
 end
 $$;
 

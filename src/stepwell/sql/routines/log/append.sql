@@ -20,6 +20,8 @@ begin
     if v_problem is not null then
         raise exception using errcode = 'SW004', message = v_problem;
     end if;
+    -- A follower counts on it that a transaction has its id before it draws the number of an event (fn_run_follow).
+    perform pg_current_xact_id();
     insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor, payload)
     values (p_tenant_id, stepwell.now(), stepwell._run_of(p_unit_id), p_unit_id, p_event_type, p_actor_class, p_actor, p_payload);
 end
