@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from stepwell.cli.ids import short
 from stepwell.testing import check_invariants
 from tests.acceptance.working import closed_gate, until_at_gate, worker
 from tests.support.processes import stepwell
@@ -68,12 +69,12 @@ def test_what_nobody_can_tell_waits_for_a_person(dsn, db, tmp_path, ledger):
             listed = stepwell(
                 "receipts", "list", "--state", "unconfirmed", env={"STEPWELL_DATABASE_URL": dsn}
             )
-            assert str(receipt) in listed.stdout
+            assert short(receipt) in listed.stdout
             settled = stepwell(
                 "receipts", "settle", str(receipt), "confirmed", "--reason", "it is there", "--as", "ben",
                 env={"STEPWELL_DATABASE_URL": dsn},
             )  # fmt: skip
-            assert settled.stdout == f"receipt {receipt}: confirmed\n", settled.stderr
+            assert settled.stdout == f"receipt {short(receipt)}: confirmed\n", settled.stderr
             until_row(db, "select state_code = 'completed' from workflow_run")
     assert len(ledger.keys()) == 1
     assert check_invariants(dsn) == []

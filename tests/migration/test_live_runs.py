@@ -26,7 +26,11 @@ def engine(old_dsn: str) -> Iterator[Engine]:
 
 def held_by_the_old_worker(engine: Engine) -> tuple[int, list[tuple[int, int]]]:
     """Its session, and (unit, lease number) of the steps it had leased before the migration."""
-    session: int = engine.one("select session_id from worker_session where worker_name = 'old-worker'")
+    # It beats, as a live worker does: its lease was granted when the dump was made.
+    session: int = engine.one(
+        "update worker_session set expires_at = stepwell.now() + interval '1 hour'"
+        " where worker_name = 'old-worker' returning session_id"
+    )
     units = engine.db.execute(
         "select unit_id, lease_no from work_unit where lease_session_id = %s order by unit_id", (session,)
     ).fetchall()

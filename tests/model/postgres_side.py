@@ -86,11 +86,11 @@ class PostgresSide:
         number = next(_numbers)
 
         def renamed(graph: Graph, name: str) -> Graph:
-            nodes = tuple(
+            steps = tuple(
                 replace(node, workflow=f"{node.workflow}.{number}") if node.workflow else node
                 for node in graph.steps
             )
-            return replace(graph, name=name, nodes=nodes)
+            return replace(graph, name=name, steps=steps)
 
         return Example(
             renamed(example.graph, f"drawn.{number}"),
