@@ -66,6 +66,9 @@ if TYPE_CHECKING:
         RunOutcome,
         Waited,
     )
+    from stepwell.logs import (
+        LogFilter,
+    )
     from stepwell.outcome import (
         Completed,
         Dead,
@@ -157,6 +160,7 @@ _HOMES = {
         "RunOutcome",
         "Waited",
     ),
+    "stepwell.logs": ("LogFilter",),
     "stepwell.outcome": (
         "Completed",
         "Dead",
@@ -213,6 +217,7 @@ __all__ = [
     "JobHandle",
     "LeaseLost",
     "LimitExceeded",
+    "LogFilter",
     "Map",
     "NotFound",
     "Operation",

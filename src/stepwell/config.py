@@ -13,6 +13,7 @@ from stepwell.errors import UsageError
 
 URL_SCHEMES = ("postgresql://", "postgres://")
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("auto", "text", "json")
 POOL_SIZE_LIMIT = 100
 
 
@@ -25,6 +26,8 @@ class Settings:
     # A direct address for LISTEN, where database_url is a transaction pooler.
     listen_url: str | None = None
     log_level: str = "info"
+    # text or json; auto: json for a process that stays and writes to no terminal.
+    log_format: str = "auto"
     pool_max_size: int = 10
     debug: bool = False
     # Where the keeper tells what it sealed: a .jsonl file, https://…, or a folder, also of an object store.
@@ -55,6 +58,7 @@ def load(
         listen_url=_checked_url(env.get("STEPWELL_LISTEN_URL") or None, "STEPWELL_LISTEN_URL"),
         data_dir=_data_dir(data_dir or env.get("STEPWELL_DATA_DIR") or None),
         log_level=_choice(env, "STEPWELL_LOG_LEVEL", LOG_LEVELS, "info"),
+        log_format=_choice(env, "STEPWELL_LOG_FORMAT", LOG_FORMATS, "auto"),
         pool_max_size=_count(env, "STEPWELL_POOL_MAX_SIZE", default=10, limit=POOL_SIZE_LIMIT),
         debug=_flag(env, "STEPWELL_DEBUG"),
         audit_anchor=env.get("STEPWELL_AUDIT_ANCHOR") or None,

@@ -110,7 +110,7 @@ class Engine:
         return sorted((Lease(*row) for row in rows), key=lambda lease: lease.unit_id)
 
     def report(self, session_id: int, *outcomes: tuple[Lease, str, Any], claim_limit: int = 0) -> list[Lease]:
-        """(lease, outcome, body); returns refusals and new leases."""
+        """(lease, outcome, body); returns refusals, new leases and watched runs that ended."""
         rows = self.db.execute(
             "select * from fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[], %s)",
             (
@@ -123,7 +123,13 @@ class Engine:
                 claim_limit,
             ),
         ).fetchall()
-        return [Lease(*row) for row in rows]
+        # The others are for the log of a worker: what failed, and runs that nobody watches.
+        found = [Lease(*row) for row in rows]
+        return [
+            row
+            for row in found
+            if row.row_kind in ("lease", "refused") or (row.row_kind == "ended" and row.lease_no == 1)
+        ]
 
     def complete(self, session_id: int, *leases: Lease, output: Any = None) -> list[Lease]:
         return self.report(session_id, *((lease, "completed", output) for lease in leases))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stepwell.errors import DatabaseFailure, DatabaseUnavailable, InvalidInput, LeaseLost
-from stepwell.store.calls.leases import Answer, Ended, Lease, LeaseKey, Refused, Report
+from stepwell.store.calls.leases import Answer, Ended, Failed, Lease, LeaseKey, Refused, Report
 from stepwell.store.calls.runs import RunStart, Started, run_start
 from stepwell.worker.exchange import Exchange
 from tests.support.wait import until_async
@@ -89,12 +89,16 @@ class Desk:
         self.lost_sessions: list[int] = []
         self.ended: list[Ended] = []
         self.exchange = Exchange(
-            self.connect, slot_count, self.started.append, self.lose, self.ended.append, loop_count
+            self.connect, slot_count, self.started.append, self.lose, self.hear, loop_count
         )
         self.loop_count = loop_count
 
     async def connect(self) -> Any:
         return self.counter
+
+    def hear(self, answer: Failed | Refused | Ended) -> None:
+        if isinstance(answer, Ended):
+            self.ended.append(answer)
 
     async def lose(self, session_id: int) -> None:
         self.lost_sessions.append(session_id)
@@ -355,7 +359,7 @@ def test_an_end_is_passed_on_and_is_no_refusal():
     async def scenario() -> None:
         counter = Counter(1)
         desk = Desk(counter, 3, 1)
-        counter.ended = [Ended(1, 5, "completed", {"n": 1})]
+        counter.ended = [Ended(1, 5, True, "completed", "w", 0.5, {"n": 1})]
         await desk.work(lambda: len(counter.reported) == 1)
         assert desk.ended == counter.ended
         assert desk.exchange.refused_count == 0

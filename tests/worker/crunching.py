@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from typing import Any
@@ -13,3 +14,7 @@ def add_slowly(a: int, b: int) -> dict[str, Any]:
 
 def die(a: int = 0) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def logs_a_line() -> None:
+    logging.getLogger(__name__).info("from a process")

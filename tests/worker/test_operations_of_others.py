@@ -77,7 +77,7 @@ def test_two_services_do_each_others_runs(app, ours, other, play, db):
     assert db.execute("select count(*) from worker_session where unserved_ids is not null").fetchone() == (2,)
 
 
-def test_it_is_said_once_for_each_operation(app, ours, play, db, capfd):
+def test_it_is_said_once_for_each_operation(app, ours, play, db, caplog):
     async def scenario():
         async with sw.Worker(ours):
             for _ in range(3):
@@ -87,9 +87,9 @@ def test_it_is_said_once_for_each_operation(app, ours, play, db, capfd):
 
     ours.publish(sw.Workflow("mine.alone", sw.Operation("mine")))
     play(scenario)
-    said = [line for line in "".join(capfd.readouterr()).splitlines() if "no handler for this" in line]
-    assert len(said) == 1
-    assert "theirs" in said[0]
+    said = [record for record in caplog.records if "no handler for this" in record.getMessage()]
+    assert [record.levelname for record in said] == ["WARNING"]
+    assert "operation=theirs run=" in said[0].getMessage()
 
 
 def test_a_handler_that_is_registered_later_is_found(app, ours, play, db):

@@ -6,21 +6,20 @@ import http
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from stepwell import errors
+from stepwell import errors, logs
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 2
 # A body can be wrong in ten thousand places; the first ones are what a person repairs.
 FIELD_ERRORS_LIMIT = 50
 
-_log = structlog.get_logger("stepwell.api")
+_log = logs.get_logger("stepwell.api")
 
 
 class FieldError(BaseModel):

@@ -29,6 +29,7 @@ def serve(listener: socket.socket, settings: Settings, conninfo: str) -> None:
     )
     config = uvicorn.Config(
         app,
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from stepwell import logs
 from stepwell.config import Settings
-from stepwell.up.signals import signals_interrupt
+from stepwell.up.signals import signals_awaited, signals_interrupt
 
 app = typer.Typer(add_completion=False)
 
@@ -23,18 +24,23 @@ def keeper(
 ) -> None:
     """Keep the database until Ctrl-C; of many keepers one acts, the others stand by."""
     from stepwell.govern.slack.notifier import notify_once, notifying
-    from stepwell.keeper import Keeper
+    from stepwell.keeper import BackgroundKeeper, Keeper
     from stepwell.store.connection.target import database
 
     settings: Settings = context.obj
+    logs.configure(settings.log_level, settings.log_format, is_service=not once)
+    anchor = settings.audit_anchor
     with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
-        keeping = Keeper(conninfo, poll_seconds=poll_seconds, anchor=settings.audit_anchor)
         if not once:
-            with notifying(conninfo):
-                keeping.run()
+            with signals_awaited() as stop_signal, notifying(conninfo):
+                keeping = BackgroundKeeper(conninfo, poll_seconds=poll_seconds, anchor=anchor)
+                try:
+                    stop_signal()
+                finally:
+                    keeping.close()
             return
         shown_count = notify_once(conninfo)
-        tick = keeping.run_once()
+        tick = Keeper(conninfo, anchor=anchor).run_once()
         if not tick.acted:
             typer.echo("another keeper is at work")
             return

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Iterator, MutableMapping
@@ -115,12 +114,10 @@ def stepwell(
     ] = False,
 ) -> None:
     """Stepwell: a governed workflow engine that lives in Postgres."""
-    from stepwell import config
+    from stepwell import config, logs
 
     context.obj = config.load(database_url=database_url, data_dir=data_dir)
-    logging.basicConfig(
-        level=context.obj.log_level.upper(), format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    logs.configure(context.obj.log_level, context.obj.log_format)
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:

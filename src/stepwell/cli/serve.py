@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from stepwell import logs
 from stepwell.config import Settings
 from stepwell.up.address import Address, listen
 from stepwell.up.signals import signals_interrupt
@@ -35,6 +36,7 @@ def serve(
     from stepwell.store.connection.target import database
 
     settings: Settings = context.obj
+    logs.configure(settings.log_level, settings.log_format, is_service=True)
     if socket_handle is not None:
         # The supervisor listens already and has said so.
         listener = socket.socket(fileno=socket_handle)

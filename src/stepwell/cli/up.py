@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from stepwell import __version__, config
+from stepwell import __version__, config, logs
 from stepwell.cli.next_steps import commands, program
 from stepwell.cli.serve import HostOption, PortOption
 from stepwell.config import Settings
@@ -78,6 +78,7 @@ def up(
 
 def run_tree(settings: Settings, host: str, port: int | None, data_dir: Path | None, plan: Plan) -> None:
     """Everything in one process tree, until a signal."""
+    logs.configure(settings.log_level, settings.log_format, is_service=True)
     if data_dir is not None:
         settings = config.load(data_dir=data_dir)
     # The address first: what is refused is refused before a database was started.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
-import structlog
 import typer
 
+from stepwell import logs
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
 from stepwell.up.children import ChildSpec
@@ -60,7 +59,7 @@ def worker(
     from stepwell.worker import Worker
 
     settings: Settings = context.obj
-    _configure_log(settings)
+    logs.configure(settings.log_level, settings.log_format, is_service=True)
     found = _app_of(context, app_name)
     served = tuple(part.strip() for part in executors.split(",") if part.strip()) if executors else None
     if processes > 1:
@@ -179,18 +178,3 @@ def _app_of(context: typer.Context, app_name: str | None) -> App:
     if root.get("database_url") or root.get("data_dir"):
         found.use_settings(context.obj)
     return found
-
-
-def _configure_log(settings: Settings) -> None:
-    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=False,
-    )

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import httpx
 
+from stepwell import logs
 from stepwell.connectors.base import EffectRefused, EffectUnavailable, EffectUnknown
 
 TEXT_LIMIT: Final = 500
@@ -24,6 +25,8 @@ RETRY_AFTER_MAX_SECONDS: Final = 3600.0
 NOT_TAKEN: Final = frozenset({408, 425, 429})
 # What a server does not know how to do it has not done.
 NOT_KNOWN: Final = frozenset({501, 505})
+
+logs.quiet_http_clients()
 
 
 @dataclass(frozen=True, slots=True)

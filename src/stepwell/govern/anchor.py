@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from stepwell import logs
 from stepwell.errors import InvalidInput, StepwellError, StorageUnavailable
 from stepwell.govern import storage
 from stepwell.store.calls import audit
@@ -121,6 +122,7 @@ class _Webhook:
     def append(self, headers: Sequence[Header]) -> None:
         import httpx
 
+        logs.quiet_http_clients()
         try:
             with httpx.Client(timeout=REQUEST_LIMIT_SECONDS) as client:
                 for header in headers:

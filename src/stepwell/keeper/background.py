@@ -1,6 +1,7 @@
 """Keep in a thread beside other work: receives a conninfo, keeps until it is closed.
 
-Every worker has one, on a connection of its own, so that no worker is ever without a keeper.
+Every worker has one, on a connection of its own, so that no worker is ever without a keeper. `stepwell keeper`
+is one alone.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _log = logging.getLogger(__name__)
 class BackgroundKeeper:
     """A keeper and its thread, begun when it is made."""
 
-    def __init__(self, conninfo: str, *, anchor: str | None = None) -> None:
-        self._keeper = Keeper(conninfo, anchor=anchor)
+    def __init__(self, conninfo: str, *, poll_seconds: float = 1.0, anchor: str | None = None) -> None:
+        self._keeper = Keeper(conninfo, poll_seconds=poll_seconds, anchor=anchor)
         self._thread = threading.Thread(target=self._keeper.run, name="stepwell-keeper", daemon=True)
         self._thread.start()
 
@@ -33,6 +34,4 @@ class BackgroundKeeper:
             self._keeper.cancel()
             self._thread.join(END_SECONDS)
         if self._thread.is_alive():
-            _log.warning(
-                "the keeper of this worker has not ended yet; the database ends it with its connection"
-            )
+            _log.warning("the keeper did not end in %g s and is left alone", END_SECONDS)

@@ -61,7 +61,7 @@ class Keeper:
         self._sealing = Sealing(conninfo, anchor)
 
     def stop(self) -> None:
-        """End `run` soon; safe from any thread and from a signal handler."""
+        """End `run` soon; from another thread, never from a signal handler in its own."""
         self._stop.set()
 
     def cancel(self) -> None:

@@ -3340,6 +3340,12 @@ create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigi
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[])
+create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
 create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
 
@@ -3751,14 +3757,14 @@ create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[],
 -- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean)
-create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean) returns record language plpgsql;
+-- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean, OUT has_failures boolean)
+create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean, OUT has_failures boolean) returns record language plpgsql;
 
 -- function: stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[])
-create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[]) returns TABLE(taken_ids bigint[], direct_ids bigint[], due_tenant_ids integer[], due_ids bigint[], is_dry boolean, leaves_more boolean) language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[]) returns TABLE(taken_ids bigint[], direct_ids bigint[], due_tenant_ids integer[], due_ids bigint[], is_dry boolean, leaves_more boolean, has_failures boolean) language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
 create function stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;

@@ -8,14 +8,13 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from functools import cached_property
 from typing import Any, Protocol, TypeVar, overload
 
-import structlog
-
-from stepwell import json_text
+from stepwell import json_text, logs
 from stepwell.define.duration import Duration, parse_duration
 from stepwell.errors import LeaseLost
 from stepwell.govern import actions
 from stepwell.govern.actions import Acting
 from stepwell.store.calls.leases import Lease
+from stepwell.worker.attempt_log import place
 
 T = TypeVar("T")
 
@@ -107,10 +106,12 @@ class Context:
     @property
     def log(self) -> Any:
         if self._log is None:
-            self._log = structlog.get_logger("stepwell.handler").bind(
-                run=self.run_id, step=self.step_id, unit=self.unit_id, attempt=self.attempt
-            )
+            self._log = logs.get_logger("stepwell.handler", **self.log_fields())
         return self._log
+
+    def log_fields(self) -> dict[str, Any]:
+        """What every line carries that is logged while the handler runs."""
+        return place(self._lease.unit_id, self._lease.step_id) | {"attempt": self._lease.attempt}
 
     @overload
     async def step(self, name: str, fn: Callable[..., Awaitable[T]], *args: Any) -> T: ...

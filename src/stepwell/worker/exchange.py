@@ -11,11 +11,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-import structlog
-
-from stepwell import json_text
+from stepwell import json_text, logs
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError
-from stepwell.store.calls.leases import Answer, Ended, Lease, LeaseCalls, LeaseKey, Report
+from stepwell.store.calls.leases import (
+    Answer,
+    Ended,
+    Failed,
+    Lease,
+    LeaseCalls,
+    LeaseKey,
+    Refused,
+    Report,
+)
 from stepwell.store.calls.runs import RunStart, Started
 from stepwell.worker.calls_under_way import CallsUnderWay
 from stepwell.worker.demand import Demand
@@ -41,7 +48,7 @@ class Exchange:
         slot_count: int,
         start: Callable[[Lease], None],
         on_lost_session: Callable[[int], Awaitable[None]],
-        on_ended: Callable[[Ended], None],
+        on_answer: Callable[[Failed | Refused | Ended], None],
         loop_count: int = 1,
     ) -> None:
         # Each loop takes its share, so that the database works on several batches at once.
@@ -49,7 +56,7 @@ class Exchange:
         self._connect = connect
         self._start = start
         self._on_lost_session = on_lost_session
-        self._on_ended = on_ended
+        self._on_answer = on_answer
         self._slots = Slots(slot_count)
         self._held = HeldLeases()
         self._wake_ups = WakeUps(loop_count)
@@ -58,7 +65,7 @@ class Exchange:
         self._demand = Demand()
         self._calls = CallsUnderWay(self._held)
         self._settling_doubt = asyncio.Lock()
-        self._log = structlog.get_logger("stepwell.worker")
+        self._log = logs.get_logger("stepwell.worker")
         self.session_id = 0
         self.is_claiming = True
         self.is_stopping = False
@@ -284,7 +291,7 @@ class Exchange:
             held.forget(report.unit_id, report.lease_no)
         got = 0
         for answer in answers:
-            if type(answer) is Lease:
+            if isinstance(answer, Lease):
                 got += 1
                 held.add(answer)
                 if self.is_claiming:
@@ -294,10 +301,9 @@ class Exchange:
                     self._lines.add(
                         Report(answer.tenant_id, answer.unit_id, answer.lease_no, "released", None)
                     )
-            elif type(answer) is Ended:
-                self._on_ended(answer)
             else:
-                self.refused_count += 1
+                self.refused_count += isinstance(answer, Refused)
+                self._on_answer(answer)
         self.reported_count += len(batch)
         self._slots.free(max(asked, len(batch)) - got)
         self._demand.note_answer(got, asked)

@@ -7,6 +7,7 @@ never more is in flight than there are slots, however badly a handler behaves.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
+
+from stepwell import logs
 
 
 class Seats(Protocol):
@@ -41,7 +44,9 @@ class HandlerPools:
     async def in_thread(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._slot_count, thread_name_prefix="stepwell-handler")
-        return await self._result(self._threads.submit(call_by_name, function, arguments))
+        # In a copy of the context: what the handler logs there carries its run, too.
+        context = contextvars.copy_context()
+        return await self._result(self._threads.submit(context.run, call_by_name, function, arguments))
 
     async def in_process(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         if self._processes is None:
@@ -49,11 +54,13 @@ class HandlerPools:
             self._processes = ProcessPoolExecutor(
                 max_workers=min(self._slot_count, os.cpu_count() or 1),
                 mp_context=multiprocessing.get_context("spawn"),
-                initializer=leave_signals_to_the_worker,
+                initializer=prepare_process,
+                initargs=(logs.choice(),),
             )
         pool = self._processes
         try:
-            return await self._result(pool.submit(call_by_name, function, arguments))
+            fields = dict(logs.handler_fields())
+            return await self._result(pool.submit(call_in_process, function, arguments, fields))
         except BrokenProcessPool:
             # A handler took its process down. The next call gets a new pool.
             if self._processes is pool:
@@ -99,6 +106,15 @@ def call_by_name(function: Callable[..., Any], arguments: dict[str, Any]) -> Any
     return function(**arguments)
 
 
-def leave_signals_to_the_worker() -> None:
+def call_in_process(
+    function: Callable[..., Any], arguments: dict[str, Any], log_fields: dict[str, Any]
+) -> Any:
+    logs.handling(lambda: log_fields)
+    return call_by_name(function, arguments)
+
+
+def prepare_process(log_choice: tuple[str, str] | None) -> None:
     """Ctrl-C reaches the whole group of processes; the worker alone decides what it means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if log_choice is not None:
+        logs.configure(*log_choice, is_service=True)

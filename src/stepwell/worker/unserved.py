@@ -12,6 +12,7 @@ from typing import Any
 
 from stepwell.errors import StepwellError
 from stepwell.store.calls.leases import Lease
+from stepwell.worker.attempt_log import place
 
 # Before a lease goes back although the database could not be told: it may come again at once.
 PAUSE_SECONDS = 1.0
@@ -63,6 +64,5 @@ class Unserved:
             self._log.warning(
                 "no handler for this operation here; it is left to other workers",
                 operation=lease.operation_name,
-                run=lease.unit_id >> 20,
-                step=lease.step_id,
+                **place(lease.unit_id, lease.step_id),
             )

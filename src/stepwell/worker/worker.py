@@ -9,19 +9,18 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import structlog
-
-from stepwell import json_text
+from stepwell import json_text, logs
 from stepwell.app import App
 from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
 from stepwell.keeper import BackgroundKeeper
 from stepwell.store.calls import sessions
-from stepwell.store.calls.leases import Ended, Lease, LeaseCalls, Report
+from stepwell.store.calls.leases import Ended, Failed, Lease, LeaseCalls, Refused, Report
 from stepwell.store.calls.runs import RunStart, Started
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.listen import Listener
 from stepwell.store.connection.wire import connect
+from stepwell.worker.attempt_log import AttemptLog
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
 from stepwell.worker.execute import Executor
@@ -68,7 +67,8 @@ class Worker:
         self._exchange_count = max(1, exchanges)
         self._grace_seconds = grace_seconds
         self._running: dict[int, tuple[Lease, Context, asyncio.Task[None]]] = {}
-        self._log = structlog.get_logger("stepwell.worker").bind(worker=self.name)
+        self._log = logs.get_logger("stepwell.worker", worker=self.name)
+        self._attempts = AttemptLog(self._log)
         self._stop_asked = asyncio.Event()
         self._stop_now = asyncio.Event()
         self._renewing = asyncio.Lock()
@@ -109,7 +109,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._client = await self.app.client()
         self._exchange = Exchange(
-            self._open_calls, self._slots, self._start, self._renew, self._tell_end, self._exchange_count
+            self._open_calls, self._slots, self._start, self._renew, self._hear, self._exchange_count
         )
         self._pools = HandlerPools(self._slots, self._exchange)
         self._executor = Executor(self.app.handlers, self._pools)
@@ -257,6 +257,7 @@ class Worker:
 
     async def _execute(self, lease: Lease, context: Context) -> None:
         report = None
+        logs.handling(context.log_fields)
         try:
             if lease.operation_name in self.app.handlers:
                 report = await self._executor.execute(lease, context)
@@ -279,11 +280,14 @@ class Worker:
             found = self._running.get(lease.unit_id)
             if found is not None and found[0].lease_no == lease.lease_no:
                 del self._running[lease.unit_id]
+            self._attempts.ended(lease, report)
             self._exchange.finish(lease, report)
 
-    def _tell_end(self, ended: Ended) -> None:
-        """A watched run ended with a report of this worker."""
-        self._client.tell_end(ended.tenant_id, ended.run_id, (ended.state, ended.result))
+    def _hear(self, answer: Failed | Refused | Ended) -> None:
+        """What the database said to a report of this worker, besides new leases."""
+        self._attempts.answered(answer)
+        if isinstance(answer, Ended) and answer.is_watched:
+            self._client.tell_end(answer.tenant_id, answer.run_id, (answer.state, answer.result))
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
         return await self._ask(sessions.save_checkpoint, self._exchange.session_id, lease, name, value)

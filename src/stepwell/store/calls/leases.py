@@ -50,16 +50,35 @@ class Refused(NamedTuple):
     lease_no: int
 
 
+class Failed(NamedTuple):
+    """An attempt that failed, as the database judged it. `next` is retry, caught or none."""
+
+    tenant_id: int
+    unit_id: int
+    lease_no: int
+    operation_name: str
+    step_id: str | None
+    attempt: int
+    max_attempts: int
+    failure_class: str
+    error: dict[str, Any]
+    next: str
+    next_at: datetime | None
+
+
 class Ended(NamedTuple):
-    """A watched run that ended with a report of this call."""
+    """A run that ended with a report of this call. Only for a watched one the result is read."""
 
     tenant_id: int
     run_id: int
+    is_watched: bool
     state: str
+    workflow: str
+    seconds: float
     result: Any
 
 
-Answer = Lease | Refused | Ended
+Answer = Lease | Refused | Failed | Ended
 
 
 class Report(NamedTuple):
@@ -94,7 +113,7 @@ class LeaseCalls:
         return [Lease._make(row[1:]) for row in rows]
 
     async def report_and_claim(self, session_id: int, reports: Sequence[Report], limit: int) -> list[Answer]:
-        """New leases, reports that came too late, and watched runs that ended."""
+        """New leases, reports that came too late, attempts that failed, and runs that ended."""
         tenant_ids, unit_ids, lease_nos, outcomes, bodies = zip(*reports, strict=True)
         rows = await self._wire.rows(
             "select * from stepwell.fn_job_report($1::bigint, $2::int[], $3::bigint[], $4::int[], $5::text[],"
@@ -134,11 +153,24 @@ class LeaseCalls:
         )
 
 
-def _other(row: tuple[Any, ...]) -> Refused | Ended:
+def _other(row: tuple[Any, ...]) -> Refused | Failed | Ended:
     if row[0] == "refused":
         return Refused(row[1], row[2], row[3])
-    # In the row of an ended run, the unit is the run, the operation its state and the input its result.
-    return Ended(row[1], row[2], row[5], row[10])
+    if row[0] == "failed":
+        # In the row of a failed attempt, the input holds what was judged, the deadline the next attempt.
+        judged = row[10]
+        return Failed(
+            row[1], row[2], row[3], row[5], row[9], row[6], row[7],
+            judged["class"], _as_error(judged["error"]), judged["next"], row[16],
+        )  # fmt: skip
+    # In the row of an ended run, the unit is the run, the lease number says whether it is watched, the
+    # operation is its state, the step its workflow, the time limit how long it took, the input its result.
+    return Ended(row[1], row[2], bool(row[3]), row[5], row[9], row[8], row[10])
+
+
+def _as_error(error: Any) -> dict[str, Any]:
+    """Any client may have written it; a worker's has a type and a message."""
+    return error if isinstance(error, dict) else {"message": error}
 
 
 def _written(value: str | int | list[str] | None) -> bytes | None:

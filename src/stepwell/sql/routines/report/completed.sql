@@ -11,7 +11,7 @@ create or replace function stepwell._report_completed(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_bodies text[], p_now timestamptz,
     p_executor_class_ids int[], p_direct_limit int,
     out taken_ids bigint[], out direct_ids bigint[], out due_tenant_ids int[], out due_ids bigint[], out is_dry boolean,
-    out leaves_more boolean
+    out leaves_more boolean, out has_failures boolean
 )
 language plpgsql volatile
 as $$
@@ -26,6 +26,7 @@ begin
     is_dry := false;
     leaves_more := true;
     if v_next.has_contract then
+        has_failures := true;
         taken_ids := stepwell._report_contracts(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, p_now);
         return;
     end if;

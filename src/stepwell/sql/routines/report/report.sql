@@ -48,6 +48,9 @@ begin
     if coalesce(cardinality(v_report.taken_ids), 0) < cardinality(p_unit_ids) then
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, v_report.taken_ids) as r;
     end if;
+    if v_report.has_failures then
+        return query select f.* from stepwell._failures_read(p_tenant_ids, p_unit_ids, p_lease_nos) as f;
+    end if;
     if v_report.due_ids is not null then
         perform stepwell._runs_settle(v_report.due_tenant_ids, v_report.due_ids);
         return query select e.* from stepwell._ends_read(v_report.due_tenant_ids, v_report.due_ids) as e;
@@ -74,7 +77,8 @@ create or replace function stepwell._report_mixed(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[], p_bodies text[],
     p_now timestamptz, p_executor_class_ids int[]
 ) returns table (
-    taken_ids bigint[], direct_ids bigint[], due_tenant_ids int[], due_ids bigint[], is_dry boolean, leaves_more boolean
+    taken_ids bigint[], direct_ids bigint[], due_tenant_ids int[], due_ids bigint[], is_dry boolean, leaves_more boolean,
+    has_failures boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -83,6 +87,7 @@ declare
     v_done record;
     v_other record;
     v_taken_ids bigint[];
+    v_has_failures boolean := p_outcomes && array['failed', 'retry', 'dead'];
 begin
     select
         array_agg(q.tenant_id order by q.unit_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
@@ -100,12 +105,13 @@ begin
         as q (tenant_id, unit_id, lease_no, outcome, body)
     where q.outcome <> 'completed';
     if v_done.unit_ids is not null then
-        select c.taken_ids into v_taken_ids
+        select c.taken_ids, v_has_failures or coalesce(c.has_failures, false) into v_taken_ids, v_has_failures
         from stepwell._report_completed(p_session_id, v_done.tenant_ids, v_done.unit_ids, v_done.lease_nos, v_done.bodies,
             p_now, p_executor_class_ids, 0) as c;
     end if;
     return query select v_taken_ids || stepwell._report_others(p_session_id, v_other.tenant_ids, v_other.unit_ids,
-        v_other.lease_nos, v_other.outcomes, v_other.bodies), null::bigint[], p_tenant_ids, p_unit_ids, false, true;
+        v_other.lease_nos, v_other.outcomes, v_other.bodies), null::bigint[], p_tenant_ids, p_unit_ids, false, true,
+        v_has_failures;
 end
 $$;
 
@@ -122,22 +128,51 @@ as $$
     where not q.unit_id = any (coalesce(p_taken_ids, '{}'))
 $$;
 
--- The rows that name the watched runs that this report ended: a client in the worker's own process need not ask the
--- database. The state is in the column of the operation, the result in that of the input.
+-- The rows that name the attempts of this report that failed. The class of the failure, its error and what comes next
+-- are in the column of the input, the time of the next attempt in that of the deadline.
+create or replace function stepwell._failures_read(p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[])
+returns setof stepwell.job_lease
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return query
+    select 'failed', f.tenant_id, f.unit_id, f.lease_no, null::bigint, o.operation_name, f.attempt_count::int,
+        u.max_attempts::int,
+        null::real, d.step_id,
+        jsonb_build_object('class', f.failure_class, 'error', f.error, 'next', case when f.next_eligible_at is not null then 'retry'
+            when u.failure_caught then 'caught' else 'none' end),
+        null::jsonb, null::jsonb, null::jsonb, null, null, f.next_eligible_at
+    from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
+    inner join stepwell.unit_failure as f
+        on q.tenant_id = f.tenant_id and q.unit_id = f.unit_id and q.lease_no = f.lease_no
+    inner join stepwell.work_unit as u on f.tenant_id = u.tenant_id and f.unit_id = u.unit_id
+    inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+    left join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no;
+end
+$$;
+
+-- The rows that name the runs that this report ended: its worker logs them, and a client in the worker's own process need
+-- not ask the database for a watched one. The lease number says whether the run is watched, the state is in the column of
+-- the operation, the workflow in that of the step, the seconds it took in that of the time limit, the result in that of
+-- the input.
 create or replace function stepwell._ends_read(p_tenant_ids int[], p_unit_ids bigint[]) returns setof stepwell.job_lease
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
     return query
-    select 'ended', r.tenant_id, r.run_id, null::int, null::bigint, r.finished_state, null::int, null::int, null::real,
-        null, case when r.finished_state = 'completed' then stepwell._run_result(r.tenant_id, r.run_id) end,
+    select 'ended', r.tenant_id, r.run_id, r.is_watched::int, null::bigint, r.finished_state, null::int, null::int,
+        extract(epoch from r.finished_at - r.created_at)::real, w.workflow_name,
+        case when r.is_watched and r.finished_state = 'completed' then stepwell._run_result(r.tenant_id, r.run_id) end,
         null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
     from (
         select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     ) as s
     inner join stepwell.run_detail as r on s.tenant_id = r.tenant_id and s.run_id = r.run_id
-    where r.is_watched and r.finished_at is not null;
+    inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+    where r.finished_at is not null;
 end
 $$;

@@ -1,0 +1,183 @@
+"""What goes to the log and how it looks: receives an event with its fields, writes one line, as text or JSON.
+
+Every logger of ours is one of the standard library: a program with a worker inside decides by its own logging
+configuration what is shown. The command line calls `configure`. While a handler runs, its run, step and
+attempt belong to every line that is logged in it, by whatever logger.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, Final
+
+# Their lines hold whole addresses, with whatever somebody put into a query.
+HTTP_CLIENTS: Final = ("httpx", "httpcore")
+# Between whoever logs and the standard library; so a record names the place of the former.
+FRAMES: Final = 4
+RESERVED: Final = ("event", "level", "logger", "timestamp")
+
+Fields = Mapping[str, Any]
+
+# Asked for only when a line is written: most handlers log nothing.
+_handler_fields: ContextVar[Callable[[], Fields] | None] = ContextVar("stepwell_handler_fields", default=None)
+_chosen: tuple[str, str] | None = None
+_installed: logging.Handler | None = None
+
+
+class Line:
+    """What a log record of ours holds as its message: as text it is the event and its fields in one line."""
+
+    __slots__ = ("event", "fields")
+
+    def __init__(self, event: str, fields: Fields) -> None:
+        self.event = event
+        self.fields = {name: value for name, value in fields.items() if value is not None}
+
+    def __str__(self) -> str:
+        return self.event + _text(self.fields)
+
+
+def get_logger(name: str, **fields: Any) -> Any:
+    """A logger with fields: `log.info("event", amount=3)`; `bind` returns one with more of them."""
+    import structlog
+
+    return structlog.wrap_logger(
+        logging.getLogger(name),
+        processors=[structlog.stdlib.filter_by_level, _to_line],
+        wrapper_class=structlog.stdlib.BoundLogger,
+    ).bind(**fields)
+
+
+def _to_line(_logger: Any, _method: str, event_dict: Any) -> tuple[tuple[Line], dict[str, Any]]:
+    event = str(event_dict.pop("event", ""))
+    given = {name: event_dict.pop(name) for name in ("exc_info", "stack_info") if name in event_dict}
+    return (Line(event, event_dict),), {**given, "stacklevel": FRAMES}
+
+
+def handling(fields: Callable[[], Fields] | None) -> None:
+    """From now on, in this task or thread, every line carries these fields."""
+    _handler_fields.set(fields)
+
+
+def handler_fields() -> Fields:
+    """Run, step and attempt of the handler that runs here; nothing outside of one."""
+    fields = _handler_fields.get()
+    return {} if fields is None else fields()
+
+
+class LogFilter(logging.Filter):
+    """For your own formatter: gives each record `run`, `step` and `attempt` of the handler, else None."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        fields = handler_fields()
+        for name in ("run", "step", "attempt"):
+            setattr(record, name, fields.get(name))
+        return True
+
+
+class TextFormatter(logging.Formatter):
+    """`WARNING: attempt failed run=3 step=charge`, with the time in front where a process stays."""
+
+    def __init__(self, *, with_time: bool = False) -> None:
+        super().__init__()
+        self._with_time = with_time
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = f"{_time(record):%Y-%m-%d %H:%M:%S} " if self._with_time else ""
+        shown = record.msg.fields if isinstance(record.msg, Line) else {}
+        more = {name: value for name, value in handler_fields().items() if name not in shown}
+        text = f"{time}{record.levelname}: {record.getMessage()}{_text(more)}"
+        trace = self._trace(record)
+        return f"{text}\n{trace}" if trace else text
+
+    def _trace(self, record: logging.LogRecord) -> str:
+        if record.exc_info and not record.exc_text:
+            record.exc_text = self.formatException(record.exc_info)
+        return record.exc_text or ""
+
+
+class JsonFormatter(TextFormatter):
+    """One JSON object in one line: event, level, logger, timestamp, and the fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = record.msg if isinstance(record.msg, Line) else Line(record.getMessage(), {})
+        fields = {**handler_fields(), **line.fields}
+        shown: dict[str, Any] = {
+            "timestamp": _time(record).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": line.event,
+        }
+        shown |= {f"{name}_" if name in RESERVED else name: value for name, value in fields.items()}
+        if trace := self._trace(record):
+            shown["exception"] = trace
+        try:
+            return json.dumps(shown, default=str, ensure_ascii=False, allow_nan=False)
+        except (ValueError, TypeError):
+            return json.dumps({name: str(value) for name, value in shown.items()}, ensure_ascii=False)
+
+
+def configure(level: str, style: str = "auto", *, is_service: bool = False) -> None:
+    """Log to stderr. `auto`: JSON for a process that stays and writes to no terminal, else text."""
+    global _chosen, _installed
+    if style == "auto":
+        style = "json" if is_service and not sys.stderr.isatty() else "text"
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter(with_time=is_service))
+    root = logging.getLogger()
+    if _installed is not None:
+        root.removeHandler(_installed)
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    _installed = handler
+    _chosen = (level, style)
+    quiet_http_clients()
+
+
+@contextmanager
+def configured(level: str, style: str) -> Iterator[None]:
+    """The same for as long as the block runs."""
+    global _chosen, _installed
+    root = logging.getLogger()
+    before = root.level
+    configure(level, style, is_service=True)
+    try:
+        yield
+    finally:
+        assert _installed is not None
+        root.removeHandler(_installed)
+        root.setLevel(before)
+        _chosen = _installed = None
+
+
+def choice() -> tuple[str, str] | None:
+    """(level, style) that were chosen here, for a process that is started to do the same; None: not by us."""
+    return _chosen
+
+
+def quiet_http_clients() -> None:
+    """Unless somebody has said otherwise by a level of their own."""
+    for name in HTTP_CLIENTS:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)
+
+
+def _time(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, UTC)
+
+
+def _text(fields: Fields) -> str:
+    return "".join(f" {name}={_shown(value)}" for name, value in fields.items())
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    is_plain = bool(text) and text.isprintable() and not any(sign in text for sign in ' "=')
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
