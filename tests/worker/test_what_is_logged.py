@@ -127,7 +127,7 @@ def test_what_completes_is_said_at_debug_and_the_run_at_info(app, play, lines, c
     [(sw.RetryLater(after="1h", reason="not yet"), "warning", "retry"), (sw.Dead("gone"), "error", "none")],
     ids=["retry", "dead"],
 )
-def test_an_attempt_that_ends_by_its_own_word_is_said_too(app, play, lines, outcome, level, next_step):
+def test_an_attempt_that_returns_a_failure_is_said_too(app, play, lines, outcome, level, next_step):
     @app.operation
     async def decides():
         return outcome

@@ -1,7 +1,7 @@
 """Keep in a thread beside other work: receives a conninfo, keeps until it is closed.
 
-Every worker has one, on a connection of its own, so that no worker is ever without a keeper. `stepwell keeper`
-is one alone.
+Every worker has one, on a connection of its own, so that no worker is ever without a keeper.
+`stepwell keeper` is one alone.
 """
 
 from __future__ import annotations

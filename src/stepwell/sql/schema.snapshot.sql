@@ -3340,8 +3340,8 @@ create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigi
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[])
-create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
+create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute

@@ -67,8 +67,11 @@ class AttemptLog:
             self._log.debug("traceback", **where, attempt=failed.attempt, traceback=trace)
 
     def _run_ended(self, ended: Ended) -> None:
-        say = self._log.error if ended.state == "failed" else self._log.info
-        say(
+        level = logging.ERROR if ended.state == "failed" else logging.INFO
+        if not self._logger.isEnabledFor(level):
+            return
+        self._log.log(
+            level,
             "run ended",
             run=ended.run_id,
             workflow=ended.workflow,

@@ -6,8 +6,8 @@
 -- send units in ascending order.
 -- Locks: the runs in order, then units.
 -- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) is valid; a late or repeated one
---   changes nothing and is returned as a row of kind `refused`. A watched run that ended is returned as a row of kind
---   `ended`.
+--   changes nothing and is returned as a row of kind `refused`. An accepted one that failed is returned as a row of kind
+--   `failed`, a run that ended as a row of kind `ended`.
 -- Raises: SW001 for an unknown outcome or arrays of unequal length.
 create or replace function stepwell.fn_job_report(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
@@ -49,7 +49,7 @@ begin
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, v_report.taken_ids) as r;
     end if;
     if v_report.has_failures then
-        return query select f.* from stepwell._failures_read(p_tenant_ids, p_unit_ids, p_lease_nos) as f;
+        return query select f.* from stepwell._failures_read(p_tenant_ids, p_unit_ids, p_lease_nos, v_report.taken_ids) as f;
     end if;
     if v_report.due_ids is not null then
         perform stepwell._runs_settle(v_report.due_tenant_ids, v_report.due_ids);
@@ -128,20 +128,20 @@ as $$
     where not q.unit_id = any (coalesce(p_taken_ids, '{}'))
 $$;
 
--- The rows that name the attempts of this report that failed. The class of the failure, its error and what comes next
+-- The rows that name the accepted attempts of this report that failed. The class of the failure, its error and what comes next
 -- are in the column of the input, the time of the next attempt in that of the deadline.
-create or replace function stepwell._failures_read(p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[])
-returns setof stepwell.job_lease
+create or replace function stepwell._failures_read(
+    p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_taken_ids bigint[]
+) returns setof stepwell.job_lease
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
     return query
     select 'failed', f.tenant_id, f.unit_id, f.lease_no, null::bigint, o.operation_name, f.attempt_count::int,
-        u.max_attempts::int,
-        null::real, d.step_id,
-        jsonb_build_object('class', f.failure_class, 'error', f.error, 'next', case when f.next_eligible_at is not null then 'retry'
-            when u.failure_caught then 'caught' else 'none' end),
+        u.max_attempts::int, null::real, d.step_id,
+        jsonb_build_object('class', f.failure_class, 'error', f.error, 'next',
+            case when f.next_eligible_at is not null then 'retry' when u.failure_caught then 'caught' else 'none' end),
         null::jsonb, null::jsonb, null::jsonb, null, null, f.next_eligible_at
     from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
     inner join stepwell.unit_failure as f
@@ -149,7 +149,8 @@ begin
     inner join stepwell.work_unit as u on f.tenant_id = u.tenant_id and f.unit_id = u.unit_id
     inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
     left join stepwell.workflow_step_def as d
-        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no;
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    where q.unit_id = any (p_taken_ids);
 end
 $$;
 
