@@ -21,10 +21,6 @@ QUERY = re.compile(
     r"|\b(with|insert|update|delete)\b",
     re.IGNORECASE | re.DOTALL,
 )
-# A module of store/calls that holds more than calls, and why.
-HOLDS_STATEMENTS = {
-    "src/stepwell/store/calls/rehearsal.py": "writes what only the database of a test may hold: its clock",
-}
 
 
 def texts(tree: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
@@ -60,8 +56,7 @@ def test_a_call_names_one_function_or_view():
         for path in files(".py", under=str(CALLS))
     }
     querying = {path: lines for path, lines in found.items() if lines}
-    assert set(querying) <= set(HOLDS_STATEMENTS), f"make it a view or a function: {querying}"
-    assert set(HOLDS_STATEMENTS) <= set(querying), "a reason that is no longer needed"
+    assert not querying, "make it a view or a function"
 
 
 def test_the_rules_see_each_form():

@@ -59,7 +59,7 @@ MAY_CALL: dict[str, set[str]] = {
         "transition",
     },
     "slack": {"base", "govern", "people", "tenancy"},
-    "project": {"advance", "base", "content", "rollup", "tenancy"},
+    "project": {"advance", "base", "content", "govern", "people", "rollup", "tenancy"},
 }
 
 # Routines that call each other outside advance/, and why.

@@ -4252,6 +4252,15 @@ create function stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name te
 create function stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_clock_move(p_at timestamp with time zone)
+create function stepwell.fn_clock_move(p_at timestamp with time zone) returns timestamp with time zone language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_clock_release()
+create function stepwell.fn_clock_release() returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_clock_stop(p_at timestamp with time zone)
+create function stepwell.fn_clock_stop(p_at timestamp with time zone) returns timestamp with time zone language sql set search_path=stepwell, pg_temp;
+
 -- function: stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text)
 create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text) returns TABLE(iu_id bigint, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4396,6 +4405,24 @@ create function stepwell.fn_registry_read() returns jsonb language sql stable se
 
 -- function: stepwell.fn_registry_refresh()
 create function stepwell.fn_registry_refresh() returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_rehearsal_asked(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_rehearsal_asked(p_tenant_id integer, p_run_id bigint) returns TABLE(run_id bigint, name text, state_code text, why text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_rehearsal_flight(p_executors text[], p_operations text[])
+create function stepwell.fn_rehearsal_flight(p_executors text[], p_operations text[]) returns TABLE(ready_count bigint, leased_count bigint, next_due_at timestamp with time zone, next_expiry_at timestamp with time zone, now_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_rehearsal_standing(p_tenant_id integer)
+create function stepwell.fn_rehearsal_standing(p_tenant_id integer) returns TABLE(run_id bigint, name text, state_code text, why text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_replays_settle(p_limit integer)
 create function stepwell.fn_replays_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;

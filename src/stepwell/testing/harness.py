@@ -22,6 +22,7 @@ from stepwell.errors import InvalidInput
 from stepwell.keeper.keeper import firing
 from stepwell.store.calls import keep, rehearsal, schedules, views
 from stepwell.store.calls.rehearsal import Flight
+from stepwell.store.schema.throwaway import throwaway_database
 from stepwell.testing.people import PeopleActs
 from stepwell.testing.stuck import Stuck, reasons_in, reasons_of
 from stepwell.worker import Worker
@@ -91,7 +92,7 @@ class Harness(PeopleActs):
     async def _open(self) -> None:
         dsn = self._dsn
         if dsn is None:
-            database = rehearsal.throwaway_database()
+            database = throwaway_database()
             dsn = await asyncio.to_thread(database.__enter__)
             self._stack.push_async_callback(asyncio.to_thread, database.__exit__, None, None, None)
         self._stack.enter_context(_settings_of(self.app, dsn))

@@ -64,7 +64,7 @@ as $$
         values
         ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|report)$'), ('^fn_(run_start_here|checkpoint_save|event_emit)$'),
         ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$'),
-        ('^fn_(audit_due|anchor_\w+)$'), ('^fn_slack_card'), ('^fn_(privileges_apply|registry_refresh|tenant_set|policy_activate)$')
+        ('^fn_(audit_due|anchor_\w+)$'), ('^fn_slack_card'), ('^fn_(privileges_apply|registry_refresh|tenant_set|policy_activate|clock_\w+)$')
     )
     select format('grant execute on function stepwell.%I(%s) to %I', f.proname,
         pg_get_function_identity_arguments(f.oid), p_role)
