@@ -3265,6 +3265,9 @@ create function stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[])
 -- function: stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean)
 create function stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._engine_result_refuse(p_tenant_id integer, p_unit_id bigint, p_bytes bigint)
+create function stepwell._engine_result_refuse(p_tenant_id integer, p_unit_id bigint, p_bytes bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3529,6 +3532,12 @@ create function stepwell._map_result(p_tenant_id integer, p_unit_id bigint) retu
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._map_result_bytes(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._map_result_bytes(p_tenant_id integer, p_unit_id bigint) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._maps_count(p_changes stepwell.unit_change[])
 create function stepwell._maps_count(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3769,6 +3778,12 @@ create function stepwell._report_mixed(p_session_id bigint, p_tenant_ids integer
 -- function: stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
 create function stepwell._report_others(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._reports_limit(p_outcomes text[], p_bodies text[], OUT outcomes text[], OUT bodies text[])
+create function stepwell._reports_limit(p_outcomes text[], p_bodies text[], OUT outcomes text[], OUT bodies text[]) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._reports_refuse(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._reports_refuse(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns SETOF stepwell.job_lease language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3928,6 +3943,12 @@ create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids
 -- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
 create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text)
+create function stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._slack_card_approval(p_tenant_id integer, p_approval_id bigint)
 create function stepwell._slack_card_approval(p_tenant_id integer, p_approval_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4077,6 +4098,12 @@ create function stepwell._texts_of(p_array jsonb) returns text[] language plpgsq
 
 -- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._too_large(p_what text, p_bytes bigint, p_limit integer)
+create function stepwell._too_large(p_what text, p_bytes bigint, p_limit integer) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._transition_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[])
 create function stepwell._transition_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql;

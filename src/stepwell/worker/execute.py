@@ -23,6 +23,8 @@ from stepwell.worker.handler_pools import HandlerPools
 
 MESSAGE_LIMIT = 2_000
 TRACE_LIMIT = 8_000
+# More than any limit of the database: such a result is not even sent, only its size.
+SEND_LIMIT_BYTES = 64 * 1024 * 1024
 
 Judged = tuple[OutcomeKind, str | None]
 
@@ -48,6 +50,8 @@ class Executor:
             if not context.cancelled:
                 raise
             return None
+        if body is not None and len(body) > SEND_LIMIT_BYTES:
+            kind, body = OutcomeKind.OVERSIZED, str(len(body.encode()))
         return Report(lease.tenant_id, lease.unit_id, lease.lease_no, kind, body)
 
     async def _judge(self, lease: Lease, context: Context) -> Judged:

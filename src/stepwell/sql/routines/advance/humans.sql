@@ -145,8 +145,7 @@ begin
         problem := format('inputs: cannot be evaluated: %s', sqlerrm);
     end;
     if octet_length(inputs::text) > v_limit then
-        problem := format('inputs: %s bytes; at most %s bytes are accepted: pass what is large by reference',
-            octet_length(inputs::text), v_limit);
+        problem := stepwell._too_large('inputs', octet_length(inputs::text), v_limit);
         inputs := null;
     elsif problem is not null then
         for v_name, v_path in select i.key, i.value from jsonb_each_text(p_inputs) as i order by i.key loop

@@ -142,6 +142,7 @@ declare
     v_map record;
     v_failed int;
     v_count int := 0;
+    v_bytes bigint;
 begin
     for v_map in
         select u.tenant_id, u.unit_id, u.version_id, u.def_no, v.failure_policy
@@ -176,6 +177,11 @@ begin
             perform stepwell._units_fail(array[v_map.tenant_id], array[v_map.unit_id], array[jsonb_build_object(
                 'failure_class', 'upstream_failed', 'outcome', 'dead', 'error', jsonb_build_object('type', 'MapFailed',
                     'message', format('%s steps of the items could not complete', v_failed)))], 'mow_orchestrator');
+            continue;
+        end if;
+        v_bytes := stepwell._map_result_bytes(v_map.tenant_id, v_map.unit_id);
+        if v_bytes > stepwell._limit('limits.composed_result_bytes') then
+            perform stepwell._engine_result_refuse(v_map.tenant_id, v_map.unit_id, v_bytes);
         else
             perform stepwell._engine_complete(array[v_map.tenant_id], array[v_map.unit_id],
                 array[stepwell._map_result(v_map.tenant_id, v_map.unit_id)]);
@@ -205,6 +211,21 @@ as $$
                 where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.from_no = u.def_no)
         group by u.item_no
     ) as i
+$$;
+
+-- The size of what _map_result composes, without composing it: ten thousand large outputs do not fit into memory.
+create or replace function stepwell._map_result_bytes(p_tenant_id int, p_unit_id bigint) returns bigint
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select sum(case when pg_column_compression(o.output) is null then pg_column_size(o.output)
+        else octet_length(o.output::text) end)
+    from stepwell.work_unit as u
+    inner join stepwell.unit_output as o
+        on u.tenant_id = o.tenant_id and u.unit_id = o.unit_id and u.lease_no = o.lease_no
+    where u.tenant_id = p_tenant_id and u.parent_id = p_unit_id and u.scope = 'step'
+        and not exists (select from stepwell.workflow_step_relations as r
+            where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.from_no = u.def_no)
 $$;
 
 -- Cancels the open items of a Map: because it failed under the policy abort-dependents, or because it was cancelled.

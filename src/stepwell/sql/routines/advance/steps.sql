@@ -170,6 +170,19 @@ begin
 end
 $$;
 
+-- A Map or a sub-workflow whose outputs are together larger than allowed: the step fails for good.
+create or replace function stepwell._engine_result_refuse(p_tenant_id int, p_unit_id bigint, p_bytes bigint) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._units_fail(array[p_tenant_id], array[p_unit_id], array[jsonb_build_object(
+        'failure_class', 'result_too_large', 'outcome', 'dead', 'error', jsonb_build_object('type', 'ResultTooLarge',
+            'message', stepwell._too_large('result', p_bytes, stepwell._limit('limits.composed_result_bytes'))))],
+        'mow_orchestrator');
+end
+$$;
+
 -- Steps that the engine carries out (map, sub-workflow, wait) complete with an output and release their successors.
 create or replace function stepwell._engine_complete(
     p_tenant_ids int[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean default false

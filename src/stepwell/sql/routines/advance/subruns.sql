@@ -93,6 +93,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_child record;
+    v_result jsonb;
 begin
     for v_child in
         select r.tenant_id, r.run_id, r.parent_unit_id, r.finished_state
@@ -109,9 +110,11 @@ begin
                 and u.state_code in ('in_progress', 'overdue')) then
             delete from stepwell.timer as t
             where t.tenant_id = v_child.tenant_id and t.unit_id = v_child.parent_unit_id and t.timer_kind = 'wait_timeout';
-            if v_child.finished_state = 'completed' then
-                perform stepwell._engine_complete(array[v_child.tenant_id], array[v_child.parent_unit_id],
-                    array[stepwell._run_result(v_child.tenant_id, v_child.run_id)]);
+            v_result := case when v_child.finished_state = 'completed' then stepwell._run_result(v_child.tenant_id, v_child.run_id) end;
+            if pg_column_size(v_result) > stepwell._limit('limits.composed_result_bytes') then
+                perform stepwell._engine_result_refuse(v_child.tenant_id, v_child.parent_unit_id, pg_column_size(v_result));
+            elsif v_child.finished_state = 'completed' then
+                perform stepwell._engine_complete(array[v_child.tenant_id], array[v_child.parent_unit_id], array[v_result]);
             else
                 perform stepwell._units_fail(array[v_child.tenant_id], array[v_child.parent_unit_id],
                     array[jsonb_build_object('failure_class', 'upstream_failed', 'outcome', 'dead', 'error',

@@ -106,10 +106,7 @@ begin
     if jsonb_typeof(p_action -> 'fields') is distinct from 'object' then
         raise exception using errcode = 'SW001', column = 'fields', message = 'fields: an object is required';
     end if;
-    if octet_length((p_action -> 'fields')::text) > stepwell._limit('limits.payload_bytes') then
-        raise exception using errcode = 'SW006', column = 'fields', message = format('fields: at most %s bytes are accepted',
-            stepwell._limit('limits.payload_bytes'));
-    end if;
+    perform stepwell._size_check('fields', 'fields', octet_length((p_action -> 'fields')::text), 'limits.payload_bytes');
     if v_key is null then
         v_key := format('%s:%s:%s:%s', (select c.config_value #>> '{}' from stepwell.dot_config as c
                 where c.config_key = 'installation.id'),

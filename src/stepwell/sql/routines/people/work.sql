@@ -18,10 +18,7 @@ begin
     if v_answer is not null then
         return v_answer;
     end if;
-    if octet_length(p_output::text) > stepwell._limit('limits.payload_bytes') then
-        raise exception using errcode = 'SW006', column = 'output',
-            message = format('output: at most %s bytes are accepted', stepwell._limit('limits.payload_bytes'));
-    end if;
+    perform stepwell._size_check('output', 'output', octet_length(p_output::text), 'limits.payload_bytes');
     perform stepwell._step_pic_check(p_tenant_id, p_unit_id, p_actor);
     v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'completed', 'pic_human', 'rpc', 'step_complete', p_actor,
         jsonb_build_object('output', coalesce(p_output, '{}')));

@@ -14,12 +14,10 @@ declare
     v_value jsonb;
 begin
     perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
-    if coalesce(length(p_name), 0) not between 1 and 200
-        or pg_column_size(p_value) > stepwell._limit('limits.checkpoint_bytes') then
-        raise exception using errcode = 'SW006', message = case
-            when coalesce(length(p_name), 0) not between 1 and 200 then 'checkpoint name: 1 to 200 characters are accepted'
-            else format('checkpoint %s: at most %s bytes are accepted', p_name, stepwell._limit('limits.checkpoint_bytes')) end;
+    if coalesce(length(p_name), 0) not between 1 and 200 then
+        raise exception using errcode = 'SW006', message = 'checkpoint name: 1 to 200 characters are accepted';
     end if;
+    perform stepwell._size_check('value', 'checkpoint ' || p_name, pg_column_size(p_value), 'limits.checkpoint_bytes');
     insert into stepwell.unit_checkpoint (tenant_id, unit_id, checkpoint_name, checkpoint_value, lease_no, saved_at)
     values (p_tenant_id, p_unit_id, p_name, coalesce(p_value, 'null'), p_lease_no, stepwell.now())
     on conflict (tenant_id, unit_id, checkpoint_name) do nothing
@@ -48,10 +46,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
-    if pg_column_size(p_payload) > stepwell._limit('limits.payload_bytes') then
-        raise exception using errcode = 'SW006', message = format('event %s: at most %s bytes of payload are accepted',
-            p_type, stepwell._limit('limits.payload_bytes'));
-    end if;
+    perform stepwell._size_check('payload', 'event ' || p_type, pg_column_size(p_payload), 'limits.payload_bytes');
     perform stepwell._event_append(p_tenant_id, p_unit_id, 'event.emitted', 'session:' || p_session_id,
         jsonb_build_object('type', p_type, 'payload', p_payload), 'executor_worker');
 end

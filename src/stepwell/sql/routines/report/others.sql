@@ -44,7 +44,7 @@ begin
                 perform stepwell._slots_take(v_part.tenant_ids, v_part.unit_ids);
             else
                 raise exception using errcode = 'SW001', message = format(
-                    'outcome: %s is unknown; completed, failed, retry, dead, waiting, sleep or released is accepted', v_part.kind);
+                    'outcome: %s is unknown; completed, failed, retry, dead, waiting, sleep, released or oversized is accepted', v_part.kind);
         end case;
     end loop;
     return v_taken_ids;

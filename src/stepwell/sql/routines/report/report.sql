@@ -2,8 +2,8 @@
 
 -- Accepts the outcomes of a batch and, when the worker has free slots, leases the next units in the same call: check
 -- the leases, change states, advance the graph, count, append events, claim. Outcomes: completed, failed, retry, dead,
--- waiting, sleep, released. Bodies are JSON texts: the output of a completed unit, the details of the others. Workers
--- send units in ascending order.
+-- waiting, sleep, released, oversized. Bodies are JSON texts: the output of a completed unit, the details of the others.
+-- Workers send units in ascending order.
 -- Locks: the runs in order, then units.
 -- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) is valid; a late or repeated one
 --   changes nothing and is returned as a row of kind `refused`. An accepted one that failed is returned as a row of kind
@@ -34,6 +34,9 @@ begin
         -- The session has ended: nothing of it is taken.
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, null) as r;
         return;
+    end if;
+    if pg_column_size(p_bodies) > stepwell._limit('limits.payload_bytes') or 'oversized' = any (p_outcomes) then
+        select l.outcomes, l.bodies into p_outcomes, p_bodies from stepwell._reports_limit(p_outcomes, p_bodies) as l;
     end if;
     v_is_frozen := stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     if p_outcomes <@ array['completed'] then
@@ -67,6 +70,35 @@ begin
         -- This worker may have left something in the queue that an idle one could take.
         perform stepwell._workers_wake(v_executor_class_ids);
     end if;
+end
+$$;
+
+-- Reports with a body that is larger than allowed. A unit that completed, or waits, with such a body fails for good: its
+-- handler would return it again. Of a failure only the size is kept. Oversized is what a worker says instead of sending a
+-- result that is too large for any limit; the body is its size.
+create or replace function stepwell._reports_limit(p_outcomes text[], p_bodies text[], out outcomes text[], out bodies text[])
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := stepwell._limit('limits.payload_bytes');
+begin
+    select
+        array_agg(case when not s.is_large then s.outcome when s.outcome in ('failed', 'retry', 'released') then s.outcome
+            else 'dead' end
+            order by s.ord),
+        array_agg(case when not s.is_large then s.body
+            when s.outcome in ('failed', 'retry', 'dead', 'released') then jsonb_build_object('error', jsonb_build_object(
+                'type', 'ErrorTooLarge', 'message', stepwell._too_large('error', s.size, v_limit)))::text
+            else jsonb_build_object('failure_class', 'result_too_large', 'error', jsonb_build_object(
+                'type', 'ResultTooLarge', 'message', stepwell._too_large('result', s.size, v_limit)))::text end
+            order by s.ord)
+    into outcomes, bodies
+    from (
+        select q.ord, q.outcome, q.body, case when q.outcome = 'oversized' then q.body::bigint else octet_length(q.body) end as size,
+            q.outcome = 'oversized' or coalesce(octet_length(q.body) > v_limit, false) as is_large
+        from unnest(p_outcomes, p_bodies) with ordinality as q (outcome, body, ord)
+    ) as s;
 end
 $$;
 

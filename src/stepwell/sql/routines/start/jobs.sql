@@ -106,7 +106,6 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_batch_limit constant int := stepwell._limit('limits.enqueue_batch');
-    v_bytes_limit constant int := stepwell._limit('limits.payload_bytes');
 begin
     if coalesce(cardinality(p_payloads), 0) = 0 then
         raise exception using errcode = 'SW001', message = 'payloads: at least one is required';
@@ -135,9 +134,8 @@ begin
     if exists (select from unnest(p_payloads) as i (payload) where jsonb_typeof(i.payload) <> 'object') then
         raise exception using errcode = 'SW001', message = 'payloads: each payload must be an object of named values';
     end if;
-    if exists (select from unnest(p_payloads) as i (payload) where pg_column_size(i.payload) > v_bytes_limit) then
-        raise exception using errcode = 'SW006', message = format('payloads: at most %s bytes are accepted for each', v_bytes_limit);
-    end if;
+    perform stepwell._size_check('payloads', 'payloads', (select max(pg_column_size(i.payload)) from unnest(p_payloads) as i (payload)),
+        'limits.payload_bytes');
 end
 $$;
 

@@ -194,7 +194,6 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_batch_limit constant int := stepwell._limit('limits.start_batch');
-    v_bytes_limit constant int := stepwell._limit('limits.payload_bytes');
 begin
     if coalesce(cardinality(p_inputs), 0) = 0 then
         raise exception using errcode = 'SW001', message = 'inputs: at least one is required';
@@ -216,9 +215,8 @@ begin
         where jsonb_typeof(i.input) <> 'object' and i.input is not null) then
         raise exception using errcode = 'SW001', message = 'inputs: each input must be an object of named values';
     end if;
-    if exists (select from unnest(p_inputs) as i (input) where pg_column_size(i.input) > v_bytes_limit) then
-        raise exception using errcode = 'SW006', message = format('inputs: at most %s bytes are accepted for each', v_bytes_limit);
-    end if;
+    perform stepwell._size_check('inputs', 'inputs', (select max(pg_column_size(i.input)) from unnest(p_inputs) as i (input)),
+        'limits.payload_bytes');
     if exists (select from unnest(p_trigger_refs) as t (trigger_ref) where length(t.trigger_ref) not between 1 and 500) then
         raise exception using errcode = 'SW001', message = 'trigger_refs: each must have 1 to 500 characters';
     end if;
