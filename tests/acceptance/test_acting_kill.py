@@ -71,7 +71,8 @@ def test_what_nobody_can_tell_waits_for_a_person(dsn, db, tmp_path, ledger):
             )
             assert short(receipt) in listed.stdout
             settled = stepwell(
-                "receipts", "settle", str(receipt), "confirmed", "--reason", "it is there", "--as", "ben",
+                "receipts", "settle", str(receipt), "confirmed", "--reason", "it is there", "--result",
+                "null", "--as", "ben",
                 env={"STEPWELL_DATABASE_URL": dsn},
             )  # fmt: skip
             assert settled.stdout == f"receipt {short(receipt)}: confirmed\n", settled.stderr

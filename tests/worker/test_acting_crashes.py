@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from stepwell.connectors.base import Action, Connector, Effect
 from stepwell.errors import DatabaseUnavailable, LeaseLost
@@ -107,7 +108,10 @@ def person_looks(engine: Engine, ledger: Ledger) -> bool:
     if row is None:
         return False
     outcome = "confirmed" if ledger.has(row[1]) else "void"
-    engine.one("select fn_receipt_settle(1, %s, %s, 'ben', 'looked into the ledger')", (row[0], outcome))
+    engine.one(
+        "select fn_receipt_settle(1, %s, %s, 'ben', 'looked into the ledger', null, %s)",
+        (row[0], outcome, Jsonb("the ledger has it") if outcome == "confirmed" else None),
+    )
     return True
 
 
@@ -146,9 +150,9 @@ def test_five_hundred_random_crashes_make_every_effect_once(engine: Engine, dsn,
         engine.enqueue("op", p_max_attempts=100)
         result = live(engine, ledger, fate, operation, seed)
         assert len(ledger.keys()) == before + 1, f"seed {seed}, {operation}, deaths {fate.deaths}"
-        # What a person confirms comes without a result.
-        assert result in ({"entry": "A", "amount": seed}, None)
-        assert result is not None or operation == "blind"
+        # What a person confirms has the result that the person named.
+        assert result in ({"entry": "A", "amount": seed}, "the ledger has it")
+        assert result != "the ledger has it" or operation == "blind"
         for place in fate.deaths:
             crashed[place] = crashed.get(place, 0) + 1
     assert len(set(ledger.keys())) == SEEDS

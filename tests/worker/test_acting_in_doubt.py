@@ -72,13 +72,18 @@ def test_what_cannot_be_found_out_is_for_a_person_to_say(app, play, db, ledger, 
                 "select sentence_en from fn_why_not_running(%s)", (receipt.receipt_id,)
             ).fetchone()
             assert "finds out whether it happened" in why[0]
+            assert receipt.waits_for == "person"
+            ben = app.acting_as("ben")
+            found = {"result": {"entry": "A", "amount": 3}} if outcome == "confirmed" else {}
             with pytest.raises(sw.InvalidInput):
-                await app.acting_as("ben").receipt_settle(receipt.receipt_id, outcome, " ")
-            assert (
-                await app.acting_as("ben").receipt_settle(receipt.receipt_id, outcome, "I looked") == outcome
-            )
-            result = await run.result()
-            assert result == ([None] if outcome == "confirmed" else [{"entry": "A", "amount": 3}])
+                await ben.receipt_settle(receipt.receipt_id, outcome, " ", **found)
+            # Who confirms says what the handler gets; what did not happen has no result.
+            with pytest.raises(sw.InvalidInput, match="result"):
+                await ben.receipt_settle(
+                    receipt.receipt_id, outcome, "I looked", **({} if found else {"result": 1})
+                )
+            assert await ben.receipt_settle(receipt.receipt_id, outcome, "I looked", **found) == outcome
+            assert await run.result() == [{"entry": "A", "amount": 3}]
             with pytest.raises(sw.Conflict, match="is confirmed"):
                 await app.acting_as("ben").receipt_settle(receipt.receipt_id, "void", "I looked again")
 

@@ -209,7 +209,7 @@ def a_receipt_that_a_person_settles(s: Stage):
     s.until_state(s.unit(run_id, "book"), "waiting")
     receipt = s.engine.one("select receipt_id from v_action_receipt where state_code = 'unconfirmed'")
     yield
-    s.call("fn_receipt_settle", receipt, "confirmed", "ben", "I looked")
+    s.call("fn_receipt_settle", receipt, "confirmed", "ben", "I looked", None, Jsonb(None))
 
 
 def an_effect_that_is_reversed(s: Stage):

@@ -108,20 +108,25 @@ def print_json(value: Any) -> None:
 
 def json_object(text: str, option: str) -> dict[str, Any]:
     """A JSON object, typed, or read from `@file`; `-` or `@-` reads standard input."""
+    value = json_value(text, option)
+    if not isinstance(value, dict):
+        raise UsageError(f"{option} is not a JSON object", hint="""write '{"name": "value"}'""", field=option)
+    return value
+
+
+def json_value(text: str, option: str) -> Any:
+    """Any JSON value, typed, or read from `@file`; `-` or `@-` reads standard input."""
     found = text
     if text.startswith("@") or text == "-":
         found = _file(text.removeprefix("@"), option)
     try:
-        value = json.loads(found)
+        return json.loads(found)
     except json.JSONDecodeError as error:
         raise UsageError(
             f"{option} is not JSON: {error}",
             hint="""write '{"name": "value"}', or @file to read it from a file""",
             field=option,
         ) from error
-    if not isinstance(value, dict):
-        raise UsageError(f"{option} is not a JSON object", hint="""write '{"name": "value"}'""", field=option)
-    return value
 
 
 def named_values(pairs: list[str], option: str) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from pydantic_core import to_json
 from rich.table import Table
 from rich.text import Text
 
-from stepwell.cli.connect import JsonOption, LimitOption, answer, ask, print_json
+from stepwell.cli.connect import JsonOption, LimitOption, answer, ask, json_value, print_json
 from stepwell.cli.ids import ReceiptArgument, short
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.render import console
 from stepwell.client import Client
-from stepwell.govern.calls import Govern, Receipt
+from stepwell.govern.calls import NO_RESULT, Govern, Receipt
 
 T = TypeVar("T")
 
@@ -75,13 +75,18 @@ def settle(
     outcome: Annotated[str, typer.Argument(help="confirmed: it happened; void: it did not.")],
     reason: Annotated[str, typer.Option(help="How you know; kept in the log.")],
     external_id: Annotated[str | None, typer.Option(help="What the other system calls it.")] = None,
+    result: Annotated[
+        str | None,
+        typer.Option(help="What the handler gets from its action, as JSON; null where it does not use it."),
+    ] = None,
     who: AsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say whether an effect in doubt happened: stepwell receipts settle 7.3 void --reason 'not there'."""
+    value = NO_RESULT if result is None else json_value(result, "--result")
     state = govern(
         context,
-        lambda calls: calls.receipt_settle(receipt, outcome, reason, external_id=external_id),
+        lambda calls: calls.receipt_settle(receipt, outcome, reason, external_id=external_id, result=value),
         actor=person(who),
     )
     answer(as_json, {"receipt_id": receipt, "state": state}, f"receipt {short(receipt)}: {state}")
@@ -89,7 +94,18 @@ def settle(
 
 def _table(rows: list[Receipt]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for title in ("RECEIPT", "STATE", "RUN", "STEP", "ACTION", "TARGET", "EXTERNAL ID", "REVERSIBLE", "AT"):
+    for title in (
+        "RECEIPT",
+        "STATE",
+        "RUN",
+        "STEP",
+        "ACTION",
+        "TARGET",
+        "EXTERNAL ID",
+        "REVERSIBLE",
+        "WAITS FOR",
+        "AT",
+    ):
         table.add_column(title, overflow="fold")
     for row in rows:
         table.add_row(
@@ -101,6 +117,7 @@ def _table(rows: list[Receipt]) -> Table:
             Text(row.target),
             Text(row.external_id or ""),
             "yes" if row.reversible and row.state_code == "confirmed" else "no",
+            row.waits_for or "",
             row.intended_at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
         )
     return table
@@ -137,5 +154,6 @@ def _lines(row: Receipt) -> list[tuple[str, Any]]:
         ("asked for by", row.requested_by),
         ("done by", row.acting),
         ("intended at", row.intended_at.astimezone().isoformat(sep=" ", timespec="seconds")),
+        ("waits for a", row.waits_for),
         ("settled at", row.settled_at and row.settled_at.astimezone().isoformat(sep=" ", timespec="seconds")),
     ]

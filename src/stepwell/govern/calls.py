@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from stepwell import json_text
 from stepwell.calls import Calls
 from stepwell.client import Client
 from stepwell.define.problem import DefinitionError
@@ -24,6 +25,9 @@ from stepwell.store.connection.call import Call
 __all__ = ["CaseOutcome", "Explained", "Govern", "GovernCalls", "PolicyVersion", "Receipt", "Verdict"]
 
 T = TypeVar("T")
+
+# None is a result: that of a handler that does not use it.
+NO_RESULT: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +160,16 @@ class GovernCalls(Calls):
         reason: str,
         *,
         external_id: str | None = None,
+        result: Any = NO_RESULT,
     ) -> str:
-        """Say whether an effect in doubt happened (`confirmed`) or not (`void`); its step goes on."""
+        """Say whether an effect in doubt happened (`confirmed`) or not (`void`); its step goes on.
+
+        `confirmed` requires the `result` that the handler gets: None where it does not use it.
+        """
+        text = None if result is NO_RESULT else json_text.encode(result, "result")
         return await self._govern(
             lambda client: receipt_calls.settle_by_hand(
-                client.tenant_id, receipt_id, outcome, client.actor, reason, external_id
+                client.tenant_id, receipt_id, outcome, client.actor, reason, external_id, text
             )
         )
 

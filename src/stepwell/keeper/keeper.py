@@ -24,6 +24,7 @@ from stepwell.store.connection.call import Call
 TIMER_LIMIT = 500
 SESSION_LIMIT = 10
 SCHEDULE_LIMIT = 100
+RECEIPT_LIMIT = 100
 REPLAY_LIMIT = 500
 # Rounds of one tick in which full batches are followed by more, before stop and lead are looked at again.
 ROUND_LIMIT = 50
@@ -127,6 +128,12 @@ class Keeper:
                 break
         self._duty(
             connection, "settle replays", lambda: connection.perform(keep.settle_replays(REPLAY_LIMIT)), 0
+        )
+        self._duty(
+            connection,
+            "recover receipts",
+            lambda: connection.perform(keep.recover_receipts(RECEIPT_LIMIT)),
+            0,
         )
         started = self._duty(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
         return replace(tick, started_count=started)

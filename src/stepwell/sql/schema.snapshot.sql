@@ -2059,6 +2059,9 @@ CREATE INDEX receipts_by_run ON stepwell.action_receipt USING btree (tenant_id, 
 -- index: stepwell.receipts_by_unit
 CREATE INDEX receipts_by_unit ON stepwell.action_receipt USING btree (tenant_id, unit_id, receipt_id);
 
+-- index: stepwell.receipts_not_settled
+CREATE INDEX receipts_not_settled ON stepwell.action_receipt USING btree (tenant_id, receipt_id) WHERE (settled_at IS NULL);
+
 -- index: stepwell.relations_by_successor
 CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING btree (to_no, tenant_id, version_id, from_no);
 
@@ -2571,7 +2574,8 @@ create view stepwell.v_action_receipt (
     reversed_by_receipt_id bigint,
     intended_at timestamp with time zone,
     settled_at timestamp with time zone,
-    settled_by text
+    settled_by text,
+    waits_for text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3697,8 +3701,8 @@ create function stepwell._receipt_intend(p_session_id bigint, p_tenant_id intege
 -- function: stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer)
 create function stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigint[], p_reason text)
+create function stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigint[], p_reason text) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._redact(p_value jsonb, p_pattern text)
 create function stepwell._redact(p_value jsonb, p_pattern text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3942,6 +3946,12 @@ create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids
 
 -- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
 create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._settled_result_check(p_outcome text, p_result jsonb)
+create function stepwell._settled_result_check(p_outcome text, p_result jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text)
 create function stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4414,8 +4424,12 @@ create function stepwell.fn_privileges_apply() returns void language plpgsql set
 create function stepwell.fn_receipt_reverse(p_tenant_id integer, p_receipt_id bigint, p_actor text, p_reason text) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_receipt_settle(p_tenant_id integer, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text)
-create function stepwell.fn_receipt_settle(p_tenant_id integer, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_receipt_settle(p_tenant_id integer, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text, p_result jsonb)
+create function stepwell.fn_receipt_settle(p_tenant_id integer, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text, p_result jsonb) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_receipts_recover(p_limit integer)
+create function stepwell.fn_receipts_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_registry_check()

@@ -69,6 +69,15 @@ HEALTH: Final[dict[str, Translation]] = {
         "set STEPWELL_LISTEN_URL to the server's own address; without it workers poll",
         "đặt STEPWELL_LISTEN_URL bằng địa chỉ trực tiếp của máy chủ; nếu không, worker phải hỏi định kỳ",
     ),
+    "receipts.settled": Translation("no effect is in doubt", "không có tác động nào chưa rõ"),
+    "receipts.doubt": Translation(
+        "{count} effects may or may not have happened, and only a person can find out",
+        "{count} tác động không rõ đã xảy ra hay chưa, chỉ con người mới xác định được",
+    ),
+    "receipts.remedy": Translation(
+        "look with 'stepwell receipts list --state unconfirmed', then 'stepwell receipts settle'",
+        "xem bằng 'stepwell receipts list --state unconfirmed', rồi 'stepwell receipts settle'",
+    ),
     "pooler.transaction": Translation(
         "transaction pooling (PgBouncer or the like)",
         "gộp theo giao dịch (PgBouncer hoặc tương tự)",

@@ -41,6 +41,10 @@ def database_now() -> Call[datetime]:
     return Call("select stepwell.now()", (), _first)
 
 
+def recover_receipts(limit: int) -> Call[int]:
+    return Call("select stepwell.fn_receipts_recover(%s)", (limit,), lambda rows: int(rows[0][0]))
+
+
 def recover_leases(limit: int) -> Call[int]:
     return Call("select stepwell.fn_leases_recover(%s)", (limit,), lambda rows: int(rows[0][0]))
 

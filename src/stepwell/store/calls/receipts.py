@@ -48,6 +48,7 @@ class Receipt:
     intended_at: datetime
     settled_at: datetime | None
     settled_by: str | None
+    waits_for: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,17 @@ def reversal(tenant: int, receipt_id: int) -> Call[dict[str, Any]]:
 
 
 def settle_by_hand(
-    tenant: int, receipt_id: int, outcome: str, actor: str, reason: str | None, external_id: str | None
+    tenant: int,
+    receipt_id: int,
+    outcome: str,
+    actor: str,
+    reason: str | None,
+    external_id: str | None,
+    result: str | None,
 ) -> Call[str]:
     return Call(
-        "select stepwell.fn_receipt_settle(%s, %s, %s, %s, %s, %s)",
-        (tenant, receipt_id, outcome, actor, reason, external_id),
+        "select stepwell.fn_receipt_settle(%s, %s, %s, %s, %s, %s, %s::jsonb)",
+        (tenant, receipt_id, outcome, actor, reason, external_id, result),
         _value,
     )
 

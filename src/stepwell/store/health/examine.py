@@ -33,6 +33,7 @@ CONNECTIONS_WARN_COUNT = 50
 DISK_FAIL_BYTES = 512 * 1024**2
 DISK_WARN_BYTES = 5 * 1024**3
 NOTIFY_LIMIT_SECONDS = 5.0
+DOUBT_LIMIT = 10_000
 # So many intervals an event may wait for its seal before somebody should look.
 SEAL_WARN_INTERVALS = 10
 
@@ -256,6 +257,18 @@ def check_seal(subject: Subject) -> Iterable[Finding]:
         yield worded("seal", Level.OK, "seal.current", count=block_count or 0)
 
 
+def check_receipts(subject: Subject) -> Iterable[Finding]:
+    """Effects in other systems that nobody but a person can settle."""
+    if subject.value("select to_regclass('stepwell.v_action_receipt')::oid") is None:
+        return
+    row = subject.connection.execute(support_text("health_receipts"), {"limit": DOUBT_LIMIT}).fetchone()
+    assert row is not None, "an aggregate has one row"
+    if row[0]:
+        yield worded("receipts", Level.WARNING, "receipts.doubt", "receipts.remedy", count=row[0])
+    else:
+        yield worded("receipts", Level.OK, "receipts.settled")
+
+
 CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_database,
     check_settings,
@@ -267,4 +280,5 @@ CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_pooler,
     check_registry,
     check_seal,
+    check_receipts,
 ]

@@ -109,6 +109,9 @@ begin
     if v_unit.scope not in ('step', 'task', 'job') then
         return;
     end if;
+    if v_unit.lease_session_id is null then
+        perform stepwell._receipts_doubt(array[p_tenant_id], array[p_unit_id], 'the step or job was changed meanwhile');
+    end if;
     if v_unit.state_code = 'completed' and p_evidence ? 'output' then
         insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
         values (p_tenant_id, p_unit_id, v_unit.lease_no, p_evidence -> 'output', stepwell.now())

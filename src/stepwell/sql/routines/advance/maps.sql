@@ -255,6 +255,7 @@ begin
         perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'mow_orchestrator',
             'condition_resolved', 'upstream_failed', 'engine', null,
             array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_open.unit_ids)]));
+        perform stepwell._receipts_doubt(v_open.tenant_ids, v_open.unit_ids, 'the item was cancelled meanwhile');
         if v_open.slot_ids is not null then
             perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_open.slot_ids)]), v_open.slot_ids);
         end if;

@@ -177,6 +177,7 @@ begin
         perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
             p_actor, null, array_fill(jsonb_build_object('reason', coalesce(p_reason, 'run cancelled')),
                 array[cardinality(v_open.unit_ids)]));
+        perform stepwell._receipts_doubt(v_open.tenant_ids, v_open.unit_ids, 'the run was cancelled meanwhile');
         if v_slot_ids is not null then
             perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_slot_ids)]), v_slot_ids);
         end if;

@@ -75,6 +75,7 @@ begin
     perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
+    perform stepwell._receipts_doubt(array[p_tenant_id], array[p_unit_id], 'the step or job was cancelled meanwhile');
     if v_unit.lease_session_id is not null and v_unit.slot_key is not null then
         perform stepwell._slots_free(array[p_tenant_id], array[p_unit_id]);
     end if;

@@ -165,13 +165,15 @@ end
 $$;
 
 -- A person has found out whether an effect in doubt happened: confirmed or void. The step that waits for it continues:
--- with the result, or by making the effect.
+-- with the result that the person names, or by making the effect. Confirmed requires the result (the JSON value null
+-- where the handler does not use it): the handler gets it as if it had made the effect.
 -- Locks: the run or job, then the receipt.
 -- Idempotency: the same outcome again changes nothing.
--- Raises: SW001 for an unknown outcome; SW002 when there is no such receipt; SW003 when it is not in doubt; SW007 for
---   another tenant.
+-- Raises: SW001 for an unknown outcome, no reason or no result; SW002 when there is no such receipt; SW003 when it is
+--   not in doubt; SW006 when the result is too large; SW007 for another tenant.
 create or replace function stepwell.fn_receipt_settle(
-    p_tenant_id int, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text default null
+    p_tenant_id int, p_receipt_id bigint, p_outcome text, p_actor text, p_reason text, p_external_id text default null,
+    p_result jsonb default null
 ) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -187,6 +189,7 @@ begin
             message = case when p_outcome in ('confirmed', 'void') then 'reason: a text that says how this is known is required'
                 else 'outcome: confirmed or void is accepted' end;
     end if;
+    perform stepwell._settled_result_check(p_outcome, p_result);
     select r.* into v_receipt from stepwell.action_receipt as r
     where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
     if not found then
@@ -212,10 +215,31 @@ begin
     perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'reviewer', 'rpc', 'receipt_settle',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)], array[jsonb_build_object('reason', p_reason)]);
     perform stepwell._receipt_close(v_receipt, p_outcome, jsonb_strip_nulls(jsonb_build_object('external_id', p_external_id,
-        'reason', p_reason)), p_actor);
+        'reason', p_reason)) || jsonb_build_object('result', p_result), p_actor);
     perform stepwell._news_deliver(p_tenant_id, v_receipt.unit_id, format('receipt.settled.%s.%s', p_receipt_id,
         v_receipt.try_count), jsonb_build_object('receipt_id', p_receipt_id, 'state', p_outcome));
     return p_outcome;
+end
+$$;
+
+-- Refuses the result of a receipt that a person settles: confirmed requires one, void takes none.
+-- Raises: SW001 naming the field; SW006 over the limit.
+create or replace function stepwell._settled_result_check(p_outcome text, p_result jsonb) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_outcome = 'confirmed' and p_result is null then
+        raise exception using errcode = 'SW001', column = 'result',
+            message = 'result: the value that the handler gets from its action is required; null where it does not use it';
+    end if;
+    if p_outcome = 'void' and p_result is not null then
+        raise exception using errcode = 'SW001', column = 'result', message = 'result: an effect that did not happen has none';
+    end if;
+    if octet_length(p_result::text) > stepwell._limit('limits.payload_bytes') / 2 then
+        raise exception using errcode = 'SW006', column = 'result', message = format('result: at most %s bytes are accepted',
+            stepwell._limit('limits.payload_bytes') / 2);
+    end if;
 end
 $$;
 
@@ -239,7 +263,9 @@ declare
     v_told constant jsonb := jsonb_build_object('receipt_id', p_receipt.receipt_id, 'idempotency_key', p_receipt.idempotency_key);
 begin
     update stepwell.action_receipt as r set
-        settled_at = stepwell.now(), settled_by = p_actor,
+        -- In doubt is not settled.
+        settled_at = case when p_outcome <> 'unconfirmed' then stepwell.now() end,
+        settled_by = case when p_outcome <> 'unconfirmed' then p_actor end,
         response_metadata = case when p_outcome = 'confirmed' then jsonb_strip_nulls(jsonb_build_object(
             'note', case when not v_fits then 'the result was larger than the limit and was not stored'
                 else p_effect ->> 'reason' end))
@@ -331,9 +357,17 @@ select
     r.reversed_by_receipt_id,
     r.intended_at,
     r.settled_at,
-    r.settled_by
+    r.settled_by,
+    -- Who finds out what became of an effect that is not settled: its attempt, the next one, or a person.
+    case
+        when u.state_code = 'intended' then 'attempt'
+        when u.state_code <> 'unconfirmed' then null
+        when s.unit_id is null or stepwell._has_ended(s.state_code) or s.state_code = 'waiting' then 'person'
+        else 'attempt'
+    end as waits_for
 from stepwell.action_receipt as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
+left join stepwell.work_unit as s on r.tenant_id = s.tenant_id and r.unit_id = s.unit_id
 left join stepwell.policy_verdict as d
     on r.tenant_id = d.tenant_id and r.unit_id = d.unit_id and r.verdict_id = d.verdict_id
 left join stepwell.policy_set as p on d.tenant_id = p.tenant_id and d.policy_set_id = p.policy_set_id;

@@ -136,7 +136,8 @@ begin
         perform stepwell._units_move(v_held.back_tenant_ids, v_held.back_ids, 'ready', 'executor_worker', 'rpc',
             'step_release', p_session_id => p_session_id);
     end if;
-    perform stepwell._receipts_doubt(v_held.tenant_ids, v_held.unit_ids);
+    perform stepwell._receipts_doubt(v_held.tenant_ids, v_held.unit_ids,
+        case when p_expired then 'the worker stopped answering' else 'the worker stopped' end);
     perform stepwell._slots_free(v_held.tenant_ids, v_held.unit_ids);
     if v_held.back_ids is not null then
         perform stepwell._slots_take(v_held.back_tenant_ids, v_held.back_ids);
@@ -152,33 +153,35 @@ begin
 end
 $$;
 
--- Receipts of effects that were being made when these leases were lost become unconfirmed: nobody knows whether the
--- effects happened.
--- Locks: the receipts in id order; the caller holds the runs.
+-- Receipts that are still intended although the attempt that made their effect has ended, in whatever way, become
+-- unconfirmed. Most do so in the transaction that ends the attempt; this finds what is left, such as the effect of a
+-- handler that returned before it. Returns how many there were.
+-- Locks: the units that made the effects, shared, without those that another transaction holds; then the receipts.
+-- Idempotency: a receipt becomes unconfirmed once.
 -- Raises: SW004 when the registry refuses.
-create or replace function stepwell._receipts_doubt(p_tenant_ids int[], p_unit_ids bigint[]) returns void
-language plpgsql volatile
+create or replace function stepwell.fn_receipts_recover(p_limit int default 100) returns int
+language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_open record;
+    v_left record;
 begin
-    with held as (
-        select u.tenant_id, u.unit_id
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        inner join stepwell.action_receipt as r on q.tenant_id = r.tenant_id and q.unit_id = r.unit_id
+    select array_agg(x.tenant_id) as tenant_ids, array_agg(x.unit_id) as unit_ids
+    into v_left
+    from (
+        select s.tenant_id, s.unit_id
+        from stepwell.action_receipt as r
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
-        where u.state_code = 'intended'
-        order by u.tenant_id, u.unit_id
-        for update of u
-    )
-    select array_agg(h.tenant_id order by h.unit_id) as tenant_ids, array_agg(h.unit_id order by h.unit_id) as unit_ids
-    into v_open
-    from held as h;
-    if v_open.unit_ids is not null then
-        perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'unconfirmed', 'system', 'event', 'lease_lost',
-            'engine', null, array_fill('{"reason": "the worker stopped answering"}'::jsonb,
-                array[cardinality(v_open.unit_ids)]));
+        inner join stepwell.work_unit as s on r.tenant_id = s.tenant_id and r.unit_id = s.unit_id
+        where r.settled_at is null and u.state_code = 'intended'
+            and (s.lease_no <> r.lease_no or s.lease_session_id is null)
+        order by s.tenant_id, s.unit_id
+        limit p_limit
+        for share of s skip locked
+    ) as x;
+    if v_left.unit_ids is null then
+        return 0;
     end if;
+    return stepwell._receipts_doubt(v_left.tenant_ids, v_left.unit_ids, 'the attempt ended without settling it');
 end
 $$;

@@ -211,6 +211,8 @@ as $$
     from stepwell.event_log as e
     inner join stepwell.worker_session as s on e.actor = 'session:' || s.session_id
     where e.at > s.closed_at and e.to_state is not null and e.event_type not like '%.released'
+        -- A worker may settle a receipt after its session ended: an effect that happened has happened.
+        and e.event_type not in ('receipt.confirmed', 'receipt.unconfirmed', 'receipt.voided', 'receipt.reversed')
 $$;
 
 -- Concurrency limits: slots in use without a unit, units without their slot, units in line while slots are free.
@@ -282,8 +284,8 @@ as $$
     where e.scope = 'workflow_run' and (r.finished_at is null or r.finished_state is distinct from e.state_code)
 $$;
 
--- Effects: a receipt without its unit or a unit without its receipt, a reversal that is not linked both ways, a count
--- of writes that differs from the receipts.
+-- Effects: a receipt without its unit or a unit without its receipt, a receipt that is intended although no attempt is
+-- making its effect, a reversal that is not linked both ways, a count of writes that differs from the receipts.
 create or replace function stepwell._invariant_effects()
 returns table (invariant text, fault text)
 language sql stable
@@ -295,6 +297,13 @@ as $$
     full join (select w.tenant_id, w.unit_id from stepwell.work_unit as w where w.scope = 'receipt') as u
         on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
     where r.receipt_id is null or u.unit_id is null
+    union all
+    select 'effects_agree_with_their_receipts', format('receipt %s is intended, and the attempt of unit %s that made it has ended',
+        r.receipt_id, r.unit_id)
+    from stepwell.action_receipt as r
+    inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
+    where u.state_code = 'intended' and not exists (select from stepwell.work_unit as s
+        where s.tenant_id = r.tenant_id and s.unit_id = r.unit_id and s.lease_no = r.lease_no and s.lease_session_id is not null)
     union all
     select 'effects_agree_with_their_receipts', format('receipt %s is %s, %s', r.receipt_id, u.state_code,
         case when r.reversed_by_receipt_id is null then 'and nothing reversed it'

@@ -46,6 +46,7 @@ begin
                 raise exception using errcode = 'SW001', message = format(
                     'outcome: %s is unknown; completed, failed, retry, dead, waiting, sleep, released or oversized is accepted', v_part.kind);
         end case;
+        perform stepwell._receipts_doubt(v_part.tenant_ids, v_part.unit_ids, 'the attempt ended without settling it');
     end loop;
     return v_taken_ids;
 end
