@@ -59,6 +59,9 @@ if TYPE_CHECKING:
         PolicyVersion,
         Receipt,
     )
+    from stepwell.handler_progress import (
+        progress,
+    )
     from stepwell.handles import (
         JobHandle,
         RunFailed,
@@ -160,6 +163,7 @@ _HOMES = {
         "RunOutcome",
         "Waited",
     ),
+    "stepwell.handler_progress": ("progress",),
     "stepwell.logs": ("LogFilter",),
     "stepwell.outcome": (
         "Completed",
@@ -256,6 +260,7 @@ __all__ = [
     "WorkflowVersion",
     "__version__",
     "freeze",
+    "progress",
     "read_yaml",
     "write_yaml",
 ]

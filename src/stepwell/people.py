@@ -68,10 +68,11 @@ class PeopleCalls(Calls):
         return await self._perform(lambda tenant: calls.inbox(tenant, person, role, limit))
 
     async def step(self, step: StepName) -> HumanStep:
+        """One step or task, of a person or of a machine: where it stands, who has it, how far it is."""
         unit_id = await self.step_id_of(step)
-        found = await self._perform(lambda tenant: calls.human_step(tenant, unit_id))
+        found = await self._perform(lambda tenant: calls.step_card(tenant, unit_id))
         if found is None:
-            raise NotFound(f"step {unit_id} is not a person's", field="step")
+            raise NotFound(f"step {unit_id} does not exist", field="step")
         return found
 
     async def tasks(self, step: StepName) -> list[HumanStep]:
@@ -156,7 +157,7 @@ class PeopleCalls(Calls):
     ) -> Answer:
         """End a step. Every problem of the output is named before anything is sent."""
         unit_id = await self.step_id_of(step)
-        found = await self._perform(lambda tenant: calls.human_step(tenant, unit_id))
+        found = await self._perform(lambda tenant: calls.step_card(tenant, unit_id))
         given = dict(output or {})
         if found is not None and found.form is not None:
             check_form(found.form, given)

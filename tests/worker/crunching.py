@@ -5,7 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import signal
+from pathlib import Path
 from typing import Any
+
+import stepwell as sw
+from tests.support.wait import until
 
 
 def add_slowly(a: int, b: int) -> dict[str, Any]:
@@ -18,3 +22,10 @@ def die(a: int = 0) -> None:
 
 def logs_a_line() -> None:
     logging.getLogger(__name__).info("from a process")
+
+
+def counts_to_the_end(gate: str) -> str:
+    """Says how far it is; ends when the file is there."""
+    sw.progress(3, 4, "counting")
+    until(Path(gate).exists)
+    return "ended"

@@ -20,7 +20,17 @@ from stepwell.cli.connect import (
     print_json,
 )
 from stepwell.cli.ids import JobArgument, JobsArgument, read_unit, short
-from stepwell.cli.render import Look, attempts, console, error_line, job_table, moment, span, table
+from stepwell.cli.render import (
+    Look,
+    attempts,
+    console,
+    error_line,
+    job_table,
+    moment,
+    progress_line,
+    span,
+    table,
+)
 from stepwell.client import Client, JobHandle
 from stepwell.errors import NotFound
 from stepwell.store.calls import registry, views
@@ -99,6 +109,8 @@ def show(
         facts.append(f"{look.word('key')} {found.idempotency_key}")
     facts.append(span((found.completed_at or found.now_at) - found.created_at))
     screen.print(Text(" · ".join(facts), style="dim"))
+    if found.progress is not None:
+        screen.print(Text(f"{look.word('progress')} {progress_line(found.progress)}"))
     if failures:
         screen.print()
         screen.print(_failure_table([asdict(failure) for failure in failures]))

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from stepwell.cli.render import Look, moment, shortened, span, table, value_line
+from stepwell.cli.render import Look, moment, progress_line, shortened, span, table, value_line
 from stepwell.people import Dependent, HumanStep
 
 
@@ -45,9 +45,10 @@ def step_card(look: Look, row: HumanStep, tasks: Sequence[HumanStep], sentence: 
     title = Text.assemble((row.name, "bold"), f"  {row.workflow}   ")
     title.append_text(look.chip(row.scope, row.state_code, row.waiting_facet))
     facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    people = (("person", Text(row.pic or look.word("nobody"))), ("for", _asked_of(look, row)))
     for key, value in (
-        ("person", Text(row.pic or look.word("nobody"))),
-        ("for", _asked_of(look, row)),
+        *(people if row.is_for_people else ()),
+        ("progress", Text(progress_line(row.progress) if row.progress else "")),
         ("deadline", _deadline(look, row)),
         ("note", _note(look, row)),
         ("inputs", _inputs(row.inputs)),

@@ -174,11 +174,20 @@ def attempts(job: Job) -> int:
 
 def job_note(job: Job) -> str:
     if job.lease_owner is not None:
-        return job.lease_owner
+        return f"{progress_line(job.progress)}; {job.lease_owner}" if job.progress else job.lease_owner
     if job.next_eligible_at is not None and job.next_eligible_at > job.now_at:
         later = f"in {span(job.next_eligible_at - job.now_at)}"
         return f"{error_line(job.last_error)}; {later}" if job.last_error else later
     return "" if job.last_error is None or job.state_code == "completed" else error_line(job.last_error)
+
+
+def progress_line(progress: dict[str, Any]) -> str:
+    """`60 of 100 (60 %), reading`, as the handler said it."""
+    done, total = progress["done"], progress.get("total")
+    text = f"{done:,.10g}"
+    if total is not None:
+        text = f"{done:,.10g} / {total:,.10g}" + (f" ({min(done / total, 1):.0%})" if total else "")
+    return shortened(f"{text}, {progress['note']}" if progress.get("note") else text)
 
 
 def error_line(error: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from stepwell.cli.render import Look, error_line, heading, span, table, value_line
+from stepwell.cli.render import Look, error_line, heading, progress_line, span, table, value_line
 from stepwell.client import Client
 from stepwell.errors import NotFound
 from stepwell.store.calls import views
@@ -145,6 +145,8 @@ def _note(look: Look, step: RunStep) -> Text:
     parts: list[str] = []
     if step.last_error is not None and step.state_code != "completed":
         parts.append(error_line(step.last_error))
+    if step.progress is not None:
+        parts.append(progress_line(step.progress))
     reason = step.why_vi if look.lang == "vi" else step.why_en
     if reason:
         parts.append(reason)

@@ -1136,6 +1136,20 @@ alter table stepwell.unit_output enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.unit_progress
+create table stepwell.unit_progress (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    lease_no integer not null,
+    done double precision not null,
+    total double precision,
+    note text,
+    said_at timestamp with time zone not null
+) with (fillfactor=50);
+alter table stepwell.unit_progress enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.unit_wake
 create table stepwell.unit_wake (
     tenant_id integer not null,
@@ -1891,6 +1905,18 @@ alter table stepwell.unit_failure add constraint unit_failure_pkey PRIMARY KEY (
 -- constraint: stepwell.unit_output.unit_output_pkey
 alter table stepwell.unit_output add constraint unit_output_pkey PRIMARY KEY (tenant_id, unit_id, lease_no);
 
+-- constraint: stepwell.unit_progress.done_is_a_number_from_zero
+alter table stepwell.unit_progress add constraint done_is_a_number_from_zero CHECK (((done >= (0)::double precision) AND (done < 'Infinity'::double precision)));
+
+-- constraint: stepwell.unit_progress.note_is_short
+alter table stepwell.unit_progress add constraint note_is_short CHECK ((length(note) <= 200));
+
+-- constraint: stepwell.unit_progress.total_is_a_number_from_zero
+alter table stepwell.unit_progress add constraint total_is_a_number_from_zero CHECK (((total >= (0)::double precision) AND (total < 'Infinity'::double precision)));
+
+-- constraint: stepwell.unit_progress.unit_progress_pkey
+alter table stepwell.unit_progress add constraint unit_progress_pkey PRIMARY KEY (tenant_id, unit_id);
+
 -- constraint: stepwell.unit_wake.task_type_is_known
 alter table stepwell.unit_wake add constraint task_type_is_known CHECK ((task_type = ANY (ARRAY['RESUMED'::text, 'WAITING_TIMEOUT'::text, 'SLEPT'::text])));
 
@@ -2317,6 +2343,9 @@ create policy tenant_is_bound on stepwell.unit_failure as permissive for all to 
 -- policy: stepwell.unit_output.tenant_is_bound
 create policy tenant_is_bound on stepwell.unit_output as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
+-- policy: stepwell.unit_progress.tenant_is_bound
+create policy tenant_is_bound on stepwell.unit_progress as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
 -- policy: stepwell.unit_wake.tenant_is_bound
 create policy tenant_is_bound on stepwell.unit_wake as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
@@ -2379,7 +2408,8 @@ create view stepwell.job_queue (
     created_by text,
     started_at timestamp with time zone,
     completed_at timestamp with time zone,
-    last_transition_at timestamp with time zone
+    last_transition_at timestamp with time zone,
+    progress jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2454,7 +2484,8 @@ create view stepwell.step_run (
     sla_breach_duration interval,
     blocked_escalated boolean,
     escalation_level smallint,
-    inputs jsonb
+    inputs jsonb,
+    progress jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2689,7 +2720,10 @@ create view stepwell.v_human_step (
     now_at timestamp with time zone,
     parent_step_id text,
     item_no integer,
-    inputs jsonb
+    inputs jsonb,
+    progress jsonb,
+    step_kind text,
+    is_for_people boolean
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2730,7 +2764,10 @@ create view stepwell.v_inbox (
     now_at timestamp with time zone,
     parent_step_id text,
     item_no integer,
-    inputs jsonb
+    inputs jsonb,
+    progress jsonb,
+    step_kind text,
+    is_for_people boolean
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2871,6 +2908,50 @@ create view stepwell.v_state_label (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_step_card
+create view stepwell.v_step_card (
+    tenant_id integer,
+    step_run_id bigint,
+    run_id bigint,
+    workflow text,
+    scope text,
+    parent_step_run_id bigint,
+    step_id text,
+    title text,
+    state_code text,
+    waiting_facet text,
+    secondary_facets text[],
+    role text,
+    assignee text,
+    pic text,
+    priority smallint,
+    deadline_at timestamp with time zone,
+    overdue_first_at timestamp with time zone,
+    completed_after_deadline boolean,
+    sla_breach_duration interval,
+    is_late boolean,
+    block_reason text,
+    block_detail text,
+    blocked_severity text,
+    form jsonb,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    last_transition_at timestamp with time zone,
+    escalation_level smallint,
+    escalated_to text,
+    escalated_at timestamp with time zone,
+    block_label jsonb,
+    now_at timestamp with time zone,
+    parent_step_id text,
+    item_no integer,
+    inputs jsonb,
+    progress jsonb,
+    step_kind text,
+    is_for_people boolean
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_step_content
 create view stepwell.v_step_content (
     tenant_id integer,
@@ -2927,6 +3008,15 @@ create view stepwell.v_unit_name (
     scope text,
     name text,
     workflow text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_unit_progress
+create view stepwell.v_unit_progress (
+    tenant_id integer,
+    unit_id bigint,
+    progress jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4420,6 +4510,10 @@ create function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns js
 -- function: stepwell.fn_privileges_apply()
 create function stepwell.fn_privileges_apply() returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[])
+create function stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[]) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_receipt_reverse(p_tenant_id integer, p_receipt_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_receipt_reverse(p_tenant_id integer, p_receipt_id bigint, p_actor text, p_reason text) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4515,7 +4609,7 @@ create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer)
-create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt_count integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, inputs jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt_count integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, inputs jsonb, progress jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute

@@ -13,6 +13,7 @@ from stepwell.define.duration import Duration, parse_duration
 from stepwell.errors import LeaseLost
 from stepwell.govern import actions
 from stepwell.govern.actions import Acting
+from stepwell.handler_progress import Progress, checked
 from stepwell.store.calls.leases import Lease
 from stepwell.worker.attempt_log import place
 
@@ -33,6 +34,7 @@ class Desk(actions.Desk, Protocol):
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any: ...
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None: ...
     async def beat(self) -> None: ...
+    def note_progress(self, lease: Lease, said: Progress) -> None: ...
 
 
 class Context:
@@ -46,6 +48,8 @@ class Context:
         self._checkpoints = dict(lease.checkpoints or {})
         self._stop_reason: str | None = None
         self._log: Any = None
+        self._unsaid: Progress | None = None
+        self.has_progress = False
 
     @cached_property
     def _acting(self) -> Acting:
@@ -154,6 +158,24 @@ class Context:
         self._require_lease()
         text = json_text.encode(payload or {}, f"event {event_type}")
         await self._desk.emit(self._lease, event_type, text)
+
+    def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
+        """Say how far the handler is. Costs nothing to call often: the worker sends the last one, rarely."""
+        self._require_lease()
+        self.note_progress(checked(done, total, note))
+
+    def note_progress(self, said: Progress) -> None:
+        """The same from wherever the handler runs: the event loop, a thread, a process."""
+        is_first, self._unsaid = self._unsaid is None, said
+        self.has_progress = True
+        if is_first and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.pass_progress)
+
+    def pass_progress(self) -> None:
+        """For the worker, on its loop: take the last word now."""
+        said, self._unsaid = self._unsaid, None
+        if said is not None:
+            self._desk.note_progress(self._lease, said)
 
     async def act(
         self,

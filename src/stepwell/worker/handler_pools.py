@@ -11,12 +11,14 @@ import contextvars
 import multiprocessing
 import os
 import signal
+import socket
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
-from stepwell import logs
+from stepwell import handler_progress, logs
+from stepwell.worker.process_progress import ProcessProgress, ProcessReporter
 
 
 class Seats(Protocol):
@@ -34,6 +36,7 @@ class HandlerPools:
         self._seats = seats
         self._threads: ThreadPoolExecutor | None = None
         self._processes: ProcessPoolExecutor | None = None
+        self._progress: ProcessProgress | None = None
         self._abandoned_count = 0
 
     @property
@@ -49,23 +52,28 @@ class HandlerPools:
         return await self._result(self._threads.submit(context.run, call_by_name, function, arguments))
 
     async def in_process(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        if self._progress is None:
+            self._progress = ProcessProgress(asyncio.get_running_loop())
         if self._processes is None:
             # Not forked: this process has threads, and a copy of their locks would wait for them for ever.
             self._processes = ProcessPoolExecutor(
                 max_workers=min(self._slot_count, os.cpu_count() or 1),
                 mp_context=multiprocessing.get_context("spawn"),
                 initializer=prepare_process,
-                initargs=(logs.choice(),),
+                initargs=(logs.choice(), self._progress.sender),
             )
         pool = self._processes
+        number = self._progress.begin(handler_progress.reporter())
         try:
             fields = dict(logs.handler_fields())
-            return await self._result(pool.submit(call_in_process, function, arguments, fields))
+            return await self._result(pool.submit(call_in_process, function, arguments, fields, number))
         except BrokenProcessPool:
             # A handler took its process down. The next call gets a new pool.
             if self._processes is pool:
                 self._processes = None
             raise
+        finally:
+            self._progress.end(number)
 
     async def _result(self, future: Future[Any]) -> Any:
         try:
@@ -100,6 +108,8 @@ class HandlerPools:
             self._processes.shutdown(wait=False, cancel_futures=True)
             for child in children:
                 child.terminate()
+        if self._progress is not None:
+            self._progress.close()
 
 
 def call_by_name(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
@@ -107,14 +117,22 @@ def call_by_name(function: Callable[..., Any], arguments: dict[str, Any]) -> Any
 
 
 def call_in_process(
-    function: Callable[..., Any], arguments: dict[str, Any], log_fields: dict[str, Any]
+    function: Callable[..., Any], arguments: dict[str, Any], log_fields: dict[str, Any], number: int
 ) -> Any:
     logs.handling(lambda: log_fields)
+    if _sender is not None:
+        handler_progress.reporting(ProcessReporter(_sender, number))
     return call_by_name(function, arguments)
 
 
-def prepare_process(log_choice: tuple[str, str] | None) -> None:
+# In a process of handlers: the way to its worker.
+_sender: socket.socket | None = None
+
+
+def prepare_process(log_choice: tuple[str, str] | None, sender: socket.socket) -> None:
     """Ctrl-C reaches the whole group of processes; the worker alone decides what it means."""
+    global _sender
+    _sender = sender
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if log_choice is not None:
         logs.configure(*log_choice, is_service=True)

@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from stepwell import json_text, logs
+from stepwell import handler_progress, json_text, logs
 from stepwell.app import App
 from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
 from stepwell.keeper import BackgroundKeeper
 from stepwell.store.calls import sessions
-from stepwell.store.calls.leases import Ended, Failed, Lease, LeaseCalls, Refused, Report
+from stepwell.store.calls.leases import Ended, Failed, Lease, LeaseCalls, LeaseKey, Refused, Report
 from stepwell.store.calls.runs import RunStart, Started
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.listen import Listener
@@ -25,6 +25,7 @@ from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
 from stepwell.worker.execute import Executor
 from stepwell.worker.handler_pools import HandlerPools
+from stepwell.worker.progress_reports import ProgressReports
 from stepwell.worker.unserved import Unserved
 
 DEFAULT_SLOTS = 100
@@ -69,6 +70,7 @@ class Worker:
         self._running: dict[int, tuple[Lease, Context, asyncio.Task[None]]] = {}
         self._log = logs.get_logger("stepwell.worker", worker=self.name)
         self._attempts = AttemptLog(self._log)
+        self._progress = ProgressReports(self._send_progress, self._log)
         self._stop_asked = asyncio.Event()
         self._stop_now = asyncio.Event()
         self._renewing = asyncio.Lock()
@@ -123,6 +125,7 @@ class Worker:
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
         helpers.append(asyncio.create_task(self._keep_alive()))
         helpers.append(asyncio.create_task(self._watch()))
+        helpers.append(asyncio.create_task(self._progress.run()))
         self._client.local_workers.meet(self)
         self._log.info("worker started", slots=self._slots, executors=self._executors)
         if started is not None:
@@ -258,9 +261,13 @@ class Worker:
     async def _execute(self, lease: Lease, context: Context) -> None:
         report = None
         logs.handling(context.log_fields)
+        handler_progress.reporting(context.note_progress)
         try:
             if lease.operation_name in self.app.handlers:
                 report = await self._executor.execute(lease, context)
+                if context.has_progress:
+                    context.pass_progress()
+                    await self._progress.end(lease, report)
             else:
                 await self._unserved.meet(lease)
                 report = _report(lease, "released")
@@ -291,6 +298,14 @@ class Worker:
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
         return await self._ask(sessions.save_checkpoint, self._exchange.session_id, lease, name, value)
+
+    def note_progress(self, lease: Lease, said: handler_progress.Progress) -> None:
+        found = self._running.get(lease.unit_id)
+        if found is not None and found[0].lease_no == lease.lease_no:
+            self._progress.note(lease, said)
+
+    async def _send_progress(self, said: Sequence[tuple[LeaseKey, handler_progress.Progress]]) -> None:
+        await self._ask(sessions.save_progress, self._exchange.session_id, said)
 
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
         await self._ask(sessions.emit, self._exchange.session_id, lease, event_type, payload)

@@ -52,6 +52,11 @@ class HumanStep:
     item_no: int | None
     # What the person is shown, stored when the step opened; a task shows those of its step.
     inputs: dict[str, Any] | None
+    # How far the handler says it is: done, total, note, at.
+    progress: dict[str, Any] | None
+    step_kind: str
+    # A human step or a task, or an operation that a person corrects.
+    is_for_people: bool
 
     @property
     def name(self) -> str:
@@ -139,9 +144,10 @@ def inbox(tenant: int, person: str | None, role: str | None, limit: int) -> Call
     )
 
 
-def human_step(tenant: int, unit_id: int) -> Call[HumanStep | None]:
+def step_card(tenant: int, unit_id: int) -> Call[HumanStep | None]:
+    """Any step or task, also one that no person works on."""
     return Call(
-        f"select {_HUMAN} from stepwell.v_human_step as h where h.tenant_id = %s and h.step_run_id = %s",
+        f"select {_HUMAN} from stepwell.v_step_card as h where h.tenant_id = %s and h.step_run_id = %s",
         (tenant, unit_id),
         lambda rows: HumanStep(*rows[0]) if rows else None,
     )

@@ -13,6 +13,7 @@ from psycopg.rows import TupleRow
 
 from stepwell import json_text
 from stepwell.errors import from_database
+from stepwell.handler_progress import Progress
 from stepwell.store.calls.leases import Lease, LeaseKey
 from stepwell.store.connection.wire import Connection
 
@@ -81,6 +82,19 @@ async def save_checkpoint(
         (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, name, value),
     )
     return rows[0][0]
+
+
+async def save_progress(
+    connection: Connection, session_id: int, said: Sequence[tuple[LeaseKey, Progress]]
+) -> None:
+    """How far handlers are, all in one call; what is not leased to this session is left out."""
+    keys, words = [key for key, _ in said], [word for _, word in said]
+    await _rows(
+        connection,
+        "select stepwell.fn_progress_save(%s, %s::int[], %s::bigint[], %s::int[], %s::float8[], %s::float8[],"
+        " %s::text[])",
+        (session_id, *map(list, zip(*keys, strict=True)), *map(list, zip(*words, strict=True))),
+    )
 
 
 async def emit(connection: Connection, session_id: int, lease: Lease, event_type: str, payload: str) -> None:

@@ -84,6 +84,8 @@ class RunStep:
     output: Any
     # What the person of a human step is shown.
     inputs: dict[str, Any] | None
+    # How far the handler says it is: done, total, note, at.
+    progress: dict[str, Any] | None
     started_at: datetime | None
     completed_at: datetime | None
     child_run_id: int | None
@@ -121,6 +123,7 @@ class Job:
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+    progress: dict[str, Any] | None
     now_at: datetime
 
 
@@ -189,7 +192,8 @@ def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[R
 _JOB_COLUMNS = (
     "j.job_id, j.job_kind, j.operation, j.executor, j.status, j.state_code, j.idempotency_key, j.workflow_id,"
     " j.step_id, j.priority, j.attempt, j.max_attempts, j.lease_owner, j.lease_expires_at,"
-    " j.next_eligible_at, j.last_error, j.created_at, j.started_at, j.completed_at, stepwell.now()"
+    " j.next_eligible_at, j.last_error, j.created_at, j.started_at, j.completed_at, j.progress,"
+    " stepwell.now()"
 )
 
 

@@ -21,3 +21,14 @@ as $$ select (p_unit_id & 1048575)::int $$;
 create or replace function stepwell._has_ended(p_state_code text) returns boolean
 language sql immutable parallel safe
 as $$ select p_state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete') $$;
+
+-- How far the handler of a unit said it is: of the attempt under way, or of the last one where none is. What completed has
+-- no such line: it is done.
+create or replace view stepwell.v_unit_progress with (security_invoker = true) as
+select
+    u.tenant_id,
+    u.unit_id,
+    jsonb_strip_nulls(jsonb_build_object('done', p.done, 'total', p.total, 'note', p.note, 'at', p.said_at)) as progress
+from stepwell.unit_progress as p
+inner join stepwell.work_unit as u on p.tenant_id = u.tenant_id and p.unit_id = u.unit_id and p.lease_no = u.lease_no
+where u.state_code in ('in_progress', 'overdue', 'waiting', 'blocked', 'failed', 'cannot_complete');

@@ -55,8 +55,8 @@ begin
 end
 $$;
 
--- Work of people, open or ended: human steps, the tasks inside them, and operations that a person corrects.
-create or replace view stepwell.v_human_step with (security_invoker = true) as
+-- Every step and task, with what people ask about it: whose it is, until when, what holds it up, how far it is.
+create or replace view stepwell.v_step_card with (security_invoker = true) as
 select
     u.tenant_id,
     u.unit_id as step_run_id,
@@ -100,7 +100,14 @@ select
         select i.inputs from stepwell.step_input as i
         where i.tenant_id = u.tenant_id and i.unit_id = case when u.scope = 'task' then u.parent_id else u.unit_id end
         order by i.binding_no desc limit 1
-    ) as inputs
+    ) as inputs,
+    (
+        select p.progress from stepwell.v_unit_progress as p
+        where p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
+    ) as progress,
+    case when u.scope = 'task' then 'task' else d.step_kind end as step_kind,
+    case when u.scope = 'task' then u.executor_class_id is null else d.step_kind = 'human' or u.pic_id is not null end
+        as is_for_people
 from stepwell.work_unit as u
 left join stepwell.workflow_step_def as d
     on u.scope = 'step' and u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
@@ -114,7 +121,13 @@ left join lateral (
     where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id and x.told_at is not null
     order by x.level desc limit 1
 ) as e on true
-where (u.scope = 'step' and (d.step_kind = 'human' or u.pic_id is not null)) or (u.scope = 'task' and u.executor_class_id is null);
+where u.scope in ('step', 'task');
+
+-- Work of people, open or ended: human steps, the tasks inside them, and operations that a person corrects.
+create or replace view stepwell.v_human_step with (security_invoker = true) as
+select c.*
+from stepwell.v_step_card as c
+where c.is_for_people;
 
 -- The open work of people, and what their roles may take; the most urgent first when ordered by priority and deadline.
 create or replace view stepwell.v_inbox with (security_invoker = true) as

@@ -130,7 +130,11 @@ select
     coalesce(j.created_by, r.started_by) as created_by,
     u.started_at,
     u.completed_at,
-    u.last_transition_at
+    u.last_transition_at,
+    (
+        select p.progress from stepwell.v_unit_progress as p
+        where p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
+    ) as progress
 from stepwell.work_unit as u
 inner join stepwell.executor_class as c on u.executor_class_id = c.executor_class_id
 inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id

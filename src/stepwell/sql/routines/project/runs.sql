@@ -109,7 +109,11 @@ select
         select i.inputs from stepwell.step_input as i
         where i.tenant_id = u.tenant_id and i.unit_id = u.unit_id
         order by i.binding_no desc limit 1
-    ) as inputs
+    ) as inputs,
+    (
+        select p.progress from stepwell.v_unit_progress as p
+        where p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
+    ) as progress
 from stepwell.work_unit as u
 inner join stepwell.workflow_step_def as d
     on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no

@@ -34,6 +34,45 @@ begin
 end
 $$;
 
+-- Stores how far handlers of this session are, all of them in one call. Only the last word counts, so a worker sends it
+-- rarely. A unit whose lease this session does not have is left out. Returns how many were stored.
+-- Locks: none but the rows it writes, in order. A word that is overtaken by the end of its attempt belongs to a lease that
+--   nobody is shown.
+-- Idempotency: yes.
+-- Raises: SW001 for numbers below zero or not finite, or a note of more than 200 characters.
+create or replace function stepwell.fn_progress_save(
+    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_dones float8[], p_totals float8[],
+    p_notes text[]
+) returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_count int;
+begin
+    if exists (select from unnest(p_dones, p_totals, p_notes) as q (done, total, note)
+        where q.done is null or not (q.done >= 0 and q.done < 'infinity') or not (q.total >= 0 and q.total < 'infinity')
+            or length(q.note) > 200) then
+        raise exception using errcode = 'SW001', column = 'progress',
+            message = 'progress: finite numbers from 0 are accepted, and a note of at most 200 characters';
+    end if;
+    insert into stepwell.unit_progress as p (tenant_id, unit_id, lease_no, done, total, note, said_at)
+    select q.tenant_id, q.unit_id, q.lease_no, q.done, q.total, q.note, v_now
+    from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_dones, p_totals, p_notes)
+        as q (tenant_id, unit_id, lease_no, done, total, note)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    inner join stepwell.worker_session as s on u.lease_session_id = s.session_id
+    where u.lease_session_id = p_session_id and u.lease_no = q.lease_no and s.closed_at is null and s.expires_at >= v_now
+    order by q.tenant_id, q.unit_id
+    on conflict (tenant_id, unit_id) do update set
+        lease_no = excluded.lease_no, done = excluded.done, total = excluded.total, note = excluded.note, said_at = excluded.said_at
+    where p.lease_no <= excluded.lease_no;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+
 -- Appends an event of a handler to the log while it has the lease.
 -- Locks: the unit row (shared), so that it cannot lose its lease meanwhile.
 -- Idempotency: none; a handler that may run twice emits inside ctx.step.

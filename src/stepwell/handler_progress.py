@@ -1,0 +1,65 @@
+"""Say how far a handler is: receives done, total and a note, passes them to whoever runs the handler here.
+
+`progress` works in every handler, also in a thread or in a process of its own: each place where handlers run
+sets a reporter. Outside of a handler it does nothing, so that a function can be called by a test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import NamedTuple
+
+from stepwell.errors import InvalidInput
+
+NOTE_LIMIT = 200
+
+
+class Progress(NamedTuple):
+    """`done` of `total`, in whatever is counted; no total: it is not known."""
+
+    done: float
+    total: float | None
+    note: str | None
+
+
+Reporter = Callable[[Progress], None]
+
+_reporter: ContextVar[Reporter | None] = ContextVar("stepwell_progress_reporter", default=None)
+
+
+def progress(done: float, total: float | None = None, note: str | None = None) -> None:
+    """Say how far this handler is; as often as you like, the worker sends the last one every few seconds."""
+    said = checked(done, total, note)
+    report = _reporter.get()
+    if report is not None:
+        report(said)
+
+
+def checked(done: float, total: float | None, note: str | None) -> Progress:
+    _require_number("done", done)
+    if total is not None:
+        _require_number("total", total)
+    if note is not None:
+        # Postgres keeps neither U+0000 nor half a surrogate pair.
+        note = str(note).replace("\x00", "\ufffd").encode("utf-8", "replace").decode()[:NOTE_LIMIT]
+    return Progress(float(done), None if total is None else float(total), note)
+
+
+def _require_number(field: str, number: object) -> None:
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not (is_number and math.isfinite(number) and number >= 0):  # type: ignore[arg-type,operator]
+        raise InvalidInput(
+            f"progress: {field} is {number!r}", hint="a number from 0 is accepted", field=field
+        )
+
+
+def reporting(report: Reporter | None) -> None:
+    """From now on, in this task or thread, `progress` goes there."""
+    _reporter.set(report)
+
+
+def reporter() -> Reporter | None:
+    """Where `progress` goes here."""
+    return _reporter.get()

@@ -1,0 +1,206 @@
+"""How far a long handler is, seen while it runs: from coroutines, threads and processes, in few writes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from typing import Any
+
+import pytest
+
+import stepwell as sw
+from stepwell import handler_progress
+from stepwell.handler_progress import Progress
+from stepwell.store.calls.leases import Lease, Report
+from stepwell.worker import progress_reports
+from stepwell.worker.progress_reports import ProgressReports
+from tests.support.processes import stepwell
+from tests.support.wait import until_async
+from tests.worker.crunching import counts_to_the_end
+
+
+def progress_of(db: Any) -> dict[str, Any] | None:
+    row = db.execute("select progress - 'at' from step_run").fetchone()
+    found: dict[str, Any] | None = row[0]
+    return found
+
+
+def publish(app: sw.App, name: str) -> None:
+    app.publish(sw.Workflow("one", sw.Operation(name, id="work")))
+
+
+def test_it_is_seen_everywhere_while_the_handler_runs(app, play, db, dsn):
+    may_end = asyncio.Event()
+
+    @app.operation
+    async def work(ctx: sw.Context):
+        ctx.progress(60, 100, "reading")
+        await may_end.wait()
+
+    publish(app, "work")
+    env = {"STEPWELL_DATABASE_URL": dsn}
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.start("one")
+            await until_async(lambda: progress_of(db) is not None)
+            assert progress_of(db) == {"done": 60, "total": 100, "note": "reading"}
+            step = await app.step((run.id, "work"))
+            assert step.progress is not None
+            assert (step.progress["done"], step.progress["total"]) == (60, 100)
+            (step,) = await run.steps()
+            assert step.progress["note"] == "reading"
+            of_run, of_step = str(run.id), f"{run.id}/work"
+            for command in (
+                ["runs", "show", of_run],
+                ["step", "show", of_step],
+                ["jobs", "show", f"{run.id}.1"],
+                ["jobs", "list", "--run", of_run],
+            ):
+                shown = await asyncio.to_thread(stepwell, *command, env=env)
+                assert "60 / 100 (60%), reading" in shown.stdout, (command, shown.stdout, shown.stderr)
+                shown = await asyncio.to_thread(stepwell, *command, "--json", env=env)
+                assert '"note": "reading"' in json.dumps(json.loads(shown.stdout)), command
+            may_end.set()
+            await run.result()
+
+    play(scenario)
+    assert progress_of(db) is None
+
+
+@pytest.mark.parametrize("way", ["ctx", "function"])
+def test_a_handler_in_a_thread_says_it_too(app, play, db, way):
+    may_end = threading.Event()
+
+    @app.operation
+    def work(ctx: sw.Context):
+        (ctx.progress if way == "ctx" else sw.progress)(1, 2)
+        assert may_end.wait(60)
+
+    publish(app, "work")
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.start("one")
+            await until_async(lambda: progress_of(db) == {"done": 1, "total": 2})
+            may_end.set()
+            await run.result()
+
+    play(scenario)
+
+
+def test_a_handler_in_a_process_says_it_too(app, play, db, tmp_path):
+    app.operation(counts_to_the_end, name="work", executor="process")
+    publish(app, "work")
+    gate = tmp_path / "gate"
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.start("one", {"gate": str(gate)})
+            await until_async(lambda: progress_of(db) == {"done": 3, "total": 4, "note": "counting"})
+            gate.touch()
+            assert await run.result() == "ended"
+
+    play(scenario)
+
+
+def test_what_failed_says_how_far_it_came(app, play, db):
+    @app.operation(retry=sw.Retry(max_attempts=1))
+    async def work(ctx: sw.Context):
+        for row in range(5):
+            ctx.progress(row, 10, f"row {row}")
+        raise ValueError("broken row")
+
+    publish(app, "work")
+
+    async def scenario():
+        async with sw.Worker(app):
+            with pytest.raises(sw.Conflict):
+                await (await app.start("one")).result()
+
+    play(scenario)
+    assert progress_of(db) == {"done": 4, "total": 10, "note": "row 4"}
+
+
+def test_however_often_it_is_said_few_are_sent(monkeypatch):
+    """The first word goes at once, the next ones wait; what completed is not sent at all."""
+    monkeypatch.setattr(progress_reports, "PAUSE_SECONDS", 3600)
+    sent = []
+    leases = [Lease(1, (no << 20) + 1, 1, 1, "work", 1, 1, *[None] * 9) for no in range(1, 4)]
+
+    async def send(batch):
+        sent.append(batch)
+
+    async def scenario():
+        reports = ProgressReports(send, None)
+        running = asyncio.create_task(reports.run())
+        for lease in leases:
+            reports.note(lease, Progress(0, None, None))
+        await until_async(lambda: sent)
+        for done in range(100_000):
+            for lease in leases:
+                reports.note(lease, Progress(done, None, None))
+        await reports.end(leases[0], Report(1, leases[0].unit_id, 1, "completed", None))
+        await reports.end(leases[1], Report(1, leases[1].unit_id, 1, "failed", None))
+        await reports.end(leases[2], None)
+        running.cancel()
+
+    asyncio.run(scenario())
+    first, last = sent
+    assert [said.done for _, said in first] == [0, 0, 0]
+    assert last == [((1, leases[1].unit_id, 1), Progress(99_999, None, None))]
+
+
+def test_a_handler_that_lost_its_lease_is_told(app, play, db):
+    began, told = threading.Event(), threading.Event()
+
+    @app.operation
+    def work(ctx: sw.Context):
+        began.set()
+        try:
+            while not told.wait(0.01):
+                ctx.progress(1, 2)
+        except sw.LeaseLost:
+            told.set()
+            raise
+
+    publish(app, "work")
+
+    async def scenario():
+        async with sw.Worker(app, lease_seconds=1):
+            run = await app.start("one")
+            await asyncio.to_thread(began.wait, 60)
+            await run.cancel()
+            await asyncio.to_thread(told.wait, 60)
+
+    play(scenario)
+    assert told.is_set()
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "field"),
+    [(-1, 2, "done"), (1, -2, "total"), (float("nan"), 2, "done"), (True, 2, "done"), ("1", 2, "done"),
+     (None, 2, "done")],
+)  # fmt: skip
+def test_what_is_no_number_is_refused_at_once(done, total, field):
+    with pytest.raises(sw.InvalidInput, match=f"progress: {field} is") as raised:
+        sw.progress(done, total)
+    assert raised.value.field == field
+
+
+def test_a_note_is_cut_and_storable():
+    said: list[Progress] = []
+
+    def inside() -> None:
+        handler_progress.reporting(said.append)
+        sw.progress(1, note="\x00\ud800" + "x" * 500)
+
+    thread = threading.Thread(target=inside)
+    thread.start()
+    thread.join()
+    assert said == [Progress(1, None, "\ufffd?" + "x" * 198)]
+
+
+def test_outside_of_a_handler_it_does_nothing():
+    sw.progress(1, 2, "alone")
