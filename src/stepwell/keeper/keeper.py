@@ -2,20 +2,20 @@
 
 Any number of keepers may run, one in each worker: one leads, the others stand by and ask for the lead, which
 a keeper loses when its connection ends. Each duty is one transaction in the database; a keeper that dies
-leaves nothing half done.
+leaves nothing half done, and a duty that fails stops no other. Partitions come first: nothing can be written
+without the partition of the present month.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 from stepwell.define import cron
 from stepwell.errors import DatabaseUnavailable, InvalidInput, StepwellError
+from stepwell.keeper.duties import Duties
 from stepwell.keeper.sealing import Sealing
 from stepwell.store.calls import keep, schedules
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection
@@ -26,13 +26,15 @@ SESSION_LIMIT = 10
 SCHEDULE_LIMIT = 100
 RECEIPT_LIMIT = 100
 REPLAY_LIMIT = 500
+PROBLEM_LIMIT = 500
 # Rounds of one tick in which full batches are followed by more, before stop and lead are looked at again.
 ROUND_LIMIT = 50
 HOUSEKEEPING_PERIOD = timedelta(hours=1)
+# How often problems are looked at, and a slice of the units is searched for leases that no list names.
+LOOK_PERIOD = timedelta(seconds=1)
 PAUSE_MIN_SECONDS = 0.005
 RECONNECT_MAX_SECONDS = 10.0
 
-T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -58,7 +60,11 @@ class Keeper:
         self._poll_seconds = poll_seconds
         self._stop = threading.Event()
         self._connection: KeeperConnection | None = None
-        self._housekeeping_at: datetime | None = None
+        self._duties = Duties(self._stop.is_set)
+        self._partitions_at: datetime | None = None
+        self._sweep_at: datetime | None = None
+        self._look_at: datetime | None = None
+        self._search_page = 0
         self._sealing = Sealing(conninfo, anchor)
 
     def stop(self) -> None:
@@ -109,33 +115,38 @@ class Keeper:
             self._stop.wait(pause_seconds)
 
     def _tick(self, connection: KeeperConnection) -> Tick:
+        duties = self._duties
+        now = connection.perform(keep.database_now())
+        self._make_partitions(connection, now)
+        self._sealing.look(now)
         tick = Tick(acted=True)
         for _ in range(ROUND_LIMIT):
-            recovered = self._duty(connection, "recover leases", lambda: self._recover(connection), 0)
-            timers = self._duty(
+            recovered = duties.perform(connection, "recover leases", lambda: self._recover(connection), 0)
+            timers = duties.perform(
                 connection, "fire timers", lambda: connection.perform(keep.fire_timers(TIMER_LIMIT)), None
             )
             tick = replace(tick, recovered_count=tick.recovered_count + recovered)
-            if timers is not None:
-                tick = replace(
-                    tick,
-                    fired_count=tick.fired_count + timers.fired_count,
-                    due_in_seconds=timers.due_in_seconds,
-                )
-                self._sealing.look(timers.now_at)
-                self._keep_house(connection, timers.now_at)
-            if timers is None or timers.fired_count < TIMER_LIMIT:
+            if timers is None:
                 break
-        self._duty(
+            tick = replace(
+                tick,
+                fired_count=tick.fired_count + timers.fired_count,
+                due_in_seconds=timers.due_in_seconds,
+            )
+            if timers.fired_count < TIMER_LIMIT:
+                break
+        duties.perform(
             connection, "settle replays", lambda: connection.perform(keep.settle_replays(REPLAY_LIMIT)), 0
         )
-        self._duty(
+        duties.perform(
             connection,
             "recover receipts",
             lambda: connection.perform(keep.recover_receipts(RECEIPT_LIMIT)),
             0,
         )
-        started = self._duty(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
+        started = duties.perform(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
+        self._look(connection, now)
+        self._sweep(connection, now)
         return replace(tick, started_count=started)
 
     def _recover(self, connection: KeeperConnection) -> int:
@@ -144,38 +155,52 @@ class Keeper:
     def _fire_schedules(self, connection: KeeperConnection) -> int:
         started = 0
         for due in connection.perform(schedules.due_schedules(SCHEDULE_LIMIT)):
-
-            def fire(due: schedules.DueSchedule = due) -> int:
-                return len(connection.perform(firing(due)))
-
-            # One schedule that cannot be fired must not hold back the others.
-            started += self._duty(connection, f"fire schedule {due.name}", fire, 0)
+            try:
+                started += len(connection.perform(firing(due)))
+            except StepwellError as error:
+                if error.is_transient or connection.is_broken:
+                    raise
+                # One schedule that cannot be fired stops no other.
+                _log.warning("the keeper set schedule %s aside: %s", due.name, error)
+                connection.perform(keep.set_aside(due.tenant_id, "schedule", due.name, error))
         return started
 
-    def _keep_house(self, connection: KeeperConnection, now: datetime) -> None:
+    def _make_partitions(self, connection: KeeperConnection, now: datetime) -> None:
         """Hourly by the database's clock, and when this keeper takes the lead."""
-        if self._housekeeping_at is not None and now < self._housekeeping_at:
+        if (
+            self._partitions_at is None
+            or not self._partitions_at - HOUSEKEEPING_PERIOD <= now < self._partitions_at
+        ):
+            made = self._duties.perform(
+                connection, "make partitions", lambda: connection.perform(keep.ensure_partitions()), None
+            )
+            self._partitions_at = None if made is None else now + HOUSEKEEPING_PERIOD
+
+    def _look(self, connection: KeeperConnection, now: datetime) -> None:
+        """Close what has settled by itself, and search a slice of the units for lost leases."""
+        if self._look_at is not None and self._look_at - LOOK_PERIOD <= now < self._look_at:
             return
-        self._housekeeping_at = now + HOUSEKEEPING_PERIOD
-        self._duty(connection, "make partitions", lambda: connection.perform(keep.ensure_partitions()), 0)
-        removed = self._duty(
+        self._look_at = now + LOOK_PERIOD
+        self._duties.perform(
+            connection, "settle problems", lambda: connection.perform(keep.settle_problems(PROBLEM_LIMIT)), 0
+        )
+        self._search_page = self._duties.perform(
+            connection,
+            "search lost leases",
+            lambda: connection.perform(keep.find_leases(self._search_page)),
+            self._search_page,
+        )
+
+    def _sweep(self, connection: KeeperConnection, now: datetime) -> None:
+        """Hourly by the database's clock, and when this keeper takes the lead."""
+        if self._sweep_at is not None and self._sweep_at - HOUSEKEEPING_PERIOD <= now < self._sweep_at:
+            return
+        self._sweep_at = now + HOUSEKEEPING_PERIOD
+        removed = self._duties.perform(
             connection, "sweep", lambda: connection.perform(keep.sweep_retention()), dict[str, int]()
         )
         if any(removed.values()):
             _log.info("removed what is older than its retention: %s", removed)
-
-    def _duty(self, connection: KeeperConnection, what: str, act: Callable[[], T], otherwise: T) -> T:
-        """A duty that fails is logged and tried again at the next tick; a lost connection ends the tick."""
-        try:
-            return act()
-        except DatabaseUnavailable:
-            raise
-        except StepwellError as error:
-            if connection.is_broken:
-                raise DatabaseUnavailable(error.message) from error
-            if not self._stop.is_set():
-                _log.warning("the keeper could not %s: %s", what, error)
-            return otherwise
 
 
 def firing(due: schedules.DueSchedule) -> Call[list[tuple[int, datetime]]]:

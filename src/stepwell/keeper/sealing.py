@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from stepwell.errors import StepwellError
 from stepwell.govern.anchor import tell
-from stepwell.store.calls import audit
+from stepwell.store.calls import audit, keep
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection
 
 TENANT_LIMIT = 1000
@@ -88,11 +88,20 @@ class Sealing:
         self._period = timedelta(seconds=due.interval_seconds) if due.interval_seconds > 0 else LOOK_PERIOD
         count = 0
         for tenant_id in due.tenant_ids:
-            for at in range(ROUND_LIMIT):
-                block = None if self._closed else connection.perform(audit.seal(tenant_id))
-                count += block is not None
-                if block is None or not block.is_full:
-                    break
-                if at == ROUND_LIMIT - 1:
-                    self._due_at = None
+            try:
+                count += self._seal(connection, tenant_id)
+            except StepwellError as error:
+                if self._closed or error.is_transient or connection.is_broken:
+                    raise
+                # One log that cannot be sealed stops no other.
+                _log.warning("the seal of tenant %s was set aside: %s", tenant_id, error)
+                connection.perform(keep.set_aside(tenant_id, "seal", str(tenant_id), error))
         return count
+
+    def _seal(self, connection: KeeperConnection, tenant_id: int) -> int:
+        for count in range(ROUND_LIMIT):
+            block = None if self._closed else connection.perform(audit.seal(tenant_id))
+            if block is None or not block.is_full:
+                return count + (block is not None)
+        self._due_at = None
+        return ROUND_LIMIT

@@ -37,6 +37,9 @@ create sequence stepwell.event_validation_audit_audit_id_seq as bigint start 1 i
 -- sequence: stepwell.executor_class_class_id_seq
 create sequence stepwell.executor_class_class_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
+-- sequence: stepwell.governance_problem_problem_id_seq
+create sequence stepwell.governance_problem_problem_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.information_unit_iu_id_seq
 create sequence stepwell.information_unit_iu_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
@@ -466,6 +469,39 @@ create table stepwell.failure_class_registry (
     description text not null,
     exception_names text[] default '{}'::text[] not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.governance_category
+create table stepwell.governance_category (
+    category_code text not null,
+    severity text not null,
+    ui_label_i18n_key text not null,
+    remedy_i18n_key text not null
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.governance_problem
+create table stepwell.governance_problem (
+    tenant_id integer not null,
+    problem_id bigint generated always as identity not null,
+    category_code text not null,
+    duty text not null,
+    subject text not null,
+    unit_id bigint,
+    reason text not null,
+    error_code text,
+    seen_count integer default 1 not null,
+    opened_at timestamp with time zone not null,
+    last_seen_at timestamp with time zone not null,
+    retry_at timestamp with time zone,
+    opened_event_id bigint not null,
+    closed_at timestamp with time zone,
+    closed_event_id bigint,
+    closed_by text
+);
+alter table stepwell.governance_problem enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1548,6 +1584,21 @@ alter table stepwell.failure_class_registry add constraint classification_is_kno
 -- constraint: stepwell.failure_class_registry.failure_class_registry_pkey
 alter table stepwell.failure_class_registry add constraint failure_class_registry_pkey PRIMARY KEY (failure_class);
 
+-- constraint: stepwell.governance_category.governance_category_pkey
+alter table stepwell.governance_category add constraint governance_category_pkey PRIMARY KEY (category_code);
+
+-- constraint: stepwell.governance_category.severity_is_a_colour
+alter table stepwell.governance_category add constraint severity_is_a_colour CHECK ((severity = ANY (ARRAY['yellow'::text, 'red'::text])));
+
+-- constraint: stepwell.governance_problem.category_exists
+alter table stepwell.governance_problem add constraint category_exists FOREIGN KEY (category_code) REFERENCES stepwell.governance_category(category_code);
+
+-- constraint: stepwell.governance_problem.governance_problem_pkey
+alter table stepwell.governance_problem add constraint governance_problem_pkey PRIMARY KEY (tenant_id, problem_id);
+
+-- constraint: stepwell.governance_problem.it_is_closed_by_an_event
+alter table stepwell.governance_problem add constraint it_is_closed_by_an_event CHECK ((((closed_at IS NULL) = (closed_event_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL))));
+
 -- constraint: stepwell.guard_predicate.guard_predicate_pkey
 alter table stepwell.guard_predicate add constraint guard_predicate_pkey PRIMARY KEY (predicate_name);
 
@@ -2076,6 +2127,9 @@ CREATE UNIQUE INDEX one_active_version_per_scope ON stepwell.state_machine_def U
 -- index: stepwell.people_by_role
 CREATE INDEX people_by_role ON stepwell.person_role USING btree (tenant_id, role_name, person_id);
 
+-- index: stepwell.problems_open_once
+CREATE UNIQUE INDEX problems_open_once ON stepwell.governance_problem USING btree (tenant_id, category_code, duty, subject) WHERE (closed_at IS NULL);
+
 -- index: stepwell.receipts_by_reversed
 CREATE INDEX receipts_by_reversed ON stepwell.action_receipt USING btree (tenant_id, reverses_receipt_id) WHERE (reverses_receipt_id IS NOT NULL);
 
@@ -2157,6 +2211,9 @@ CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON s
 -- trigger: stepwell.event_log.event_log_rows_are_final
 CREATE TRIGGER event_log_rows_are_final BEFORE DELETE OR UPDATE ON stepwell.event_log FOR EACH ROW EXECUTE FUNCTION stepwell._event_log_refuse();
 
+-- trigger: stepwell.governance_problem.problems_change_by_events
+CREATE TRIGGER problems_change_by_events BEFORE INSERT OR DELETE OR UPDATE ON stepwell.governance_problem FOR EACH ROW EXECUTE FUNCTION stepwell._problem_check();
+
 -- trigger: stepwell.information_bundle_item.bundle_items_are_final
 CREATE TRIGGER bundle_items_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.information_bundle_item FOR EACH STATEMENT EXECUTE FUNCTION stepwell._content_refuse();
 
@@ -2228,6 +2285,9 @@ create policy tenant_is_bound on stepwell.event_wait as permissive for all to pu
 
 -- policy: stepwell.evidence_bundle.tenant_is_bound
 create policy tenant_is_bound on stepwell.evidence_bundle as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+
+-- policy: stepwell.governance_problem.tenant_is_bound
+create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
 
 -- policy: stepwell.information_bundle_item.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
@@ -2680,6 +2740,34 @@ create view stepwell.v_dead_letter (
     resolved_at timestamp with time zone,
     resolution text,
     failures jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_governance_problem
+create view stepwell.v_governance_problem (
+    tenant_id integer,
+    problem_id bigint,
+    category_code text,
+    severity text,
+    duty text,
+    subject text,
+    run_id bigint,
+    unit_id bigint,
+    reason text,
+    error_code text,
+    seen_count integer,
+    opened_at timestamp with time zone,
+    last_seen_at timestamp with time zone,
+    retry_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    closed_by text,
+    opened_event_id bigint,
+    closed_event_id bigint,
+    label_en text,
+    label_vi text,
+    remedy_en text,
+    remedy_vi text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3381,7 +3469,13 @@ create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id int
 create function stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text)
-create function stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text) returns void language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text)
+create function stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._event_log_refuse()
 create function stepwell._event_log_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
@@ -3578,6 +3672,18 @@ create function stepwell._invariant_slots() returns TABLE(invariant text, fault 
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._is_fault_of_row(p_error_code text)
+create function stepwell._is_fault_of_row(p_error_code text) returns boolean language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._is_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_now timestamp with time zone)
+create function stepwell._is_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item_no integer)
 create function stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item_no integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3586,6 +3692,9 @@ create function stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item
 
 -- function: stepwell._items_release(p_tenant_id integer, p_map_ids bigint[])
 create function stepwell._items_release(p_tenant_id integer, p_map_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[])
+create function stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._jsonpath_problem(p_expression text)
 create function stepwell._jsonpath_problem(p_expression text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
@@ -3601,6 +3710,12 @@ create function stepwell._leased_count(p_tenant_id integer, p_executor_class_id 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[], p_session_id bigint)
+create function stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[], p_session_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._limit(p_key text)
 create function stepwell._limit(p_key text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3755,6 +3870,15 @@ create function stepwell._privileges_of(p_role text) returns TABLE(statement tex
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._problem_check()
+create function stepwell._problem_check() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._problem_close(p_tenant_id integer, p_problem_id bigint, p_actor text, p_reason text)
+create function stepwell._problem_close(p_tenant_id integer, p_problem_id bigint, p_actor text, p_reason text) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text)
+create function stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._progress_notify()
 create function stepwell._progress_notify() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3763,6 +3887,9 @@ create function stepwell._queue_look(p_tenant_ids integer[], p_executor_class_id
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._rates_fire(p_now timestamp with time zone, p_limit integer)
+create function stepwell._rates_fire(p_now timestamp with time zone, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._rates_return(p_now timestamp with time zone, p_limit integer)
 create function stepwell._rates_return(p_now timestamp with time zone, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -4034,8 +4161,14 @@ create function stepwell._schema_text_problem(p_schema jsonb, p_value text, p_pa
 -- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT unserved_ids integer[], OUT now timestamp with time zone)
 create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT unserved_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._session_release(p_session_id bigint, p_expired boolean)
-create function stepwell._session_release(p_session_id bigint, p_expired boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._session_release(p_session_id bigint)
+create function stepwell._session_release(p_session_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._sessions_end(p_session_ids bigint[])
+create function stepwell._sessions_end(p_session_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._sessions_lock_gone(p_now timestamp with time zone, p_limit integer)
+create function stepwell._sessions_lock_gone(p_now timestamp with time zone, p_limit integer) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._settled_result_check(p_outcome text, p_result jsonb)
 create function stepwell._settled_result_check(p_outcome text, p_result jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4196,6 +4329,12 @@ create function stepwell._texts_of(p_array jsonb) returns text[] language plpgsq
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._timers_fire(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._timers_fire(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._timers_lock(p_now timestamp with time zone, p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT is_behind boolean)
+create function stepwell._timers_lock(p_now timestamp with time zone, p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT is_behind boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4238,6 +4377,9 @@ create function stepwell._unit_no(p_unit_id bigint) returns integer language sql
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text)
+create function stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4249,6 +4391,12 @@ create function stepwell._units_dequeue(p_tenant_ids integer[], p_unit_ids bigin
 
 -- function: stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint)
 create function stepwell._units_fail(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_actor_class text, p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._units_isolate(p_routine text, p_duty text, p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._units_isolate(p_routine text, p_duty text, p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._units_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT is_short boolean)
+create function stepwell._units_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT is_short boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._units_move(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint)
 create function stepwell._units_move(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb[], p_payloads jsonb[], p_released_counts integer[], p_session_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4392,6 +4540,10 @@ create function stepwell.fn_clock_stop(p_at timestamp with time zone) returns ti
 create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text) returns TABLE(iu_id bigint, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_error_code text, p_reason text)
+create function stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
 create function stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -4446,6 +4598,10 @@ create function stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_
 create function stepwell.fn_job_claim(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_job_claim_each(p_session_id bigint, p_limit integer)
+create function stepwell.fn_job_claim_each(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision)
 create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
@@ -4455,9 +4611,17 @@ create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name te
 create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_job_report_set_aside(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_error_code text, p_reason text)
+create function stepwell.fn_job_report_set_aside(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_error_code text, p_reason text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_leases_find(p_from_page integer, p_page_count integer)
+create function stepwell.fn_leases_find(p_from_page integer, p_page_count integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_leases_recover(p_limit integer)
 create function stepwell.fn_leases_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
@@ -4509,6 +4673,14 @@ create function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns js
 
 -- function: stepwell.fn_privileges_apply()
 create function stepwell.fn_privileges_apply() returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_problem_close(p_tenant_id integer, p_problem_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_problem_close(p_tenant_id integer, p_problem_id bigint, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_problems_settle(p_limit integer)
+create function stepwell.fn_problems_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[])
 create function stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[]) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;

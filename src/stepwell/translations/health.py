@@ -38,6 +38,18 @@ HEALTH: Final[dict[str, Translation]] = {
     "schema.pending": Translation("{count} migrations missing", "thiếu {count} lần nâng cấp"),
     "schema.outdated": Translation("routines outdated", "các hàm đã cũ"),
     "schema.remedy": Translation("run 'stepwell db migrate'", "chạy 'stepwell db migrate'"),
+    "partitions.ready": Translation("the log has its months", "nhật ký có đủ các tháng"),
+    "partitions.made": Translation(
+        "{count} months of the log were missing and are made now",
+        "đã tạo {count} tháng còn thiếu của nhật ký",
+    ),
+    "partitions.missing": Translation(
+        "the log has no partition for this month", "nhật ký không có phân vùng cho tháng này"
+    ),
+    "partitions.remedy": Translation(
+        "start a worker or a keeper, or run 'stepwell db migrate'",
+        "khởi động worker hoặc keeper, hoặc chạy 'stepwell db migrate'",
+    ),
     "clock.apart": Translation("{seconds} s apart", "lệch {seconds} giây"),
     "clock.remedy": Translation(
         "synchronise both clocks (NTP); only the server's clock decides, but log lines will not line up",

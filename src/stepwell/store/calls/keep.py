@@ -15,12 +15,14 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.rows import TupleRow
 
-from stepwell.errors import Conflict, from_database
+from stepwell.errors import Conflict, StepwellError, from_database
 from stepwell.store.connection.call import Call, Rows
 from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
 CANCEL_LIMIT_SECONDS = 2.0
+# A keeper rather comes back later than waits for what somebody else has locked.
+LOCK_LIMIT_SECONDS = 2
 # "stepkeep" as a number; the database is part of the lock.
 LEAD_LOCK_KEY = 0x737465706B656570
 
@@ -65,6 +67,26 @@ def _timers_fired(fired_count: int, next_due_at: datetime | None, now_at: dateti
 def settle_replays(limit: int) -> Call[int]:
     """How many replayed dead letters have ended since the last look."""
     return Call("select stepwell.fn_replays_settle(%s)", (limit,), _first)
+
+
+def settle_problems(limit: int) -> Call[int]:
+    """How many problems were closed because what they are about goes on."""
+    return Call("select stepwell.fn_problems_settle(%s)", (limit,), _first)
+
+
+def find_leases(from_page: int) -> Call[int]:
+    """Where the next slice of the search begins; 0 at the end of the table."""
+    return Call("select stepwell.fn_leases_find(%s)", (from_page,), lambda rows: int(rows[0][0]))
+
+
+def set_aside(tenant_id: int, duty: str, subject: str, error: StepwellError) -> Call[datetime]:
+    """When the duty may be tried again for this subject."""
+    code = error.sqlstate if error.sqlstate is not None else error.code
+    return Call(
+        "select stepwell.fn_duty_set_aside(%s, %s, %s, %s, %s)",
+        (tenant_id, duty, subject, code, error.sentence()),
+        _first,
+    )
 
 
 def ensure_partitions() -> Call[int]:
@@ -127,7 +149,8 @@ def keeper_connection(conninfo: str) -> Iterator[KeeperConnection]:
         connection.execute(
             "select set_config('tcp_keepalives_idle', '10', false),"
             " set_config('tcp_keepalives_count', '3', false),"
-            " set_config('tcp_keepalives_interval', '5', false)"
+            " set_config('tcp_keepalives_interval', '5', false),"
+            f" set_config('lock_timeout', '{LOCK_LIMIT_SECONDS}s', false)"
         )
     except psycopg.Error as error:
         raise from_database(error) from error

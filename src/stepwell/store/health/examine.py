@@ -147,6 +147,24 @@ def check_schema(subject: Subject) -> Iterable[Finding]:
     yield worded("schema", Level.FAILED, what, "schema.remedy", count=len(state.pending))
 
 
+def check_partitions(subject: Subject) -> Iterable[Finding]:
+    """Makes the months of the log that are missing: without the present one nothing can be written."""
+    may_make = "select has_function_privilege('stepwell.fn_partitions_ensure(timestamptz, int)', 'execute')"
+    if subject.value("select to_regproc('stepwell.fn_partitions_ensure')") is None:
+        return
+    if subject.value(may_make):
+        made = subject.value("select stepwell.fn_partitions_ensure()")
+        yield worded("partitions", Level.OK, "partitions.made" if made else "partitions.ready", count=made)
+        return
+    is_there = subject.value(
+        "select to_regclass('stepwell.event_log_' || to_char(stepwell.now() at time zone 'UTC', 'YYYY_MM'))"
+        " is not null"
+    )
+    level = Level.OK if is_there else Level.FAILED
+    what = "partitions.ready" if is_there else "partitions.missing"
+    yield worded("partitions", level, what, "partitions.remedy")
+
+
 def check_clock(subject: Subject) -> Iterable[Finding]:
     before = time.time()
     server = float(str(subject.value("select date_part('epoch', clock_timestamp())")))
@@ -273,6 +291,7 @@ CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_database,
     check_settings,
     check_schema,
+    check_partitions,
     check_clock,
     check_permissions,
     check_disk,

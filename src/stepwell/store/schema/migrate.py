@@ -104,15 +104,20 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
         connection.execute(support_text("migration_record"), (file.number, file.name, file.sha256))
     in_force = routines.recorded(connection)
     if not pending and in_force is not None and in_force[0] == files.routines_sha256:
+        _make_partitions(connection)
         return Report()
     dropped = routines.replace(connection, files)
-    if connection.execute("select to_regproc('stepwell.fn_partitions_ensure')").fetchone() != (None,):
-        # The log has no default partition: without this month's the first event could not be written.
-        connection.execute("select stepwell.fn_partitions_ensure()")
+    _make_partitions(connection)
     if connection.execute("select to_regproc('stepwell.fn_privileges_apply')").fetchone() != (None,):
         # What is new is closed until it is opened: a function would be everybody's otherwise.
         connection.execute("select stepwell.fn_privileges_apply()")
     return Report(tuple(file.name for file in pending), routines_applied=True, dropped=dropped)
+
+
+def _make_partitions(connection: Connection) -> None:
+    """The log has no default partition: without this month's no event could be written."""
+    if connection.execute("select to_regproc('stepwell.fn_partitions_ensure')").fetchone() != (None,):
+        connection.execute("select stepwell.fn_partitions_ensure()")
 
 
 def _recorded(connection: Connection) -> dict[int, tuple[str, str]]:

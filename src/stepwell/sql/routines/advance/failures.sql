@@ -72,7 +72,7 @@ as $$
             coalesce((q.body ->> 'delay_seconds')::float,
                 least(coalesce((d.config -> 'retry' ->> 'max_seconds')::float, o.retry_max_seconds),
                     coalesce((d.config -> 'retry' ->> 'initial_seconds')::float, o.retry_initial_seconds)
-                    * power(coalesce((d.config -> 'retry' ->> 'multiplier')::float, o.retry_multiplier), u.attempt_count))
+                    * power(m.multiplier, least(u.attempt_count, 80 / nullif(abs(ln(m.multiplier)), 0))))
                 * (hashint8extended(q.unit_id, u.attempt_count + (u.lease_no::bigint << 16)) & 1048575) / 1048576.0)))
         end
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) with ordinality as q (tenant_id, unit_id, body, ord)
@@ -93,6 +93,9 @@ as $$
         when q.body ->> 'outcome' = 'retry' then 'transient'
         else (select r.classification from stepwell.failure_class_registry as r where r.failure_class = c.failure_class)
         end) as k (classification)
+    -- Above 0; and the exponent above is limited, so that no number of attempts leaves the range of the type.
+    cross join lateral (select greatest(
+        coalesce((d.config -> 'retry' ->> 'multiplier')::float, o.retry_multiplier), 0.001)) as m (multiplier)
     order by q.ord
 $$;
 

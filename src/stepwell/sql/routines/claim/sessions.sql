@@ -1,8 +1,9 @@
 -- The session of a worker: every lease belongs to a session and is valid as long as the session. How a session ends is
 -- in keep/leases.sql.
 
--- Opens the session of a worker. All its leases will belong to it.
--- Locks: none.
+-- Opens the session of a worker. All its leases will belong to it. First the partitions of the log are made that its
+-- reports will write to.
+-- Locks: as fn_partitions_ensure.
 -- Idempotency: each call opens another session.
 -- Raises: SW001 when a class is not registered or a number is out of range.
 create or replace function stepwell.fn_worker_register(
@@ -16,6 +17,7 @@ declare
     v_executor_class_ids int[];
     v_session_id bigint;
 begin
+    perform stepwell.fn_partitions_ensure();
     select array_agg(c.executor_class_id) into v_executor_class_ids
     from stepwell.executor_class as c
     where c.class_name = any (p_class_names);

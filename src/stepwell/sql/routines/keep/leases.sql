@@ -16,69 +16,56 @@ begin
     if not found then
         return 0;
     end if;
-    v_count := stepwell._session_release(p_session_id, false);
+    v_count := stepwell._session_release(p_session_id);
     -- The time after the locks: a report that had locked its run before came before the end of the session.
     update stepwell.worker_session as s set closed_at = stepwell.now() where s.session_id = p_session_id;
     return v_count;
 end
 $$;
 
--- Closes sessions whose heartbeat stopped: their units become ready again and one attempt is counted (LEASE_EXPIRED),
--- or they fail for good when no attempt is left. Returns how many units were recovered.
--- Locks: the sessions (without those that another keeper or a report holds), the runs, the units.
--- Idempotency: a session is closed in the same transaction.
--- Raises: SW004 when the registry refuses.
+-- Ends the leases of sessions whose heartbeat stopped, and the sessions: their units become ready again and one attempt is
+-- counted (LEASE_EXPIRED), or they fail for good when no attempt is left. A unit that cannot be locked now comes later,
+-- and its session stays open until then; a unit whose recovery fails is set aside. Returns how many units were recovered.
+-- Locks: the sessions, the runs and the units, all without waiting.
+-- Idempotency: a lease is ended once.
+-- Raises: what is not the fault of a row.
 create or replace function stepwell.fn_leases_recover(p_limit int default 10) returns int
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_ids bigint[];
+    v_session_ids constant bigint[] := stepwell._sessions_lock_gone(v_now, p_limit);
     v_held record;
-    v_session record;
     v_count int := 0;
 begin
-    with gone as (
-        select s.session_id
-        from stepwell.worker_session as s
-        -- The condition is repeated for the row itself, so that a heartbeat that came first is seen after the row is
-        -- locked.
-        where (s.closed_at is not null or s.expires_at < v_now) and s.session_id in (
-            select x.session_id from stepwell.worker_session as x where x.closed_at is null and x.expires_at < v_now
-            union all
-            -- A claim that was running when its session was closed.
-            select l.session_id from stepwell.worker_lease as l
-            inner join stepwell.worker_session as x on l.session_id = x.session_id
-            where x.closed_at is not null
-        )
-        order by s.session_id
-        limit p_limit
-        for update skip locked
-    )
-    select array_agg(g.session_id order by g.session_id) into v_ids from gone as g;
-    -- The runs of all sessions at once: one session after the other would not be in lock order.
-    select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id) as unit_ids
+    if v_session_ids is null then
+        return 0;
+    end if;
+    select array_agg(x.tenant_id) as tenant_ids, array_agg(x.unit_id) as unit_ids
     into v_held
-    from stepwell.worker_lease as l
-    cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
-    where l.session_id = any (v_ids);
-    perform stepwell._runs_lock_up(v_held.tenant_ids, v_held.unit_ids);
-    perform stepwell._runs_and_jobs_lock(v_held.tenant_ids, v_held.unit_ids);
-    for v_session in
-        select s.session_id, s.worker_name, s.closed_at
-        from stepwell.worker_session as s
-        where s.session_id = any (v_ids)
-        order by s.session_id
-    loop
-        -- The time after the locks: a report that had locked its run before came before the end of the session.
-        update stepwell.worker_session as s set closed_at = coalesce(s.closed_at, stepwell.now()), is_idle = false
-        where s.session_id = v_session.session_id;
-        v_count := v_count + stepwell._session_release(v_session.session_id, true);
-        continue when v_session.closed_at is not null;
-        perform stepwell._event_append(1, 0, 'worker.silent', 'keeper',
-            jsonb_build_object('worker', v_session.worker_name, 'session_id', v_session.session_id));
-    end loop;
+    from (
+        select distinct u.tenant_id, u.unit_id
+        from stepwell.worker_lease as l
+        cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        where l.session_id = any (v_session_ids) and u.lease_session_id = l.session_id
+            and not stepwell._is_set_aside(u.tenant_id, 'recovery', u.unit_id::text, v_now)
+    ) as x;
+    if v_held.unit_ids is not null then
+        v_held := stepwell._units_lock_free(v_held.tenant_ids, v_held.unit_ids);
+    end if;
+    if v_held.unit_ids is not null then
+        begin
+            v_count := stepwell._leases_expire(v_held.tenant_ids, v_held.unit_ids);
+        exception when others then
+            if not stepwell._is_fault_of_row(sqlstate) then
+                raise;
+            end if;
+            v_count := stepwell._units_isolate('_leases_expire', 'recovery', v_held.tenant_ids, v_held.unit_ids);
+        end;
+    end if;
+    perform stepwell._sessions_end(v_session_ids);
     if v_count > 0 then
         -- Also without a row in the queue: under a tenant's cap the end of a lease makes room.
         perform stepwell._workers_wake(null);
@@ -87,18 +74,109 @@ begin
 end
 $$;
 
--- Ends the leases of a closed session: when it was lost, one failed attempt is counted for each unit; when its worker
--- closed it, none. Only units that this session still has are changed.
--- Locks: the caller holds the session; the runs, then the units.
--- Raises: SW004 when the registry refuses.
-create or replace function stepwell._session_release(p_session_id bigint, p_expired boolean) returns int
+-- Sessions that have ended and may still have leases: whose heartbeat stopped; which were closed while a claim was
+-- running; of which only leases are left. In random order, so that those which cannot be finished stop no others.
+-- Locks: the sessions, without those that another keeper or a heartbeat holds.
+create or replace function stepwell._sessions_lock_gone(p_now timestamptz, p_limit int) returns bigint[]
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_locked_ids bigint[];
+begin
+    select array_agg(g.session_id) into v_locked_ids
+    from (
+        select s.session_id
+        from stepwell.worker_session as s
+        -- The condition is repeated for the row itself, so that a heartbeat that came first is seen after the row is
+        -- locked.
+        where (s.closed_at is not null or s.expires_at < p_now) and s.session_id in (
+            select x.session_id from stepwell.worker_session as x where x.closed_at is null and x.expires_at < p_now
+            union all
+            select l.session_id from stepwell.worker_lease as l
+            inner join stepwell.worker_session as x on l.session_id = x.session_id
+            where x.closed_at is not null
+        )
+        order by random()
+        limit p_limit
+        for update skip locked
+    ) as g;
+    return nullif(coalesce(v_locked_ids, '{}') || array(
+        select distinct l.session_id from stepwell.worker_lease as l
+        where not exists (select from stepwell.worker_session as s where s.session_id = l.session_id)
+        limit p_limit), '{}');
+end
+$$;
+
+-- Ends sessions that have no lease left, with an event for each whose heartbeat had stopped.
+-- Locks: the caller holds the sessions.
+create or replace function stepwell._sessions_end(p_session_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_session record;
+begin
+    for v_session in
+        select q.session_id, s.worker_name, s.closed_at
+        from unnest(p_session_ids) as q (session_id)
+        left join stepwell.worker_session as s on q.session_id = s.session_id
+        where not exists (
+            select from stepwell.worker_lease as l
+            cross join lateral unnest(l.tenant_ids, l.unit_ids) as h (tenant_id, unit_id)
+            inner join stepwell.work_unit as u on h.tenant_id = u.tenant_id and h.unit_id = u.unit_id
+            where l.session_id = q.session_id and u.lease_session_id = q.session_id)
+        order by q.session_id
+    loop
+        delete from stepwell.worker_lease as l where l.session_id = v_session.session_id;
+        continue when v_session.closed_at is not null or v_session.worker_name is null;
+        -- The time after the locks: a report that had locked its run before came before the end of the session.
+        update stepwell.worker_session as s set closed_at = stepwell.now(), is_idle = false
+        where s.session_id = v_session.session_id;
+        perform stepwell._event_append(1, 0, 'worker.silent', 'keeper',
+            jsonb_build_object('worker', v_session.worker_name, 'session_id', v_session.session_id));
+    end loop;
+end
+$$;
+
+-- Looks for units whose session has ended and whose lease no list of the session names, in one slice of the table, and
+-- names them again, so that fn_leases_recover finds them. Returns where the next slice begins; 0 at the end of the table.
+-- Locks: none.
+-- Idempotency: a lease is named once.
+-- Raises: nothing.
+create or replace function stepwell.fn_leases_find(p_from_page int default 0, p_page_count int default 200) returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
     v_now constant timestamptz := stepwell.now();
+    v_page_count constant bigint := pg_relation_size('stepwell.work_unit') / current_setting('block_size')::int;
+begin
+    insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
+    select u.lease_session_id, array_agg(u.tenant_id), array_agg(u.unit_id)
+    from stepwell.work_unit as u
+    left join stepwell.worker_session as s on u.lease_session_id = s.session_id
+    where u.ctid >= format('(%s,0)', p_from_page)::tid and u.ctid < format('(%s,0)', p_from_page + p_page_count)::tid
+        and u.lease_session_id is not null and (s.session_id is null or s.closed_at is not null or s.expires_at < v_now)
+        and not exists (
+            select from stepwell.worker_lease as l
+            cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
+            where l.session_id = u.lease_session_id and q.tenant_id = u.tenant_id and q.unit_id = u.unit_id)
+    group by u.lease_session_id;
+    return case when p_from_page + p_page_count < v_page_count then p_from_page + p_page_count else 0 end;
+end
+$$;
+
+-- Ends the leases of a session that its worker closes; no attempt is counted. Only units that this session still has are
+-- changed.
+-- Locks: the caller holds the session; the runs and the runs above, then the units.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._session_release(p_session_id bigint) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
     v_held record;
-    v_error constant jsonb := '{"type": "LEASE_EXPIRED", "message": "the worker stopped answering while it had the lease"}'::jsonb;
 begin
     select array_agg(x.tenant_id) as tenant_ids, array_agg(x.unit_id) as unit_ids
     into v_held
@@ -109,7 +187,35 @@ begin
         where l.session_id = p_session_id
     ) as x;
     delete from stepwell.worker_lease as l where l.session_id = p_session_id;
+    perform stepwell._runs_lock_up(v_held.tenant_ids, v_held.unit_ids);
     perform stepwell._runs_and_jobs_lock(v_held.tenant_ids, v_held.unit_ids);
+    return stepwell._leases_end(v_held.tenant_ids, v_held.unit_ids, p_session_id);
+end
+$$;
+
+-- Ends the leases of these units whose session was lost; one failed attempt is counted for each.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._leases_expire(p_tenant_ids int[], p_unit_ids bigint[]) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return stepwell._leases_end(p_tenant_ids, p_unit_ids, null);
+end
+$$;
+
+-- Ends leases: those of one session that its worker closes, or those whose session was lost (p_session_id is null).
+-- Locks: the caller holds the runs and the jobs.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._leases_end(p_tenant_ids int[], p_unit_ids bigint[], p_session_id bigint) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_held record;
+    v_error constant jsonb := '{"type": "LEASE_EXPIRED", "message": "the worker stopped answering while it had the lease"}'::jsonb;
+begin
     select
         array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids,
         array_agg(u.tenant_id order by u.unit_id) filter (where not h.exhausted) as back_tenant_ids,
@@ -117,14 +223,17 @@ begin
         array_agg(u.tenant_id order by u.unit_id) filter (where h.exhausted) as dead_tenant_ids,
         array_agg(u.unit_id order by u.unit_id) filter (where h.exhausted) as dead_ids
     into v_held
-    from unnest(v_held.tenant_ids, v_held.unit_ids) as q (tenant_id, unit_id)
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    cross join lateral (select p_expired and u.attempt_count + 1 >= u.max_attempts) as h (exhausted)
-    where u.lease_session_id = p_session_id and u.state_code in ('in_progress', 'overdue');
+    left join stepwell.worker_session as s on u.lease_session_id = s.session_id
+    cross join lateral (select p_session_id is null and u.attempt_count + 1 >= u.max_attempts) as h (exhausted)
+    where u.state_code in ('in_progress', 'overdue') and case
+        when p_session_id is not null then u.lease_session_id = p_session_id
+        else u.lease_session_id is not null and (s.session_id is null or s.closed_at is not null or s.expires_at < v_now) end;
     if v_held.unit_ids is null then
         return 0;
     end if;
-    if p_expired then
+    if p_session_id is null then
         insert into stepwell.unit_failure (
             tenant_id, unit_id, lease_no, failure_class, classification, error, attempt_count, failed_at, next_eligible_at)
         select u.tenant_id, u.unit_id, u.lease_no, 'lease_expired', 'transient', v_error, u.attempt_count + 1, v_now, v_now
@@ -137,7 +246,7 @@ begin
             'step_release', p_session_id => p_session_id);
     end if;
     perform stepwell._receipts_doubt(v_held.tenant_ids, v_held.unit_ids,
-        case when p_expired then 'the worker stopped answering' else 'the worker stopped' end);
+        case when p_session_id is null then 'the worker stopped answering' else 'the worker stopped' end);
     perform stepwell._slots_free(v_held.tenant_ids, v_held.unit_ids);
     if v_held.back_ids is not null then
         perform stepwell._slots_take(v_held.back_tenant_ids, v_held.back_ids);

@@ -99,8 +99,8 @@ begin
 end
 $$;
 
--- The schedules that a keeper must handle now: those whose time has come, and those without a next time. The keeper
--- reads the cron expression with its time zone and calls fn_schedule_fire.
+-- The schedules that a keeper must handle now: those whose time has come, and those without a next time; not those that
+-- were set aside until later. The keeper reads the cron expression with its time zone and calls fn_schedule_fire.
 -- Locks: none; when two keepers see the same schedule, it fires once.
 -- Idempotency: reads only.
 -- Raises: nothing.
@@ -116,6 +116,7 @@ as $$
     from stepwell.workflow_schedule as s
     cross join (select stepwell.now()) as t (now_at)
     where not s.is_paused and (s.next_at <= t.now_at or s.next_at is null)
+        and not stepwell._is_set_aside(s.tenant_id, 'schedule', s.schedule_name, t.now_at)
     order by s.next_at nulls first, s.tenant_id, s.schedule_name
     limit least(p_limit, 1000)
 $$;

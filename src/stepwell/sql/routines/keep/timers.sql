@@ -2,11 +2,12 @@
 -- the registry refuses.
 
 -- Does what is due: gives back entries of rate limits, queues retries and delayed jobs, wakes steps that sleep or whose
--- wait timed out, marks units whose deadline passed, and handles the timers of people's work. Returns how many timers
--- fired and when the next one is due.
--- Locks: the runs of the due units and the runs above, then their timers; at most p_limit of them.
+-- wait timed out, marks units whose deadline passed, and handles the timers of people's work. A unit that cannot be
+-- locked now comes later; a unit whose timer fails is set aside, and the others fire. Returns how many timers fired and
+-- when to look again.
+-- Locks: the runs of the due units and the runs above, then their timers; at most p_limit of them, never waiting.
 -- Idempotency: a timer fires once: it is deleted in the same transaction.
--- Raises: SW004 when the registry refuses.
+-- Raises: what is not the fault of a row.
 create or replace function stepwell.fn_timers_fire(p_limit int default 500)
 returns table (fired_count int, next_due_at timestamptz)
 language plpgsql volatile security definer
@@ -14,66 +15,138 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_due record;
+    v_count int := stepwell._rates_fire(v_now, p_limit);
+    v_due constant record := stepwell._timers_lock(v_now, p_limit);
+begin
+    if v_due.unit_ids is not null then
+        begin
+            v_count := v_count + stepwell._timers_fire(v_due.tenant_ids, v_due.unit_ids);
+        exception when others then
+            if not stepwell._is_fault_of_row(sqlstate) then
+                raise;
+            end if;
+            v_count := v_count + stepwell._units_isolate('_timers_fire', 'timers', v_due.tenant_ids, v_due.unit_ids);
+        end;
+    end if;
+    return query select v_count, least(
+        greatest((select min(t.due_at) from stepwell.timer as t),
+            case when v_due.is_behind then v_now + interval '250 milliseconds' end),
+        (select min(k.back_at) from stepwell.rate_token as k where not stepwell._is_set_aside(1, 'rates', 'all', v_now)));
+end
+$$;
+
+-- Gives back entries of rate limits. When that fails it is set aside, and timers fire all the same.
+create or replace function stepwell._rates_fire(p_now timestamptz, p_limit int) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if not exists (select from stepwell.rate_token as k where k.back_at <= p_now)
+        or stepwell._is_set_aside(1, 'rates', 'all', p_now) then
+        return 0;
+    end if;
+    begin
+        return stepwell._rates_return(p_now, p_limit);
+    exception when others then
+        if not stepwell._is_fault_of_row(sqlstate) then
+            raise;
+        end if;
+        perform stepwell._problem_open(1, 'set_aside', 'rates', 'all', null, sqlstate, sqlerrm);
+        return 0;
+    end;
+end
+$$;
+
+-- The units of the first due timers whose locks are free, locked; those that are locked elsewhere are passed over, for a
+-- limited number of pages. is_behind: some were passed over.
+-- Locks: as _units_lock_free.
+create or replace function stepwell._timers_lock(
+    p_now timestamptz, p_limit int, out tenant_ids int[], out unit_ids bigint[], out is_behind boolean
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_page record;
+    v_free record;
+    v_after_at timestamptz := '-infinity';
+    v_after_tenant_id int := 0;
+    v_after_unit_id bigint := 0;
+begin
+    is_behind := false;
+    for v_page_no in 1 .. 20 loop
+        select array_agg(x.tenant_id order by x.place) as tenant_ids, array_agg(x.unit_id order by x.place) as unit_ids,
+            max(x.due_at) as last_at, count(*) as row_count
+        into v_page
+        from (
+            select t.tenant_id, t.unit_id, t.due_at, row_number() over (order by t.due_at, t.tenant_id, t.unit_id) as place
+            from stepwell.timer as t
+            where t.due_at <= p_now and (t.due_at, t.tenant_id, t.unit_id) > (v_after_at, v_after_tenant_id, v_after_unit_id)
+            order by t.due_at, t.tenant_id, t.unit_id
+            limit p_limit - coalesce(cardinality(unit_ids), 0)
+        ) as x;
+        exit when v_page.unit_ids is null;
+        v_free := stepwell._units_lock_free(v_page.tenant_ids, v_page.unit_ids);
+        tenant_ids := tenant_ids || v_free.tenant_ids;
+        unit_ids := unit_ids || v_free.unit_ids;
+        is_behind := is_behind or v_free.is_short;
+        exit when not v_free.is_short;
+        v_after_at := v_page.last_at;
+        v_after_tenant_id := v_page.tenant_ids[v_page.row_count];
+        v_after_unit_id := v_page.unit_ids[v_page.row_count];
+    end loop;
+end
+$$;
+
+-- Fires the due timers of these units. Returns how many fired.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._timers_fire(p_tenant_ids int[], p_unit_ids bigint[]) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
     v_part record;
     v_count int := 0;
 begin
-    v_count := stepwell._rates_return(v_now, p_limit);
-    select array_agg(t.tenant_id) as tenant_ids, array_agg(t.unit_id) as unit_ids
-    into v_due
-    from (
-        select x.tenant_id, x.unit_id from stepwell.timer as x where x.due_at <= v_now order by x.due_at limit p_limit
-    ) as x
-    -- The end of an approval may change its subject: that is locked first, with the others.
-    cross join lateral (
-        select x.tenant_id, x.unit_id
-        union all
-        select a.tenant_id, a.subject_unit_id from stepwell.approval_detail as a
-        where a.tenant_id = x.tenant_id and a.approval_id = x.unit_id
-    ) as t;
-    if v_due.unit_ids is not null then
-        perform stepwell._runs_lock_up(v_due.tenant_ids, v_due.unit_ids);
-        perform stepwell._runs_and_jobs_lock(v_due.tenant_ids, v_due.unit_ids);
-        for v_part in
-            with gone as (
-                delete from stepwell.timer as t
-                using unnest(v_due.tenant_ids, v_due.unit_ids) as q (tenant_id, unit_id)
-                where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.due_at <= v_now
-                returning t.timer_kind, t.tenant_id, t.unit_id
-            )
-            select g.timer_kind, array_agg(g.tenant_id order by g.unit_id) as tenant_ids,
-                array_agg(g.unit_id order by g.unit_id) as unit_ids
-            from gone as g
-            inner join stepwell.work_unit as u on g.tenant_id = u.tenant_id and g.unit_id = u.unit_id
-            -- A timer that does not fit the state of its unit any more wakes nothing, and must not stop the others.
-            where case
-                when g.timer_kind = 'sleep' then u.state_code = 'waiting'
-                when g.timer_kind in ('start', 'retry') then u.state_code in ('ready', 'failed')
-                else true end
-            group by g.timer_kind
-            order by g.timer_kind
-        loop
-            v_count := v_count + cardinality(v_part.unit_ids);
-            case v_part.timer_kind
-                when 'start', 'retry' then
-                    perform stepwell._units_queue(v_part.tenant_ids, v_part.unit_ids);
-                when 'sleep' then
-                    perform stepwell._units_wake(v_part.tenant_ids, v_part.unit_ids, 'SLEPT', null, null, null);
-                when 'wait_timeout' then
-                    perform stepwell._waits_expire(v_part.tenant_ids, v_part.unit_ids);
-                when 'deadline' then
-                    perform stepwell._units_overdue(v_part.tenant_ids, v_part.unit_ids);
-                when 'inputs' then
-                    -- Steps that were opened before their inputs were stored. One that cannot be bound stays as it was.
-                    perform stepwell._inputs_store(q.tenant_id, q.unit_id)
-                    from unnest(v_part.tenant_ids, v_part.unit_ids) as q (tenant_id, unit_id);
-                else
-                    perform stepwell._timers_people(v_part.timer_kind, v_part.tenant_ids, v_part.unit_ids);
-            end case;
-        end loop;
-    end if;
-    return query select v_count, least((select min(t.due_at) from stepwell.timer as t),
-        (select min(k.back_at) from stepwell.rate_token as k));
+    for v_part in
+        with gone as (
+            delete from stepwell.timer as t
+            using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+            where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.due_at <= v_now
+            returning t.timer_kind, t.tenant_id, t.unit_id
+        )
+        select g.timer_kind, array_agg(g.tenant_id order by g.unit_id) as tenant_ids,
+            array_agg(g.unit_id order by g.unit_id) as unit_ids
+        from gone as g
+        inner join stepwell.work_unit as u on g.tenant_id = u.tenant_id and g.unit_id = u.unit_id
+        -- A timer that does not fit the state of its unit any more wakes nothing, and must not stop the others.
+        where case
+            when g.timer_kind = 'sleep' then u.state_code = 'waiting'
+            when g.timer_kind in ('start', 'retry') then u.state_code in ('ready', 'failed')
+            else true end
+        group by g.timer_kind
+        order by g.timer_kind
+    loop
+        v_count := v_count + cardinality(v_part.unit_ids);
+        case v_part.timer_kind
+            when 'start', 'retry' then
+                perform stepwell._units_queue(v_part.tenant_ids, v_part.unit_ids);
+            when 'sleep' then
+                perform stepwell._units_wake(v_part.tenant_ids, v_part.unit_ids, 'SLEPT', null, null, null);
+            when 'wait_timeout' then
+                perform stepwell._waits_expire(v_part.tenant_ids, v_part.unit_ids);
+            when 'deadline' then
+                perform stepwell._units_overdue(v_part.tenant_ids, v_part.unit_ids);
+            when 'inputs' then
+                -- Steps that were opened before their inputs were stored. One that cannot be bound stays as it was.
+                perform stepwell._inputs_store(q.tenant_id, q.unit_id)
+                from unnest(v_part.tenant_ids, v_part.unit_ids) as q (tenant_id, unit_id);
+            else
+                perform stepwell._timers_people(v_part.timer_kind, v_part.tenant_ids, v_part.unit_ids);
+        end case;
+    end loop;
+    return v_count;
 end
 $$;
 

@@ -1,16 +1,18 @@
 -- Writing events that are no state change. The events of state changes are written by the transition core itself.
 
 -- Appends one event that is no state change (published, signal received, schedule fired, an event of a handler).
+-- Returns its number.
 -- Raises: SW004 when the type is not registered or the payload breaks its contract.
 create or replace function stepwell._event_append(
     p_tenant_id int, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb,
     p_actor_class text default 'system'
-) returns void
+) returns bigint
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_problem text;
+    v_event_id bigint;
 begin
     if not exists (select from stepwell.event_type_registry as e
         where e.event_type = p_event_type and e.is_registered) then
@@ -23,7 +25,9 @@ begin
     -- A follower counts on it that a transaction has its id before it draws the number of an event (fn_run_follow).
     perform pg_current_xact_id();
     insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor, payload)
-    values (p_tenant_id, stepwell.now(), stepwell._run_of(p_unit_id), p_unit_id, p_event_type, p_actor_class, p_actor, p_payload);
+    values (p_tenant_id, stepwell.now(), stepwell._run_of(p_unit_id), p_unit_id, p_event_type, p_actor_class, p_actor, p_payload)
+    returning event_id into v_event_id;
+    return v_event_id;
 end
 $$;
 

@@ -1,7 +1,9 @@
 -- The table of the event log: one partition for each month. Nobody can change or delete an event.
 
--- Creates the monthly partitions of event_log, from the month of p_from (default: this month) to n months ahead.
--- Locks: event_log against others that create partitions, only while one is missing.
+-- Creates the monthly partitions of event_log, from the month of p_from (default: this month) to n months ahead. Keepers,
+-- workers when they start, migrations and the doctor call it before anything else is written.
+-- Locks: event_log against others that create partitions, only while one is missing; nobody who reads or writes events
+--   waits for it or is waited for.
 -- Idempotency: yes.
 -- Raises: nothing.
 create or replace function stepwell.fn_partitions_ensure(p_from timestamptz default null, p_months_ahead int default null)
@@ -24,7 +26,9 @@ begin
         if to_regclass('stepwell.' || v_name) is null then
             perform pg_advisory_xact_lock(hashtext('stepwell.event_log.partitions'));
             if to_regclass('stepwell.' || v_name) is null then
-                execute format('create table stepwell.%I partition of stepwell.event_log for values from (%L) to (%L)',
+                -- Attached, not created as a partition: that would wait for every open transaction that wrote an event.
+                execute format('create table stepwell.%I (like stepwell.event_log including all)', v_name);
+                execute format('alter table stepwell.event_log attach partition stepwell.%I for values from (%L) to (%L)',
                     v_name, v_month, (v_month at time zone 'UTC' + interval '1 month') at time zone 'UTC');
                 -- The triggers for rows are inherited from event_log; the trigger against truncate is not.
                 execute format('create trigger event_log_is_append_only before truncate on stepwell.%I

@@ -15,6 +15,7 @@ declare
     v_unit stepwell.work_unit;
     v_child stepwell.work_unit;
     v_found record;
+    v_problem record;
 begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if not found then
@@ -33,6 +34,13 @@ begin
         end if;
     end if;
     select w.* into v_found from stepwell._why(v_unit) as w;
+    select p.reason, p.retry_at into v_problem from stepwell.governance_problem as p
+    where p.tenant_id = p_tenant_id and p.category_code = 'set_aside' and p.unit_id = v_unit.unit_id and p.closed_at is null
+    order by p.problem_id desc limit 1;
+    if found and v_found.code <> 'ended' then
+        select 'set_aside' as code, 'operator' as who, jsonb_build_object('name', stepwell._unit_name(v_unit),
+            'reason', v_problem.reason, 'until', v_problem.retry_at) as facts into v_found;
+    end if;
     return query
     select v_found.code, stepwell._text_fill('why.' || v_found.code, 'en', v_found.facts),
         stepwell._text_fill('why.' || v_found.code, 'vi', v_found.facts), v_found.who;

@@ -42,8 +42,8 @@ begin
 end
 $$;
 
--- The tenants whose log has something to seal, the one that was sealed longest ago first, and how often to look. No row
--- when sealing is switched off.
+-- The tenants whose log has something to seal, the one that was sealed longest ago first, and how often to look; not
+-- those whose seal was set aside until later. No row when sealing is switched off.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
@@ -54,13 +54,14 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_interval constant int := stepwell._limit('audit.seal_interval_seconds');
+    v_now constant timestamptz := stepwell.now();
 begin
     return query
     select v_interval, array(
         select t.tenant_id
         from stepwell.tenant as t
         left join stepwell.audit_chain as c on t.tenant_id = c.tenant_id
-        where v_interval > 0
+        where v_interval > 0 and not stepwell._is_set_aside(t.tenant_id, 'seal', t.tenant_id::text, v_now)
             and exists (select from stepwell.event_log as e
                 where e.tenant_id = t.tenant_id and e.tx < pg_snapshot_xmin(pg_current_snapshot())
                     and (e.tx, e.event_id) > (coalesce(c.last_tx, '0'), coalesce(c.last_event_id, 0)))
