@@ -1,6 +1,6 @@
-"""Stepwell: a governed workflow engine that lives in Postgres. This module is the public API, explicit.
+"""Stepwell: a governed workflow engine that lives in Postgres. This module lists the public API.
 
-Names are loaded when they are used, so that a command line that needs few of them starts at once.
+A name is imported when it is used first, so that a command that needs few names starts quickly.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""App: registers operations, publishes workflows, starts runs. What a user's module holds one of.
+"""App: registers operations, publishes workflows, starts runs. A user's module has one App.
 
-Declaring (`operation`, `publish`) touches no database; the first call that needs one connects, migrates the
-embedded database, and declares everything there.
+`operation` and `publish` use no database. The first call that needs one connects, migrates the embedded
+database, and stores the operations and workflows there.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ REVERSE = "stepwell.reverse"
 class AppCalls(
     RunCalls, JobCalls, PeopleCalls, ContentCalls, GovernCalls, ScheduleCalls, TenantCalls, WorkflowCalls
 ):
-    """Everything that an app can be asked, whoever asks."""
+    """All calls of an app."""
 
 
 class App(AppCalls):
-    """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL, or `database_url`, names another."""
+    """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL or `database_url` is given."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class App(AppCalls):
         self._server: EmbeddedServer | None = None
         self._client: Client | None = None
         self._connecting: asyncio.Lock | None = None
-        # Where it is connected: `sync` calls of other threads run there.
+        # The event loop of the connections; `sync` calls of other threads run on it.
         self.loop: asyncio.AbstractEventLoop | None = None
         self._declared: set[str] = set()
         self._sync: SyncApp | None = None
@@ -93,7 +93,7 @@ class App(AppCalls):
         timeout: Duration | None = None,
         executor: str = "default",
     ) -> F | Callable[[F], F]:
-        """Register a function as an operation. The name defaults to the function's."""
+        """Register a function as an operation. The default name is the name of the function."""
 
         def register(function: F) -> F:
             self._register(function, name or function.__name__, retry, timeout, executor)
@@ -119,21 +119,21 @@ class App(AppCalls):
         )
 
     def connector(self, connector: C) -> C:
-        """Register a way to act on other systems: `ctx.act` finds it by its name."""
+        """Register a connector to another system; `ctx.act` finds it by its name."""
         known = self.connectors.get(connector.name)
         if known is not None and known is not connector:
             raise UsageError(
                 f"connector {connector.name} is registered twice", hint="give one another name", field="name"
             )
         if not connector.name or not connector.operations:
-            raise UsageError("a connector has a name and at least one operation", field="connector")
+            raise UsageError("a connector requires a name and at least one operation", field="connector")
         self.connectors[connector.name] = connector
-        # Whoever can act can also undo.
+        # An app that can act can also undo: register the operation behind `stepwell reverse`.
         self._register(_reverse, REVERSE, None, None, "default")
         return connector
 
     def publish(self, workflow: Workflow | Graph) -> Graph:
-        """Check a workflow now; it becomes a version in the database with the first call that connects."""
+        """Check a workflow now; the first call that connects publishes it in the database."""
         graph = freeze(workflow) if isinstance(workflow, Workflow) else workflow
         self.graphs[graph.name] = graph
         self._declared.discard(graph.name)
@@ -142,13 +142,13 @@ class App(AppCalls):
         return graph
 
     def executors(self) -> tuple[str, ...]:
-        """The executors its operations need."""
+        """The executors that its operations need."""
         return tuple(sorted({handler.executor for handler in self.handlers.values()} or {"default"}))
 
     # -- connect ------------------------------------------------------------------------------------------
 
     async def prepare(self) -> str:
-        """Start or find the database, bring it to this release, declare; returns its address."""
+        """Start or find the database, migrate it, publish operations and workflows; return its address."""
         return (await self._connected()).conninfo
 
     async def client(self) -> Client:
@@ -172,7 +172,7 @@ class App(AppCalls):
             return self._client
 
     async def migrate(self) -> migrate.Report:
-        """Bring the schema of the database to this release; returns what was applied."""
+        """Migrate the database to the schema of this release; return what was applied."""
         return await asyncio.to_thread(migrate.migrate, await self._address())
 
     @property
@@ -180,16 +180,16 @@ class App(AppCalls):
         return self._settings
 
     def use_settings(self, settings: Settings) -> None:
-        """Another database than the one it was made for; before it connects, or after it was closed."""
+        """Use another database. Allowed before the app connects or after it was closed."""
         if self._client is not None:
-            raise UsageError("the app is connected", hint="close it before giving it another database")
+            raise UsageError("the app is connected", hint="close it before you give it another database")
         self._settings = settings
 
     def listen_conninfo(self) -> str | None:
         return self._settings.listen_url
 
     async def _address(self) -> str:
-        """Of the database that was given, or of the embedded one, which is started for it."""
+        """The address of the given database, or of the embedded one, which is started if needed."""
         if self._settings.database_url is not None:
             return self._settings.database_url
         if self._server is None:
@@ -210,13 +210,13 @@ class App(AppCalls):
                 self._declared.add(name)
 
     async def close(self) -> None:
-        """Give back connections; the embedded server stops when its last user has gone."""
+        """Close the connections and the embedded server, which stops when no other process uses it."""
         await self.disconnect()
         if self._server is not None:
             await asyncio.to_thread(self.stop_server)
 
     async def disconnect(self) -> None:
-        """The first half of `close`, on the event loop: give back connections."""
+        """The first half of `close`, on the event loop: close the connections."""
         client, self._client = self._client, None
         self._connecting, self.loop = None, None
         self._declared.clear()
@@ -224,7 +224,7 @@ class App(AppCalls):
             await client.close()
 
     def stop_server(self) -> None:
-        """The second half, which blocks: stop the embedded server."""
+        """The second half of `close`, which blocks: stop the embedded server."""
         server, self._server = self._server, None
         if server is not None:
             server.stop()
@@ -246,7 +246,7 @@ class App(AppCalls):
         return self._sync
 
     def acting_as(self, actor: str) -> AppCalls:
-        """The same calls in the name of somebody else: `app.acting_as("ada").start(…)`."""
+        """The same calls for another actor: `app.acting_as("ada").start(…)`."""
         return ActingAs(self, actor)
 
     async def _connected(self) -> Client:
@@ -256,7 +256,7 @@ class App(AppCalls):
 
 
 class ActingAs(AppCalls):
-    """An app's calls for another actor, on the app's connections."""
+    """The calls of an app for another actor, on the same connections."""
 
     def __init__(self, app: App, actor: str) -> None:
         self._app = app
@@ -267,5 +267,5 @@ class ActingAs(AppCalls):
 
 
 async def _reverse(ctx: Any, receipt_id: int, reason: str | None = None) -> Any:
-    """The operation behind `stepwell reverse`; `reason` is kept with its job."""
+    """The operation behind `stepwell reverse`; the payload of its job stores `reason`."""
     return await ctx.reverse(receipt_id)

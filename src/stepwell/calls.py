@@ -1,6 +1,6 @@
-"""What every group of calls stands on: receives a client from whoever inherits it, carries out calls with it.
+"""The base class of the groups of calls: a subclass gives the client, this class performs calls with it.
 
-`App` and `Client` inherit the groups: runs, jobs, people, content, schedules and others, a module each.
+`App` and `Client` inherit the groups: runs, jobs, people, content, schedules and others, one module each.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 
 class Calls(ABC):
-    """One group of calls, for whatever has a client."""
+    """One group of calls. A subclass gives the client."""
 
     @abstractmethod
     async def _connected(self) -> Client:
-        """The client that carries out the calls."""
+        """The client that performs the calls."""
 
     async def _perform(self, make: Callable[[int], Call[T]]) -> T:
-        """One call of the client's tenant."""
+        """Perform one call for the client's tenant."""
         client = await self._connected()
         return await client.perform(make(client.tenant_id))

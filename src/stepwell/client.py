@@ -1,7 +1,7 @@
-"""A client: connected to one database, as one tenant, for one actor. Carries out calls and waits for ends.
+"""A client: connected to one database, for one tenant and one actor. Performs calls and waits for run ends.
 
-A call goes through the client's pool, or, with `connection`, through a connection of the caller's: then it is
-part of the caller's transaction and commits or rolls back with it.
+A call uses the client's pool. With `connection` it uses a connection of the caller: then it is part of the
+caller's transaction and commits or rolls back with it.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ R = TypeVar("R")
 
 POLL_FIRST_SECONDS = 0.002
 POLL_LIMIT_SECONDS = 0.5
-# Each pause is this part of the time already waited: an end is seen at most that much late.
+# Each pause between two polls is this part of the time already waited.
 POLL_PART = 0.05
 OVERTAKEN_LIMIT_SECONDS = 0.05
 
 
 class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
-    """Connected to one database as one tenant."""
+    """Connected to one database for one tenant."""
 
     def __init__(
         self, conninfo: str, pool: AsyncPool, stack: AsyncExitStack, actor: str, listen_conninfo: str | None
@@ -68,7 +68,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         pool_max_size: int = 10,
         listen_conninfo: str | None = None,
     ) -> Self:
-        """`listen_conninfo` is an address where LISTEN works, if `conninfo` leads through a pooler."""
+        """`listen_conninfo` is an address where LISTEN works, if `conninfo` is the address of a pooler."""
         stack = AsyncExitStack()
         pool = await stack.enter_async_context(async_pool(conninfo, max_size=pool_max_size))
         client = cls(conninfo, pool, stack, actor, listen_conninfo)
@@ -94,7 +94,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
     async def perform(
         self, call: Call[T], connection: Connection | None = None, *, bounded: bool = False
     ) -> T:
-        """Carry out one call, on the pool or on the caller's connection."""
+        """Perform one call, on the pool or on the caller's connection."""
         if connection is None:
             return await perform.on_pool(self._pool, call, bounded=bounded)
         return await perform.on_connection(connection, call)
@@ -127,7 +127,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         return found
 
     async def watch_runs(self, run_ids: Sequence[int]) -> dict[int, tuple[str, Any]]:
-        """State and result of runs whose ends will be told from now on."""
+        """State and result of runs. From now on the database notifies when one of them ends."""
         found = await self.perform(runs.watch_runs(self.tenant_id, run_ids))
         for run_id in run_ids:
             if run_id not in found:
@@ -162,20 +162,21 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new, result_type)
 
     async def hear_ends(self) -> None:
-        """From now on the ends of watched runs are heard."""
+        """Begin to listen for the ends of watched runs."""
         await self.run_ends.begin()
 
     def tell_end(self, tenant_id: int, run_id: int, outcome: tuple[str, Any]) -> None:
-        """Heard from a worker of this process, which ended the run."""
+        """A worker of this process ended the run and gives its outcome."""
         if tenant_id == self.tenant_id:
             self.run_ends.tell(run_id, outcome)
 
     async def run_end(
         self, run_id: int, limit_seconds: float | None, *, is_watched: bool = False
     ) -> tuple[str, Any]:
-        """Wait for the end of a run: told by the database, and asked for in case the word gets lost.
+        """Wait for the end of a run: by notification, and by polling in case a notification is lost.
 
-        `is_watched` says that the run was started so: then the first question can wait for the notification.
+        With `is_watched` the run was started as a watched run, so the first poll can wait for the
+        notification.
         """
         began = time.monotonic()
         async with asyncio.timeout(limit_seconds):
@@ -191,15 +192,16 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         return found
 
     async def _after(self, end: RunEnd, pause_seconds: float, run_id: int) -> tuple[str, Any]:
-        """How the run stands when the word has come, or the pause is over."""
+        """State and result of the run, read after a notification or after the pause."""
         was_told = await end.wait(pause_seconds)
         if was_told and self.local_workers.holds_step_of(run_id):
-            # The notification overtook the answer to the report that ended the run, which says how.
+            # The notification came before the answer to the report that ended the run. That answer has
+            # the outcome, so wait for it a moment instead of reading the run.
             await end.wait(OVERTAKEN_LIMIT_SECONDS)
         return end.outcome(run_id) or await self.run_outcome(run_id)
 
     async def until(self, ask: Any, ends: tuple[str, ...], limit_seconds: float | None) -> tuple[str, Any]:
-        """Ask until the state is an end; polling backs off."""
+        """Poll until the state is one of `ends`; the pauses grow."""
         began = time.monotonic()
         async with asyncio.timeout(limit_seconds):
             while True:

@@ -19,18 +19,18 @@ POOL_SIZE_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that is set outside the code. `database_url` None means: embedded, in `data_dir`."""
+    """The settings. If `database_url` is None, the embedded server in `data_dir` is used."""
 
     database_url: str | None
     data_dir: Path
-    # A direct address for LISTEN, where database_url is a transaction pooler.
+    # A direct address for LISTEN, if database_url is a transaction pooler.
     listen_url: str | None = None
     log_level: str = "info"
-    # text or json; auto: json for a process that stays and writes to no terminal.
+    # text or json; auto: json for a service whose stderr is not a terminal.
     log_format: str = "auto"
     pool_max_size: int = 10
     debug: bool = False
-    # Where the keeper tells what it sealed: a .jsonl file, https://…, or a folder, also of an object store.
+    # Where the keeper writes what it sealed: a .jsonl file, https://…, or a folder, also of an object store.
     audit_anchor: str | None = None
 
     @property
@@ -44,14 +44,14 @@ def load(
     database_url: str | None = None,
     data_dir: str | os.PathLike[str] | None = None,
 ) -> Settings:
-    """Explicit arguments win over the environment; the environment wins over the defaults."""
+    """Arguments override the environment; the environment overrides the defaults."""
     env = os.environ if environ is None else environ
     if database_url and data_dir:
         raise UsageError(
-            "--database-url and --data-dir exclude each other",
+            "--database-url and --data-dir cannot be used together",
             hint="give the address of a PostgreSQL server or the folder of the embedded one",
         )
-    # A data folder given on the command line is an explicit wish for the embedded server.
+    # A data folder on the command line means the embedded server, even if the environment has a URL.
     url = database_url or (None if data_dir else env.get("STEPWELL_DATABASE_URL") or None)
     return Settings(
         database_url=_checked_url(url, "STEPWELL_DATABASE_URL (--database-url)"),
@@ -66,7 +66,7 @@ def load(
 
 
 def _checked_url(url: str | None, name: str) -> str | None:
-    """Accept a URL or a libpq `key=value` string; never repeat the value, it may hold a password."""
+    """Accept a URL or a libpq `key=value` string. Errors never contain the value: it may have a password."""
     if url is None or url.startswith(URL_SCHEMES) or ("=" in url and "://" not in url):
         return url
     raise UsageError(

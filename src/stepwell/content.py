@@ -1,4 +1,4 @@
-"""Write and read content: receives Markdown and codes, returns versions, differences, what a step shows."""
+"""Write and read content units: receives Markdown and codes, returns versions and differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Content", "ContentCalls", "ContentVersion", "PinnedContent", "Writte
 
 
 class ContentCalls(Calls):
-    """Everything that can be done with content."""
+    """All calls about content units."""
 
     async def content_write(
         self,
@@ -26,7 +26,7 @@ class ContentCalls(Calls):
         items: Sequence[str] | None = None,
         note: str | None = None,
     ) -> Written:
-        """A new version, unless nothing changed. With `items` a bundle of these units as they are now."""
+        """Write a version, unless nothing changed. With `items`: a bundle of their current versions."""
         client = await self._connected()
         return await client.perform(
             calls.write(client.tenant_id, code, body, client.actor, labels or {}, items, note)
@@ -40,7 +40,7 @@ class ContentCalls(Calls):
         return found
 
     async def content(self, code: str, version_no: int | None = None) -> ContentVersion:
-        """One version; the current one without a number."""
+        """One version; without a number the current one."""
         client = await self._connected()
         found = await client.perform(calls.versions(client.tenant_id, code, version_no))
         if not found:
@@ -49,17 +49,17 @@ class ContentCalls(Calls):
         return found[0]
 
     async def content_diff(self, code: str, old: int, new: int | None = None) -> str:
-        """The lines that differ between two versions; the current one when `new` is left out."""
+        """The lines that differ between two versions; without `new`, compared with the current one."""
         return difference(await self.content(code, old), await self.content(code, new))
 
     async def step_content(self, step_run_id: int) -> PinnedContent | None:
-        """What a step shows: the version pinned when its run started."""
+        """The content that a step shows: the version that was current when its run started."""
         client = await self._connected()
         return await client.perform(calls.pinned(client.tenant_id, step_run_id))
 
 
 class Content(ContentCalls):
-    """The same for who has a client and no app."""
+    """The same calls on a client, without an app."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -69,7 +69,7 @@ class Content(ContentCalls):
 
 
 def difference(old: ContentVersion, new: ContentVersion) -> str:
-    """A unified diff; empty when the bodies are equal."""
+    """A unified diff; empty if the bodies are equal."""
     return "\n".join(
         difflib.unified_diff(
             old.body.splitlines(),

@@ -1,24 +1,24 @@
-"""Name every way stepwell can refuse or fail; receives database errors, returns exceptions.
+"""All errors that stepwell raises; receives database errors, returns exceptions.
 
 StepwellError
 ├── InvalidInput          SW001  a field is wrong; the message says what would be accepted
 ├── NotFound              SW002  the named thing does not exist (for this tenant)
-├── Conflict              SW003  the thing is in a state, or has a content, that excludes the request
+├── Conflict              SW003  the state or the content of the thing does not allow the request
 │   └── ActionConflict           the idempotency key belongs to another action
-├── Refused               SW004  the registry, a guard or a policy says no
-│   ├── PolicyDenied             a policy refuses the action, or none allows it
-│   ├── ApprovalRejected         a reviewer declined
-│   ├── ApprovalExpired          nobody decided in time
-│   └── ApprovalCancelled        the question to the reviewers was taken back
+├── Refused               SW004  the registry, a guard or a policy does not allow it
+│   ├── PolicyDenied             a policy denies the action, or no rule allows it
+│   ├── ApprovalRejected         a reviewer rejected the approval
+│   ├── ApprovalExpired          no reviewer decided in time
+│   └── ApprovalCancelled        the approval request was withdrawn
 ├── LeaseLost             SW005  the lease ended or belongs to another session
 ├── LimitExceeded         SW006  too many, too large, too deep, too long
 ├── PermissionDenied      SW007  the caller may not do this
-├── UnsupportedDatabase   SW008  the server is not a PostgreSQL we can run on
-├── EffectInFlight               the same action is being done by somebody else now
+├── UnsupportedDatabase   SW008  stepwell does not support this server or its version
+├── EffectInFlight               another worker is doing the same action now
 ├── UsageError                   a command or setting is wrong
-├── SchemaError                  migrations and database disagree
-├── StorageUnavailable           a place outside, for bundles or anchors, did not take or give a file
-└── DatabaseFailure              the database answered with an error of its own
+├── SchemaError                  the migrations and the database do not match
+├── StorageUnavailable           a file of a bundle or an anchor could not be written or read
+└── DatabaseFailure              PostgreSQL itself raised an error
     └── DatabaseUnavailable      the database did not answer, or its data folder cannot be used
 """
 
@@ -52,7 +52,7 @@ __all__ = [
 
 
 class StepwellError(Exception):
-    """Base of all. `code` is stable and machine-readable; the text is for people."""
+    """Base class of all errors. `code` is stable, for programs; the message is for people."""
 
     code: ClassVar[str] = "error"
     sqlstate: str | None = None
@@ -76,11 +76,11 @@ class StepwellError(Exception):
 
     @property
     def is_transient(self) -> bool:
-        """True when the same request may succeed later without any change."""
+        """True if the same request may succeed later without any change."""
         return False
 
     def sentence(self) -> str:
-        """Message and remedy on one line, for a terminal."""
+        """Message and hint on one line, for a terminal."""
         text = " ".join(self.message.split()).rstrip(".?!")
         if self.hint:
             text = f"{text}: {' '.join(self.hint.split()).rstrip('.')}"
@@ -112,7 +112,7 @@ class ActionConflict(Conflict):
 
 
 class PolicyDenied(Refused):
-    """`reason_code` names why in one word: rule, no_policy, no_match, rule_error, policy_timeout, …"""
+    """`reason_code` is the reason as one word: rule, no_policy, no_match, rule_error, policy_timeout, …"""
 
     code = "policy_denied"
     reason_code: str = "rule"
@@ -175,7 +175,7 @@ class StorageUnavailable(StepwellError):
 
 
 class DatabaseFailure(StepwellError):
-    """An error PostgreSQL raised by itself; `sqlstate` is PostgreSQL's."""
+    """An error that PostgreSQL itself raised; `sqlstate` is the code of PostgreSQL."""
 
     code = "database_failure"
 
@@ -204,7 +204,7 @@ _BY_SQLSTATE: dict[str, type[StepwellError]] = {
     "42501": PermissionDenied,
 }
 
-# Another transaction was in the way, and nothing was written: serialization failure, deadlock, busy lock.
+# The call collided with another transaction and wrote nothing: serialization failure, deadlock, busy lock.
 COLLISION_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
 # The same call may succeed later: a collision, or a statement cancelled by a time limit.
 _TRANSIENT_SQLSTATES = COLLISION_SQLSTATES | {"57014"}
@@ -217,7 +217,7 @@ _UNAVAILABLE_CLASSES = ("08", "57P", "53")
 
 
 def from_database(error: BaseException) -> StepwellError:
-    """Turn a `psycopg.Error` into ours. Read by attribute, so that this module imports no driver."""
+    """Turn a `psycopg.Error` into a StepwellError. Reads attributes only, so no driver is imported here."""
     if isinstance(error, StepwellError):
         return error
     sqlstate: str | None = getattr(error, "sqlstate", None)
@@ -231,10 +231,10 @@ def from_database(error: BaseException) -> StepwellError:
         # The driver gives no SQLSTATE when the connection could not be made or was cut.
         cls: type[StepwellError] = DatabaseUnavailable if _is_connection_error(error) else DatabaseFailure
         if cls is DatabaseUnavailable:
-            # libpq asks a question after each failure; the hint answers it.
+            # libpq adds the line "Is the server running …?"; our hint replaces it.
             said = " ".join(line for line in message.splitlines() if not line.startswith("\tIs the server"))
             message = f"the database cannot be reached: {' '.join(said.split())}"
-            hint = "check its address, that it runs, and that it lets you in"
+            hint = "check its address, that it runs, and that it accepts your user and password"
     elif sqlstate in _BY_SQLSTATE:
         cls = _BY_SQLSTATE[sqlstate]
     elif sqlstate.startswith(_UNAVAILABLE_CLASSES):
@@ -242,7 +242,7 @@ def from_database(error: BaseException) -> StepwellError:
     else:
         cls = DatabaseFailure
     if sqlstate == "42501" and hint is None:
-        hint = "use the role that owns it, or have it grant the right; 'stepwell doctor' says what is missing"
+        hint = "use the role of the owner, or let the owner grant it; 'stepwell doctor' shows what is missing"
     found = cls(message, detail=detail, hint=hint, field=field)
     if issubclass(cls, DatabaseFailure):
         found.sqlstate = sqlstate

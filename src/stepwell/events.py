@@ -1,8 +1,9 @@
 """The log of a run as an iterator: receives a run, returns its events, and with `follow` waits for more.
 
-Events are read by number, but a transaction that commits late may bring one with a lower number than others
-that were read before. So a follower reads again from the number up to which nothing can come any more, and
-remembers what it has returned since: no event is missed, and none waits for a transaction of somebody else.
+Events are read in the order of their numbers. A transaction that commits late can add an event with a lower
+number than events that were read before. So a follower knows a number below which no event can be added,
+reads again from there, and remembers what it has returned after it. No event is missed, and an open
+transaction delays no other event.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["RunEvent", "follow_events", "read_events"]
 
-# A notification makes the next look come early; without one it comes after this.
+# The longest time between two reads; a notification starts the next read earlier.
 LOOK_SECONDS = 1.0
-# While a transaction stays open, so many numbers are kept up to which the log may be complete one day.
+# Limit of the marks that are kept while a transaction stays open.
 MARK_LIMIT = 1_000
 
 
 async def read_events(client: Client, run_id: int, after: int = 0) -> AsyncGenerator[RunEvent, None]:
-    """What is in the log now, in the order of its numbers."""
+    """The events that are in the log now, in the order of their numbers."""
     await client.run_outcome(run_id)
     async for event in _pages(client, run_id, after):
         yield event
 
 
 async def follow_events(client: Client, run_id: int, after: int = 0) -> AsyncGenerator[RunEvent, None]:
-    """What is in the log, then what comes, until the run has ended."""
+    """The events in the log, then new events as they come, until the run has ended."""
     tail = _Tail(after)
     await client.hear_ends()
     with client.run_ends.following(run_id) as changed:
@@ -64,12 +65,12 @@ async def _pages(client: Client, run_id: int, after: int) -> AsyncGenerator[RunE
 
 
 class _Tail:
-    """The end of the log: up to which number it is complete, and what was returned behind that."""
+    """Up to which number the log is complete, and which events after it were returned."""
 
     def __init__(self, after: int) -> None:
         self.complete_id = after
         self._returned: set[int] = set()
-        # (number, transaction): complete up to the number when all before the transaction have ended.
+        # (number, transaction): the log is complete up to the number when all older transactions have ended.
         self._marks: deque[tuple[int, int]] = deque()
 
     def is_new(self, event_id: int) -> bool:
@@ -79,7 +80,7 @@ class _Tail:
         return True
 
     def move(self, standing: Following) -> None:
-        """Called when everything was read that was there after `standing`."""
+        """Call it after reading all events that were in the log when `standing` was read."""
         moved = False
         while self._marks and self._marks[0][1] <= standing.oldest_tx:
             self.complete_id, moved = max(self._marks.popleft()[0], self.complete_id), True

@@ -1,7 +1,7 @@
-"""Say how far a handler is: receives done, total and a note, passes them to whoever runs the handler here.
+"""Report the progress of a handler: receives done, total and a note, passes them to the reporter.
 
-`progress` works in every handler, also in a thread or in a process of its own: each place where handlers run
-sets a reporter. Outside of a handler it does nothing, so that a function can be called by a test.
+`progress` works in every handler, also in a thread or a process: the code that runs the handler sets a
+reporter. Outside of a handler it does nothing, so that a test can call the function.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOTE_LIMIT = 200
 
 
 class Progress(NamedTuple):
-    """`done` of `total`, in whatever is counted; no total: it is not known."""
+    """`done` of `total`, in any unit; `total` is None if it is not known."""
 
     done: float
     total: float | None
@@ -30,7 +30,7 @@ _reporter: ContextVar[Reporter | None] = ContextVar("stepwell_progress_reporter"
 
 
 def progress(done: float, total: float | None = None, note: str | None = None) -> None:
-    """Say how far this handler is; as often as you like, the worker sends the last one every few seconds."""
+    """Report the progress of this handler. The worker sends the last report every few seconds."""
     said = checked(done, total, note)
     report = _reporter.get()
     if report is not None:
@@ -42,7 +42,7 @@ def checked(done: float, total: float | None, note: str | None) -> Progress:
     if total is not None:
         _require_number("total", total)
     if note is not None:
-        # Postgres keeps neither U+0000 nor half a surrogate pair.
+        # Postgres cannot store U+0000 and half surrogate pairs.
         note = str(note).replace("\x00", "\ufffd").encode("utf-8", "replace").decode()[:NOTE_LIMIT]
     return Progress(float(done), None if total is None else float(total), note)
 
@@ -50,16 +50,14 @@ def checked(done: float, total: float | None, note: str | None) -> Progress:
 def _require_number(field: str, number: object) -> None:
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if not (is_number and math.isfinite(number) and number >= 0):  # type: ignore[arg-type,operator]
-        raise InvalidInput(
-            f"progress: {field} is {number!r}", hint="a number from 0 is accepted", field=field
-        )
+        raise InvalidInput(f"progress: {field} is {number!r}", hint="accepted: a number from 0", field=field)
 
 
 def reporting(report: Reporter | None) -> None:
-    """From now on, in this task or thread, `progress` goes there."""
+    """Set the reporter of this task or thread."""
     _reporter.set(report)
 
 
 def reporter() -> Reporter | None:
-    """Where `progress` goes here."""
+    """The reporter of this task or thread."""
     return _reporter.get()

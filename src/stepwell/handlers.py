@@ -1,6 +1,6 @@
 """Turn a Python function into a handler: receives the function, returns how to call it and read its result.
 
-Everything slow (signature, validators) happens once, when the operation is registered.
+The slow parts (signature, validators) run once, when the operation is registered.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EMPTY = inspect.Parameter.empty
 class Parameter:
     name: str
     default: Any
-    # None: no type hint, nothing to check.
+    # None: the parameter has no type hint, so its value is not checked.
     validator: TypeAdapter[Any] | None
 
 
@@ -45,7 +45,7 @@ class Handler:
     result: TypeAdapter[Any] | None
 
     def bind(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments by name; names the parameter that is missing or of the wrong type."""
+        """The arguments by name. An error names the parameter that is missing or has the wrong type."""
         arguments: dict[str, Any] = dict(given) if self.takes_any else {}
         for parameter in self.parameters:
             value = given.get(parameter.name, EMPTY)
@@ -69,7 +69,7 @@ class Handler:
         return arguments
 
     def encode(self, value: Any) -> str | None:
-        """The result as JSON text; None is no output at all."""
+        """The result as JSON text; None if the handler has no output."""
         if value is None and self.result is None:
             return None
         try:
@@ -82,7 +82,7 @@ class Handler:
             raise InvalidInput(f"operation {self.name}: {error.message}", field=error.field) from error
 
     def declaration(self) -> dict[str, Any]:
-        """What the database must know of it."""
+        """The values that the database stores for the operation."""
         found: dict[str, Any] = {"name": self.name, "executor": self.executor}
         if self.retry is not None:
             found |= {
@@ -109,7 +109,7 @@ def make_handler(
     try:
         hints = get_type_hints(function, include_extras=True)
     except NameError:
-        # A hint that only a type checker can see; its parameter is passed unchecked.
+        # A name in a type hint is known only to type checkers. Then no parameter is checked.
         hints = {}
     parameters: list[Parameter] = []
     context_name = ""
@@ -120,7 +120,7 @@ def make_handler(
         elif parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
             raise UsageError(
                 f"operation {name}: parameter {parameter.name} cannot be given by name",
-                hint="inputs arrive by name; use ordinary parameters",
+                hint="inputs are passed by name; use ordinary parameters",
             )
         elif parameter.name in CONTEXT_NAMES:
             context_name = parameter.name
@@ -130,8 +130,8 @@ def make_handler(
             )
     if context_name and executor == "process":
         raise UsageError(
-            f"operation {name}: a handler in a process of its own cannot take {context_name}",
-            hint="leave the parameter out, or use the default executor",
+            f"operation {name}: a handler of the executor 'process' cannot take {context_name}",
+            hint="remove the parameter, or use the default executor",
         )
     return Handler(
         name=name, function=function, executor=executor, retry=retry, timeout_seconds=timeout_seconds,
@@ -155,7 +155,7 @@ def _members(hint: Any) -> tuple[Any, ...]:
 
 
 def _misfit(error: ValidationError) -> str:
-    """The first place where a result is not of its declared type."""
+    """The first place where a result does not have its declared type."""
     first = error.errors(include_url=False)[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
     return f"result{place}: {first['msg']}"

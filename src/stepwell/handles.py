@@ -1,6 +1,6 @@
-"""A run or a job by its number: receives the client that knows it, returns its state, its result, its steps.
+"""Handles of runs and jobs: receives a client and a number, returns state, result, steps and events.
 
-`RunHandle[Invoice]` says which type `result()` returns: the `output` of the workflow, or `result_type`.
+`RunHandle[Invoice]` names the type that `result()` returns: the `output` of the workflow, or `result_type`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ R = TypeVar("R", default=Any)
 
 
 class RunFailed(Conflict):
-    """The run has ended without a result: `state` is failed or cancelled; `step` and `error` say why."""
+    """The run ended without a result: `state` is failed or cancelled; `step` and `error` give the reason."""
 
     code = "run_failed"
 
@@ -51,7 +51,7 @@ class RunFailed(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome(Generic[R]):
-    """How a run stands: `result` is there once `state` is completed."""
+    """State and result of a run; `result` is None unless `state` is completed."""
 
     run_id: int
     state: str
@@ -64,7 +64,7 @@ class RunOutcome(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Waited(Generic[R]):
-    """What came of waiting for runs: those that ended, in the order they did, and those still open."""
+    """The result of waiting for runs: the outcomes of ended runs in order of their end, and the open runs."""
 
     ended: list[RunOutcome[R]]
     open: list[RunHandle[R]]
@@ -72,7 +72,7 @@ class Waited(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class RunHandle(Generic[R]):
-    """A run, by number. `is_new` is false when the key had started it before."""
+    """A run, by number. `is_new` is false if an earlier start with the same key started it."""
 
     client: Client
     id: int
@@ -84,15 +84,15 @@ class RunHandle(Generic[R]):
         return (await self.outcome()).state
 
     async def outcome(self) -> RunOutcome[R]:
-        """How the run stands now, without waiting."""
+        """State and result of the run now, without waiting."""
         return self.outcome_of(*await self.client.run_outcome(self.id))
 
     async def wait(self, limit_seconds: float | None = 60.0) -> RunOutcome[R]:
-        """Wait for the end, however it ends. Raises TimeoutError at the limit; the run goes on."""
+        """Wait for the end of the run. Raises TimeoutError at the limit; the run continues."""
         return self.outcome_of(*await self.client.run_end(self.id, limit_seconds, is_watched=self.is_watched))
 
     async def result(self, limit_seconds: float | None = 60.0) -> R:
-        """Wait for the end and return the result; raises RunFailed when the run failed or was cancelled."""
+        """Wait for the end and return the result. Raises RunFailed if the run failed or was cancelled."""
         state, result = await self.client.run_end(self.id, limit_seconds, is_watched=self.is_watched)
         if state != "completed":
             raise await self._failure(state)
@@ -106,15 +106,15 @@ class RunHandle(Generic[R]):
         return found
 
     async def steps(self, *, with_reasons: bool = False) -> list[RunStep]:
-        """Its steps in the order of the graph; `with_reasons` also why each open one is not worked on."""
+        """Its steps in the order of the graph; `with_reasons`: also why each open step is not running."""
         return await self.client.perform(
             views.steps(self.client.tenant_id, self.id, with_reasons=with_reasons)
         )
 
     def events(self, *, after: int = 0, follow: bool = False) -> AsyncGenerator[RunEvent, None]:
-        """Its log: `async for event in run.events()`; with `follow` also what comes, until the run has ended.
+        """Its log: `async for event in run.events()`; with `follow` also new events, until the run has ended.
 
-        `after` is the `event_id` of the last event that was seen.
+        `after` is the `event_id` of the last event that you have read.
         """
         read = events.follow_events if follow else events.read_events
         return read(self.client, self.id, after)
@@ -122,30 +122,30 @@ class RunHandle(Generic[R]):
     async def signal(
         self, event_type: str, payload: Mapping[str, Any] | None = None, *, event_id: str | None = None
     ) -> Signalled:
-        """Deliver an event to the run, once per `event_id`."""
+        """Send an event to the run, once for each `event_id`."""
         return await self.client.signal(self, event_type, payload, event_id=event_id)
 
     async def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
-        """Cancel the run; with its granted approval where the installation asks for one."""
+        """Cancel the run; `approval_id` is the granted approval, if the installation requires one."""
         client = self.client
         return await client.perform(
             runs.cancel_run(client.tenant_id, self.id, client.actor, reason, approval_id)
         )
 
     async def pause(self) -> str:
-        """Start nothing new until it is resumed; what runs may finish."""
+        """Start no further step until the run is resumed; running steps may finish."""
         return await self.client.perform(runs.pause_run(self.client.tenant_id, self.id, self.client.actor))
 
     async def resume(self) -> str:
         return await self.client.perform(runs.resume_run(self.client.tenant_id, self.id, self.client.actor))
 
     async def retry(self, reason: str | None = None) -> Any:
-        """Try the steps again that could not be completed."""
+        """Queue the steps again that could not be completed."""
         client = self.client
         return await client.perform(runs.retry_run(client.tenant_id, self.id, client.actor, reason))
 
     def outcome_of(self, state: str, result: Any) -> RunOutcome[R]:
-        """What the database says, with the result in its type."""
+        """The outcome from the database, with the result in its declared type."""
         typed = as_type(self.result_type, result, f"run {self.id}") if state == "completed" else None
         return RunOutcome(self.id, state, typed)
 
@@ -156,7 +156,7 @@ class RunHandle(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class JobHandle(Generic[R]):
-    """A free-standing job. `is_new` is false when its key had been enqueued before."""
+    """A free-standing job. `is_new` is false if an earlier call with the same key enqueued it."""
 
     client: Client
     id: int
@@ -167,7 +167,7 @@ class JobHandle(Generic[R]):
         return (await self.client.job_outcome(self.id))[0]
 
     async def result(self, limit_seconds: float | None = 60.0) -> R:
-        """Wait for the end and return the result; raises Conflict when the job did not complete."""
+        """Wait for the end and return the result. Raises Conflict if the job did not complete."""
         state, result = await self.client.until(
             lambda: self.client.job_outcome(self.id), JOB_ENDS, limit_seconds
         )
@@ -181,7 +181,7 @@ class JobHandle(Generic[R]):
 
 
 def as_type(kind: type[R] | None, value: Any, what: str) -> R:
-    """The value as this type; as it is where none is declared."""
+    """The value converted to this type; unchanged if no type is declared."""
     if kind is None or kind is Any:
         return value  # type: ignore[no-any-return]
     from pydantic import ValidationError
@@ -194,14 +194,14 @@ def as_type(kind: type[R] | None, value: Any, what: str) -> R:
         place = ".".join(str(part) for part in first["loc"])
         raise InvalidInput(
             f"{what}: the result is not {getattr(kind, '__name__', kind)}: {place or 'it'}: {first['msg']}",
-            hint="declare the type that the last step returns",
+            hint="declare the type of the workflow's result",
             field="result_type",
         ) from error
 
 
 @lru_cache(maxsize=256)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    # Loaded when a type is declared: most callers take the result as it is.
+    # Imported here because most callers declare no type.
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

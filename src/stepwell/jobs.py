@@ -19,19 +19,19 @@ R = TypeVar("R", default=Any)
 
 
 class JobOptions(TypedDict, total=False):
-    """How jobs are carried out; what is left out is as the operation says."""
+    """Options of jobs; the operation has the defaults."""
 
     priority: int
     process_after: datetime | None
     concurrency_key: str | None
     max_concurrency: int | None
-    # Of the key at most so many enter within any such time: "100/1m".
+    # At most so many jobs of the key enter the queue within such a time: "100/1m".
     rate_limit: str | None
     max_attempts: int | None
 
 
 class JobCalls(Calls):
-    """Everything that enqueues jobs."""
+    """All calls that enqueue jobs."""
 
     async def enqueue(
         self,
@@ -43,7 +43,7 @@ class JobCalls(Calls):
         result_type: type[R] | None = None,
         **more: Unpack[JobOptions],
     ) -> JobHandle[R]:
-        """One free-standing job. The same `key` again returns the job it made first."""
+        """Enqueue one free-standing job. A second call with the same `key` returns the first job."""
         keys = None if key is None else [key]
         found = await self.enqueue_many(
             operation, [payload or {}], keys=keys, connection=connection, result_type=result_type, **more
@@ -60,7 +60,7 @@ class JobCalls(Calls):
         result_type: type[R] | None = None,
         **more: Unpack[JobOptions],
     ) -> list[JobHandle[R]]:
-        """Thousands of jobs in one call and one commit."""
+        """Enqueue many jobs in one call and one commit."""
         client = await self._connected()
         call = calls.enqueue_jobs(
             client.tenant_id, operation, payloads, keys=keys, actor=client.actor, **more

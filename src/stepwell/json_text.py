@@ -1,7 +1,7 @@
-"""Write values as JSON text that Postgres keeps: receives any value, returns its text or names the bad place.
+"""Write values as JSON text for Postgres: receives any value, returns its text or names the wrong place.
 
-The only module that writes JSON for the database. JSON knows no NaN and no infinity, and Postgres keeps no
-U+0000: a value that holds one is refused, never changed silently.
+Only this module writes JSON for the database. JSON has no NaN and no infinity, and Postgres cannot store
+U+0000: a value that contains one is refused, never changed silently.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from stepwell.errors import InvalidInput
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-# An escaped NUL, not an escaped backslash before "u0000".
+# Matches an escaped NUL, but not an escaped backslash before "u0000".
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-# How deep the place of a problem is looked for; deeper, the message names where the search ended.
+# How deep the search for a wrong place goes; below that, the message names the place where the search ended.
 PLACE_DEPTH_LIMIT = 20
 _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
@@ -30,9 +30,9 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 def encode(
     value: Any, what: str, adapter: TypeAdapter[Any] | None = None, *, nan_as_null: bool = False
 ) -> str:
-    """JSON text of a value; `what` names it in errors (`input`, `result`), `adapter` knows its declared type.
+    """JSON text of a value; `what` names it in errors (`input`, `result`), `adapter` has its declared type.
 
-    `nan_as_null` is for what has happened already and must be recorded.
+    `nan_as_null` is for values that must be stored because the action has already happened.
     """
     try:
         if adapter is None:
@@ -42,13 +42,13 @@ def encode(
     except (PydanticSerializationError, ValueError, RecursionError) as error:
         place = what + _place(value, _cannot_be_written)
         raise InvalidInput(f"{place}: {_reason(error)}", field=place) from error
-    # A float inside a model comes out as null, elsewhere as a constant that is no JSON.
+    # Pydantic writes NaN in a model as null, and elsewhere as a constant that is not JSON.
     if not nan_as_null and (b"null" in encoded or b"NaN" in encoded or b"Infinity" in encoded):
         _refuse_non_finite(value, what, adapter, encoded)
     if b"\\u0000" in encoded and _NUL.search(encoded):
         place = what + _place(to_jsonable_python(value), _holds_nul)
         raise InvalidInput(
-            f"{place}: a text holds the character U+0000, which Postgres does not keep", field=place
+            f"{place}: a text contains the character U+0000, which Postgres cannot store", field=place
         )
     return encoded.decode()
 
@@ -66,7 +66,7 @@ def _refuse_non_finite(value: Any, what: str, adapter: TypeAdapter[Any] | None, 
 
 
 def _is_finite(value: Any) -> bool:
-    """Quick and certain for plain values; false for what must be made plain first."""
+    """True if the value is plain JSON without NaN; false also if it must be converted first."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
@@ -75,7 +75,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _non_finite(plain: Any, written: Any, place: str) -> tuple[str, float] | None:
-    """The first number that JSON cannot hold; a model may say that it writes such numbers as texts."""
+    """The first number that JSON does not have; a model may write such numbers as texts."""
     if isinstance(plain, float):
         is_bad = not math.isfinite(plain) and not isinstance(written, str)
         return (place, plain) if is_bad else None
@@ -88,7 +88,7 @@ def _non_finite(plain: Any, written: Any, place: str) -> tuple[str, float] | Non
 
 
 def _place(value: Any, is_bad: Callable[[Any], bool], depth: int = 0) -> str:
-    """The way down to the first part that is bad by itself; empty when the whole is. A cycle has no end."""
+    """The path to the innermost wrong part; empty if no single part is wrong. The limit ends cycles."""
     parts: list[tuple[str, Any]] = []
     if depth < PLACE_DEPTH_LIMIT and isinstance(value, dict):
         parts = [(_key(key), part) for key, part in value.items()]
@@ -118,6 +118,6 @@ def _holds_nul(value: Any) -> bool:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "nested too deep"
+        return "nested too deeply"
     text = " ".join(str(error).split())
     return text.removeprefix("Error serializing to JSON: ")[:200]

@@ -1,6 +1,6 @@
-"""Names of a package that are loaded when they are used: receives where each lives, returns what Python asks.
+"""Import the names of a package when they are used: receives the module of each name, returns `__getattr__`.
 
-So `import stepwell` costs little, and a command line that needs few names starts at once.
+So `import stepwell` is cheap, and a command that needs few names starts quickly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 def lazy_names(
     package: str, homes: Mapping[str, Sequence[str]], modules: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package: names by the module they live in, and modules of its own."""
+    """`__getattr__` and `__dir__` of a package. `homes`: module → its names; `modules`: submodules."""
     home_of = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Find what a command line names: receives `module:attribute` or files, returns an App or workflows."""
+"""Load what a command line names: receives `module:attribute` or files, returns an App or workflows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from stepwell.errors import StepwellError, UsageError
 DEFAULT_ATTRIBUTE = "app"
 YAML_BYTES_LIMIT = 5_000_000
 
-# Where Python and packages live: a line there is not a line of the app.
+# Folders of Python and its packages: files there do not belong to the app.
 _INSTALLED = tuple({Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib", "platlib")})
 
 
 def load_app(target: str) -> App:
-    """The App that `module:attribute` or `path/file.py:attribute` names; without attribute: `app`."""
+    """The App of `module:attribute` or `path/file.py:attribute`; the default attribute is `app`."""
     place, attribute = _parts(target)
     module = _from_file(Path(place), target) if place.endswith(".py") else _from_name(place, target)
     found: Any = module
@@ -44,7 +44,7 @@ def load_app(target: str) -> App:
 
 
 def load_workflows(paths: list[Path]) -> list[Graph]:
-    """The workflow of each YAML file, checked; the problems of all files are named with their lines."""
+    """The checked workflow of each YAML file; one error lists the problems of all files with their lines."""
     found: list[Graph] = []
     problems: list[Problem] = []
     for path in paths:
@@ -58,13 +58,13 @@ def load_workflows(paths: list[Path]) -> list[Graph]:
 
 
 def _parts(target: str) -> tuple[str, str]:
-    # The last colon that is not part of a path: a file's name may hold one, an attribute never does.
+    # Split at the last colon, unless it is part of a path. A file name may contain a colon.
     place, _, attribute = target.rpartition(":")
     if not place or "/" in attribute or attribute.endswith(".py"):
         place, attribute = target, ""
     if not place:
         raise UsageError(
-            f"--app {target!r} names nothing", hint="write module:app or file.py:app", field="app"
+            f"--app {target!r} is not an app", hint="write module:app or file.py:app", field="app"
         )
     return place, attribute or DEFAULT_ATTRIBUTE
 
@@ -78,7 +78,7 @@ def _from_file(path: Path, target: str) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"--app {target}: there is no file {path}", field="app")
     path = path.resolve()
-    # By its own name, so that other processes (a process executor) can import it too.
+    # Import it by its own name, so that the processes of the executor 'process' can import it too.
     _look_in(path.parent)
     loaded = sys.modules.get(path.stem)
     if loaded is not None and Path(getattr(loaded, "__file__", None) or "") != path:
@@ -98,7 +98,7 @@ def _imported(name: str, target: str) -> ModuleType:
         if name == missing or name.startswith(f"{missing}."):
             raise UsageError(
                 f"--app {target}: there is no module {missing}",
-                hint="run it where the module is, or give the path of its file",
+                hint="run the command in the folder of the module, or give the path of its file",
                 field="app",
             ) from error
         raise UsageError(f"--app {target}: {name} needs the module {missing}", field="app") from error
@@ -118,7 +118,7 @@ def _imported(name: str, target: str) -> ModuleType:
 
 
 def _raised_at(error: Exception) -> str:
-    """The line of the app that raised: the innermost that is neither installed nor of the import system."""
+    """The line of the app that raised: the innermost line outside Python and installed packages."""
     frames = traceback.extract_tb(error.__traceback__)
     of_app = [
         frame
@@ -135,7 +135,7 @@ def _is_installed(path: Path) -> bool:
 
 
 def _place(filename: str | None) -> str:
-    """A file as one would type its name here."""
+    """The name of a file, relative to the current folder if it is in it."""
     path = Path(filename or "<unknown>")
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
@@ -147,7 +147,7 @@ def _look_in(folder: Path) -> None:
 
 def _apps_of(module: ModuleType, place: str) -> str | None:
     names = sorted(name for name, value in vars(module).items() if isinstance(value, App))
-    return f"it has {', '.join(f'{place}:{name}' for name in names)}" if names else "it holds no App"
+    return f"it has {', '.join(f'{place}:{name}' for name in names)}" if names else "it has no App"
 
 
 def _text(path: Path) -> bytes:

@@ -1,7 +1,7 @@
-"""The workers of this process: receives them as they come and go, returns what a client asks of them.
+"""The workers in the same process as a client: the client starts runs through them.
 
-A client with a worker at its side starts a run in one commit with the lease of its first steps, and hears the
-end of a run from whoever ended it.
+Such a worker starts a run and leases its first steps in one commit, and gives the client the outcome of a run
+that it ended.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from stepwell.store.calls.runs import RunStart, Started
 
 
 class LocalWorker(Protocol):
-    """What a client asks of a worker of its process."""
+    """The calls of a client to a worker in its process."""
 
     async def start_run(self, start: RunStart) -> Started | None:
-        """Start a run and take up its first steps in one commit; None when that cannot be done now."""
+        """Start a run and lease its first steps in one commit; None if that is not possible now."""
 
     def holds_step_of(self, run_id: int) -> bool:
-        """A step of the run is leased, or its report on the way."""
+        """True if the worker has a lease of a step of the run, or has not finished its report."""
 
 
 class LocalWorkers:
-    """Those that run now, of this process and this client's database."""
+    """The running workers in this process that use the client's database."""
 
     def __init__(self) -> None:
         self._workers: list[LocalWorker] = []
 
-    def meet(self, worker: LocalWorker) -> None:
+    def add(self, worker: LocalWorker) -> None:
         self._workers.append(worker)
 
-    def part(self, worker: LocalWorker) -> None:
+    def remove(self, worker: LocalWorker) -> None:
         if worker in self._workers:
             self._workers.remove(worker)
 
     async def start(self, start: RunStart) -> Started | None:
-        """Through one that has nothing else to do; None when there is none."""
+        """Start the run through an idle worker; None if there is none."""
         for worker in self._workers:
             started = await worker.start_run(start)
             if started is not None:

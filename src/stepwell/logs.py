@@ -1,8 +1,8 @@
-"""What goes to the log and how it looks: receives an event with its fields, writes one line, as text or JSON.
+"""Write log lines: receives an event with its fields, writes one line, as text or JSON.
 
-Every logger of ours is one of the standard library: a program with a worker inside decides by its own logging
-configuration what is shown. The command line calls `configure`. While a handler runs, its run, step and
-attempt belong to every line that is logged in it, by whatever logger.
+All loggers are loggers of the standard library: in a program with a worker, the logging configuration of the
+program decides what is shown. The command line calls `configure`. While a handler runs, every line of every
+logger has its run, step and attempt.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Final
 
-# Their lines hold whole addresses, with whatever somebody put into a query.
+# Their lines contain whole addresses, which may have secrets in the query.
 HTTP_CLIENTS: Final = ("httpx", "httpcore")
-# Between whoever logs and the standard library; so a record names the place of the former.
+# Frames between the caller and the standard library, so that a record has the place of the caller.
 FRAMES: Final = 4
 RESERVED: Final = ("event", "level", "logger", "timestamp")
 
 Fields = Mapping[str, Any]
 
-# Asked for only when a line is written: most handlers log nothing.
+# Called only when a line is written, because most handlers log nothing.
 _handler_fields: ContextVar[Callable[[], Fields] | None] = ContextVar("stepwell_handler_fields", default=None)
 _chosen: tuple[str, str] | None = None
 _installed: logging.Handler | None = None
 
 
 class Line:
-    """What a log record of ours holds as its message: as text it is the event and its fields in one line."""
+    """The message of a log record; as text it is the event and its fields in one line."""
 
     __slots__ = ("event", "fields")
 
@@ -44,7 +44,7 @@ class Line:
 
 
 def get_logger(name: str, **fields: Any) -> Any:
-    """A logger with fields: `log.info("event", amount=3)`; `bind` returns one with more of them."""
+    """A logger with fields: `log.info("event", amount=3)`; `bind` returns a logger with more fields."""
     import structlog
 
     return structlog.wrap_logger(
@@ -61,18 +61,18 @@ def _to_line(_logger: Any, _method: str, event_dict: Any) -> tuple[tuple[Line], 
 
 
 def handling(fields: Callable[[], Fields] | None) -> None:
-    """From now on, in this task or thread, every line carries these fields."""
+    """From now on every line of this task or thread has these fields."""
     _handler_fields.set(fields)
 
 
 def handler_fields() -> Fields:
-    """Run, step and attempt of the handler that runs here; nothing outside of one."""
+    """Run, step and attempt of the present handler; empty outside of a handler."""
     fields = _handler_fields.get()
     return {} if fields is None else fields()
 
 
 class LogFilter(logging.Filter):
-    """For your own formatter: gives each record `run`, `step` and `attempt` of the handler, else None."""
+    """For your own formatter: gives each record `run`, `step` and `attempt` of the handler, or None."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fields = handler_fields()
@@ -82,7 +82,7 @@ class LogFilter(logging.Filter):
 
 
 class TextFormatter(logging.Formatter):
-    """`WARNING: attempt failed run=3 step=charge`, with the time in front where a process stays."""
+    """`WARNING: attempt failed run=3 step=charge`; for a service the time comes first."""
 
     def __init__(self, *, with_time: bool = False) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class JsonFormatter(TextFormatter):
 
 
 def configure(level: str, style: str = "auto", *, is_service: bool = False) -> None:
-    """Log to stderr. `auto`: JSON for a process that stays and writes to no terminal, else text."""
+    """Log to stderr. `auto`: JSON for a service whose stderr is not a terminal, else text."""
     global _chosen, _installed
     if style == "auto":
         style = "json" if is_service and not sys.stderr.isatty() else "text"
@@ -142,7 +142,7 @@ def configure(level: str, style: str = "auto", *, is_service: bool = False) -> N
 
 @contextmanager
 def configured(level: str, style: str) -> Iterator[None]:
-    """The same for as long as the block runs."""
+    """Log to stderr during the block, as a service."""
     global _chosen, _installed
     root = logging.getLogger()
     before = root.level
@@ -157,12 +157,12 @@ def configured(level: str, style: str) -> Iterator[None]:
 
 
 def choice() -> tuple[str, str] | None:
-    """(level, style) that were chosen here, for a process that is started to do the same; None: not by us."""
+    """(level, style) of `configure`, for child processes; None if it was not called."""
     return _chosen
 
 
 def quiet_http_clients() -> None:
-    """Unless somebody has said otherwise by a level of their own."""
+    """Show only warnings of HTTP clients, unless the program has set another level."""
     for name in HTTP_CLIENTS:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:

@@ -1,4 +1,4 @@
-"""What a handler hands back besides a plain value; frozen, no I/O. `report` turns it into one row."""
+"""The outcomes that a handler can return instead of a plain value; frozen, no I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Completed", "Dead", "OutboundEvent", "OutcomeKind", "RetryLater", "W
 
 
 class OutcomeKind(StrEnum):
-    """The words `fn_job_report` accepts."""
+    """The values that `fn_job_report` accepts."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -27,14 +27,14 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Done. The same as returning the value itself."""
+    """The step is completed. The same as returning the value itself."""
 
     value: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundEvent:
-    """An event that leaves with the same commit as the outcome."""
+    """An event that is sent in the same commit as the outcome."""
 
     type: str
     payload: Mapping[str, Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class OutboundEvent:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Park until an event of this type arrives; the handler runs again and reads `ctx.event`."""
+    """Wait until an event of this type arrives; then the handler runs again and reads `ctx.event`."""
 
     event: str
     timeout: Duration | None = None
@@ -51,7 +51,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """The document's `Retry`: try again after a while, within the attempts that are left."""
+    """Try again after a while, if attempts are left. The source documents call it `Retry`."""
 
     after: Duration | None = None
     reason: str = "the handler asked for another attempt"
@@ -59,6 +59,6 @@ class RetryLater:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """Never try again: the unit cannot be completed."""
+    """Do not try again: the step cannot be completed."""
 
     reason: str

@@ -1,8 +1,8 @@
-"""Act for people: receives a step and a person's name, returns what came of it: `app.step_claim(7, "ada")`.
+"""Act for people: receives a step and the name of a person, returns an answer: `app.step_claim(7, "ada")`.
 
-A step is named by its number, or by `(run, "step-id")`; one of a map by `(run, "step-id[1]")`, a task by
-`(run, "step-id/task-id")`. Each call may carry a `key`: the same key again gets the first answer. Forms are
-checked here in full, then by the database.
+A step is given by its number or by `(run, "step-id")`; a step of a map by `(run, "step-id[1]")`, a task by
+`(run, "step-id/task-id")`. Each call accepts a `key`: a repeat with the same key returns the first answer.
+Forms are checked in full here, then by the database.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Answer = dict[str, Any]
 
 
 class PeopleCalls(Calls):
-    """Everything a person can do."""
+    """All calls of people."""
 
     async def step_id_of(self, step: StepName) -> int:
         """The number of a step."""
@@ -56,7 +56,7 @@ class PeopleCalls(Calls):
         display_name: str | None = None,
         is_active: bool = True,
     ) -> int:
-        """Add a person, or change roles and name."""
+        """Add a person, or change the roles and the display name of a person."""
         return await self._perform(
             lambda tenant: calls.set_person(tenant, name, roles, display_name, is_active)
         )
@@ -64,11 +64,11 @@ class PeopleCalls(Calls):
     async def inbox(
         self, person: str | None = None, *, role: str | None = None, limit: int = 100
     ) -> list[HumanStep]:
-        """What is in a person's hands, and what the person may take; everybody's without a person."""
+        """The steps of a person and the steps the person may claim; without a person, those of all people."""
         return await self._perform(lambda tenant: calls.inbox(tenant, person, role, limit))
 
     async def step(self, step: StepName) -> HumanStep:
-        """One step or task, of a person or of a machine: where it stands, who has it, how far it is."""
+        """One step or task of any kind: its state, its person, its progress."""
         unit_id = await self.step_id_of(step)
         found = await self._perform(lambda tenant: calls.step_card(tenant, unit_id))
         if found is None:
@@ -80,7 +80,7 @@ class PeopleCalls(Calls):
         return await self._perform(lambda tenant: calls.tasks(tenant, unit_id))
 
     async def why(self, step: StepName) -> views.Why:
-        """Where a step stands and why, in one sentence of each language."""
+        """The state of a step and its reason, as one sentence in each language."""
         unit_id = await self.step_id_of(step)
         return await self._perform(lambda tenant: views.why(tenant, unit_id))
 
@@ -114,7 +114,7 @@ class PeopleCalls(Calls):
         resume_at: datetime | None = None,
         key: str | None = None,
     ) -> Answer:
-        """Wait for one or several things; an event of the run, or a time, ends it by itself."""
+        """Set a step to waiting. An event of the run or a time can end the wait."""
         return await self._call(
             "wait", step, person, list(facets), event_type=event_type, resume_at=resume_at, key=key
         )
@@ -155,7 +155,7 @@ class PeopleCalls(Calls):
         *,
         key: str | None = None,
     ) -> Answer:
-        """End a step. Every problem of the output is named before anything is sent."""
+        """Complete a step. If the output does not fit the form, the error lists every problem."""
         unit_id = await self.step_id_of(step)
         found = await self._perform(lambda tenant: calls.step_card(tenant, unit_id))
         given = dict(output or {})
@@ -206,7 +206,7 @@ class PeopleCalls(Calls):
         give_to: str | None = None,
         key: str | None = None,
     ) -> Answer:
-        """Open an ended step again; `downstream` says whether what depends on it is left or reopened."""
+        """Open an ended step again; `downstream`: `leave` or `reopen` the steps that depend on it."""
         return await self._call(
             "reopen_for_correction", step, person, reason, approval_id, downstream=downstream,
             person=give_to, key=key,
@@ -228,7 +228,7 @@ class PeopleCalls(Calls):
         approvers: Sequence[str] | None = None,
         role: str | None = None,
     ) -> int:
-        """Ask reviewers: anybody but who asks, or those named in `approvers`, or those with a `role`."""
+        """Ask reviewers: the people in `approvers`, those with the `role`, or else anybody but `person`."""
         unit_id = await self.step_id_of(step)
         return await self._perform(
             lambda tenant: calls.request_approval(
@@ -259,7 +259,7 @@ class PeopleCalls(Calls):
 
 
 class People(PeopleCalls):
-    """The same for who has a client and no app."""
+    """The same calls on a client, without an app."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -269,8 +269,8 @@ class People(PeopleCalls):
 
 
 def check_form(form: Mapping[str, Any], output: Mapping[str, Any]) -> None:
-    """Full JSON Schema; every problem in one message, each with the field it is about."""
-    # Loaded only when a form is checked: it is the slowest import of the client.
+    """Check with the full JSON Schema; one error lists every problem with its field."""
+    # Imported here because it is the slowest import of the client.
     import jsonschema.validators
 
     kind = jsonschema.validators.validator_for(form, default=jsonschema.Draft202012Validator)

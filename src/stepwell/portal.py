@@ -1,6 +1,6 @@
-"""Run coroutines for ordinary code: receives a coroutine, blocks until it has ended, returns its result.
+"""Run coroutines for blocking code: receives a coroutine, blocks until it has ended, returns its result.
 
-One event loop in one thread, made when it is needed and ended in good order: nothing is left pending at exit.
+It uses one event loop in one thread, which is started on demand; `close` cancels and awaits all open tasks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Portal:
-    """An event loop of its own, in a thread of its own, from the first coroutine until `close`."""
+    """A separate event loop in a separate thread, from the first coroutine until `close`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,7 +29,7 @@ class Portal:
         return run_on(self._opened(), coroutine)
 
     def close(self) -> None:
-        """End the loop and its thread. What still ran is cancelled and awaited."""
+        """End the loop and its thread. Tasks that still run are cancelled and awaited."""
         with self._lock:
             loop, self._loop = self._loop, None
             thread, self._thread = self._thread, None
@@ -44,7 +44,7 @@ class Portal:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                # A daemon: a program may end without closing; `SyncApp` closes it then.
+                # A daemon, because a program may end without `close`; then `SyncApp` closes it at exit.
                 self._thread = threading.Thread(
                     target=self._loop.run_forever, name="stepwell-portal", daemon=True
                 )
@@ -53,7 +53,7 @@ class Portal:
 
 
 def run_on(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run it on a loop of another thread; an interrupt here cancels it there."""
+    """Run a coroutine on the loop of another thread; an interrupt in this thread cancels it."""
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()

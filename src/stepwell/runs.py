@@ -1,4 +1,4 @@
-"""Start, feed and find runs: receives workflow names, keys and filters, returns handles and lists."""
+"""Start, find, list and signal runs: receives workflow names, keys and filters, returns handles and lists."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["RunCalls", "RunFilter", "RunInput", "StartOptions"]
 
 R = TypeVar("R", default=Any)
-# Names with values: a mapping, or a Pydantic model that becomes one.
+# A mapping, or a Pydantic model that becomes one.
 RunInput: TypeAlias = "Mapping[str, Any] | BaseModel"
 
 
 class StartOptions(TypedDict, total=False):
-    """How a run is started; what is left out is as the workflow says."""
+    """Options of a start."""
 
-    # The same key again returns the run it started first.
+    # A second start with the same key returns the first run.
     key: str | None
-    # The same for a source of its own: (what kind of source, its number), such as ("mail", "1234").
+    # The same for another kind of source: (kind of source, its number), such as ("mail", "1234").
     trigger: tuple[str, str] | None
     version: int | None
     priority: int
@@ -44,7 +44,7 @@ class StartOptions(TypedDict, total=False):
 
 
 class RunCalls(Calls):
-    """Everything that starts, feeds, finds and lists runs."""
+    """All calls that start, find, list and signal runs."""
 
     async def start(
         self,
@@ -55,7 +55,7 @@ class RunCalls(Calls):
         connection: Connection | None = None,
         **more: Unpack[StartOptions],
     ) -> RunHandle[R]:
-        """Start a run. The same `key` (or trigger) again returns the run it started first.
+        """Start a run. A second start with the same `key` (or `trigger`) returns the first run.
 
         With `connection` the start is part of that connection's transaction: it commits with your rows.
         """
@@ -72,7 +72,7 @@ class RunCalls(Calls):
         limit_seconds: float | None = 60.0,
         **more: Unpack[StartOptions],
     ) -> R:
-        """Start a run and wait for its result, as `start` and `result` would, with one call less."""
+        """Start a run and wait for its result, as `start` and `result` do, with one call less."""
         client = await self._connected()
         await client.hear_ends()
         name, kind = _named(workflow, result_type)
@@ -89,7 +89,7 @@ class RunCalls(Calls):
         result_type: type[R] | None = None,
         connection: Connection | None = None,
     ) -> list[RunHandle[R]]:
-        """Thousands of runs in one call and one commit."""
+        """Start many runs in one call and one commit."""
         client = await self._connected()
         name, kind = _named(workflow, result_type)
         start = calls.run_start(
@@ -105,7 +105,7 @@ class RunCalls(Calls):
         *,
         result_type: type[R] | None = None,
     ) -> RunHandle[R]:
-        """A run that exists: by its number, or by its workflow and the key it was started with."""
+        """An existing run: by its number, or by its workflow and key."""
         client = await self._connected()
         if isinstance(run, int):
             await client.run_outcome(run)
@@ -113,7 +113,9 @@ class RunCalls(Calls):
         name, kind = _named(run, result_type)
         if key is None:
             raise UsageError(
-                f"which run of {name}?", hint="give its number, or the key it was started with", field="key"
+                f"key is missing: which run of {name}?",
+                hint="give the number of the run, or the workflow and the key of the start",
+                field="key",
             )
         return RunHandle(client, await client.run_id_of((name, key)), is_new=False, result_type=kind)
 
@@ -124,18 +126,18 @@ class RunCalls(Calls):
         until: Until = "all",
         limit_seconds: float | None = 60.0,
     ) -> Waited[R]:
-        """Wait until all of these runs have ended, or the first; at the limit, return how far they are."""
+        """Wait until all of these runs have ended, or the first one. At the limit, return what has ended."""
         client = await self._connected()
         return await wait_for_runs(client, list(runs), until, limit_seconds)
 
     async def runs(
         self, *, after: int | None = None, limit: int = 50, **only: Unpack[RunFilter]
     ) -> list[Run]:
-        """Runs, the newest first; the next page comes `after` the last number of this one."""
+        """Runs, the newest first; for the next page give the last number of this page as `after`."""
         return await self._perform(lambda tenant: run_list.runs(tenant, after=after, limit=limit, **only))
 
     async def run_count(self, **only: Unpack[RunFilter]) -> int:
-        """How many runs there are, with the filters of `runs`."""
+        """The number of runs, with the filters of `runs`."""
         return await self._perform(lambda tenant: run_list.run_count(tenant, **only))
 
     async def signal(
@@ -147,7 +149,7 @@ class RunCalls(Calls):
         event_id: str | None = None,
         connection: Connection | None = None,
     ) -> Signalled:
-        """Deliver an event to a run: by handle, by number, or by (workflow, key). Once per `event_id`."""
+        """Send an event to a run: by handle, number or (workflow, key). Once for each `event_id`."""
         client = await self._connected()
         run_id = await client.run_id_of(target)
         call = calls.signal(
@@ -157,7 +159,7 @@ class RunCalls(Calls):
 
 
 def _named(workflow: str | Workflow[R], result_type: type[R] | None) -> tuple[str, type[R] | None]:
-    """The name, and the type of the result: as the caller says, else as the workflow declares."""
+    """The name, and the type of the result: from the caller, else from the workflow."""
     if isinstance(workflow, Workflow):
         return workflow.name, result_type or workflow.output
     return workflow, result_type

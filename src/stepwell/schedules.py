@@ -1,4 +1,4 @@
-"""Start runs by the clock: receives cron expressions and names, returns schedules and the times they start.
+"""Start runs at fixed times: receives cron expressions and names, returns schedules and their next times.
 
 `await app.schedule_set("nightly", "report.daily", "0 3 * * *", time_zone="Europe/Berlin")`
 """
@@ -23,7 +23,7 @@ TIMES_LIMIT = 1_000
 
 
 class ScheduleCalls(Calls):
-    """Everything about schedules."""
+    """All calls about schedules."""
 
     async def schedule_set(
         self,
@@ -36,7 +36,7 @@ class ScheduleCalls(Calls):
         misfire: Misfire = "latest",
         backfill_limit: int = 100,
     ) -> Schedule:
-        """Make a schedule or change it. `misfire` says what happens to times at which nothing could start."""
+        """Create or change a schedule. `misfire`: which missed times start a run: skip, latest or all."""
         reading.check(cron, time_zone)
         client = await self._connected()
         ahead = reading.next_times(cron, time_zone, await client.perform(keep.database_now()), 1)
@@ -61,19 +61,19 @@ class ScheduleCalls(Calls):
         return found[0]
 
     async def schedule_times(self, name: str, count: int = 5) -> list[datetime]:
-        """The next times of a schedule, in UTC; fewer when there are no more."""
+        """The next times of a schedule, in UTC; fewer if there are no more."""
         schedule = await self.schedule(name)
         now = await self._perform(lambda _: keep.database_now())
         return reading.next_times(schedule.cron, schedule.time_zone, now, min(max(count, 1), TIMES_LIMIT))
 
     async def schedule_pause(self, name: str) -> None:
-        """Start no runs until it is resumed; times that pass until then are not made up for."""
+        """Start no runs until it is resumed; times that pass until then start no run later."""
         await self._perform(lambda tenant: calls.pause_schedule(tenant, name, is_paused=True))
 
     async def schedule_resume(self, name: str) -> None:
-        """Go on with the next time."""
+        """Continue from the next time."""
         await self._perform(lambda tenant: calls.pause_schedule(tenant, name, is_paused=False))
 
     async def schedule_delete(self, name: str) -> None:
-        """Remove the schedule; the runs it started stay."""
+        """Delete the schedule; the runs that it started stay."""
         await self._perform(lambda tenant: calls.delete_schedule(tenant, name))

@@ -1,7 +1,7 @@
 """The calls of an app for programs without an event loop: `app.sync.start(…)` blocks and returns.
 
-One line for each call: the coroutine of the app is the only implementation, and its signature is the type.
-Calls that return handles are written out, since their handles block too.
+Most calls are one line: the coroutine of the app is the only implementation and gives the signature. Calls
+that return handles are written in full, because their handles block too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Blocking(Generic[P, T]):
 
 
 class SyncCalls:
-    """Everything that an app can be asked, in calls that block."""
+    """All calls of an app, as calls that block."""
 
     def __init__(self, target: AppCalls, app: App, portal: Portal) -> None:
         self.target = target
@@ -70,14 +70,14 @@ class SyncCalls:
         self._portal = portal
 
     def run_blocking(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """On the loop where the app is connected, else on a loop of this object's own."""
+        """Run it on the loop of the app's connections; on the portal's loop if the app is not connected."""
         loop = self._app.loop
         if loop is None or not loop.is_running():
             return self._portal.run(coroutine)
         if loop is _running_loop():
             coroutine.close()
             raise UsageError(
-                "app.sync blocks, and this is the event loop it would wait for",
+                "app.sync was called on the event loop of the app, which it would block for ever",
                 hint="await the same call of the app itself",
             )
         return run_on(loop, coroutine)
@@ -93,7 +93,7 @@ class SyncCalls:
         connection: Connection | None = None,
         **more: Unpack[StartOptions],
     ) -> SyncRunHandle[R]:
-        """Start a run. The same `key` (or trigger) again returns the run it started first."""
+        """Start a run. A second start with the same `key` (or `trigger`) returns the first run."""
         starting = self.target.start(workflow, input, result_type=result_type, connection=connection, **more)
         return SyncRunHandle(self.run_blocking(starting), self)
 
@@ -121,7 +121,7 @@ class SyncCalls:
         result_type: type[R] | None = None,
         connection: Connection | None = None,
     ) -> list[SyncRunHandle[R]]:
-        """Thousands of runs in one call and one commit."""
+        """Start many runs in one call and one commit."""
         starting = self.target.start_many(
             workflow, inputs, keys=keys, priority=priority, result_type=result_type, connection=connection
         )
@@ -130,7 +130,7 @@ class SyncCalls:
     def find_run(
         self, run: int | str | Workflow[R], key: str | None = None, *, result_type: type[R] | None = None
     ) -> SyncRunHandle[R]:
-        """A run that exists: by its number, or by its workflow and the key it was started with."""
+        """An existing run: by its number, or by its workflow and key."""
         return SyncRunHandle(self.run_blocking(self.target.find_run(run, key, result_type=result_type)), self)
 
     def wait(
@@ -140,7 +140,7 @@ class SyncCalls:
         until: Until = "all",
         limit_seconds: float | None = 60.0,
     ) -> SyncWaited[R]:
-        """Wait until all of these runs have ended, or the first; at the limit, return how far they are."""
+        """Wait until all of these runs have ended, or the first one. At the limit, return what has ended."""
         handles = [run.handle for run in runs]
         found = self.run_blocking(self.target.wait(handles, until=until, limit_seconds=limit_seconds))
         return SyncWaited(found.ended, [SyncRunHandle(handle, self) for handle in found.open])
@@ -154,7 +154,7 @@ class SyncCalls:
         event_id: str | None = None,
         connection: Connection | None = None,
     ) -> Signalled:
-        """Deliver an event to a run: by handle, by number, or by (workflow, key). Once per `event_id`."""
+        """Send an event to a run: by handle, number or (workflow, key). Once for each `event_id`."""
         to = target.handle if isinstance(target, SyncRunHandle | SyncJobHandle) else target
         return self.run_blocking(
             self.target.signal(to, event_type, payload, event_id=event_id, connection=connection)
@@ -170,7 +170,7 @@ class SyncCalls:
         result_type: type[R] | None = None,
         **more: Unpack[JobOptions],
     ) -> SyncJobHandle[R]:
-        """One free-standing job. The same `key` again returns the job it made first."""
+        """Enqueue one free-standing job. A second call with the same `key` returns the first job."""
         making = self.target.enqueue(
             operation, payload, key=key, connection=connection, result_type=result_type, **more
         )
@@ -186,14 +186,14 @@ class SyncCalls:
         result_type: type[R] | None = None,
         **more: Unpack[JobOptions],
     ) -> list[SyncJobHandle[R]]:
-        """Thousands of jobs in one call and one commit."""
+        """Enqueue many jobs in one call and one commit."""
         making = self.target.enqueue_many(
             operation, payloads, keys=keys, connection=connection, result_type=result_type, **more
         )
         return [SyncJobHandle(handle, self) for handle in self.run_blocking(making)]
 
     def reverse(self, receipt_id: int, *, reason: str | None = None) -> SyncJobHandle:
-        """Ask for an effect to be undone: a job of a worker that has the connector, judged by policy."""
+        """Enqueue a job that undoes an effect; a worker with the connector runs it, and policy judges it."""
         return SyncJobHandle(self.run_blocking(self.target.reverse(receipt_id, reason=reason)), self)
 
     runs = _Blocking(RunCalls.runs)
@@ -270,24 +270,24 @@ class SyncApp(SyncCalls):
 
     def __init__(self, app: App) -> None:
         super().__init__(app, app, Portal())
-        # A program may end without closing; then connections and the embedded server are given back here.
+        # A program may end without `close`; then this closes the connections and the embedded server.
         self._at_exit = functools.partial(_close_at_exit, weakref.ref(self))
         atexit.register(self._at_exit)
 
     def acting_as(self, actor: str) -> SyncCalls:
-        """The same calls in the name of somebody else."""
+        """The same calls for another actor."""
         return SyncCalls(self._app.acting_as(actor), self._app, self._portal)
 
     def prepare(self) -> str:
-        """Start or find the database, bring it to this release, declare; returns its address."""
+        """Start or find the database, migrate it, publish operations and workflows; return its address."""
         return self.run_blocking(self._app.prepare())
 
     def migrate(self) -> Report:
-        """Bring the schema of the database to this release; returns what was applied."""
+        """Migrate the database to the schema of this release; return what was applied."""
         return self.run_blocking(self._app.migrate())
 
     def close(self) -> None:
-        """Give back connections, the embedded server and the thread; the next call connects again."""
+        """Close the connections, the embedded server and the thread; the next call connects again."""
         if self._portal.is_open:
             self._portal.run(self._app.disconnect())
             self._portal.close()

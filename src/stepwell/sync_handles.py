@@ -1,4 +1,4 @@
-"""Handles whose calls block: receives a handle and whoever runs its coroutines, returns plain results."""
+"""Handles with calls that block: receives a handle and the SyncCalls that run its coroutines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ R = TypeVar("R", default=Any)
 
 
 class SyncRunHandle(Generic[R]):
-    """A run whose calls block."""
+    """A run, with calls that block."""
 
     def __init__(self, handle: RunHandle[R], calls: SyncCalls) -> None:
         self.handle = handle
@@ -40,15 +40,15 @@ class SyncRunHandle(Generic[R]):
         return self._calls.run_blocking(self.handle.state())
 
     def outcome(self) -> RunOutcome[R]:
-        """How the run stands now, without waiting."""
+        """State and result of the run now, without waiting."""
         return self._calls.run_blocking(self.handle.outcome())
 
     def wait(self, limit_seconds: float | None = 60.0) -> RunOutcome[R]:
-        """Wait for the end, however it ends."""
+        """Wait for the end of the run."""
         return self._calls.run_blocking(self.handle.wait(limit_seconds))
 
     def result(self, limit_seconds: float | None = 60.0) -> R:
-        """Wait for the end and return the result; raises RunFailed when the run failed or was cancelled."""
+        """Wait for the end and return the result. Raises RunFailed if the run failed or was cancelled."""
         return self._calls.run_blocking(self.handle.result(limit_seconds))
 
     def info(self) -> Run:
@@ -58,7 +58,7 @@ class SyncRunHandle(Generic[R]):
         return self._calls.run_blocking(self.handle.steps(with_reasons=with_reasons))
 
     def events(self, *, after: int = 0, follow: bool = False) -> Iterator[RunEvent]:
-        """Its log: `for event in run.events()`; with `follow` also what comes, until the run has ended."""
+        """Its log: `for event in run.events()`; with `follow` also new events, until the run has ended."""
         source = self.handle.events(after=after, follow=follow)
 
         async def following() -> RunEvent | None:
@@ -90,14 +90,14 @@ class SyncRunHandle(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class SyncWaited(Generic[R]):
-    """What came of waiting for several runs."""
+    """The result of waiting for several runs."""
 
     ended: list[RunOutcome[R]]
     open: list[SyncRunHandle[R]]
 
 
 class SyncJobHandle(Generic[R]):
-    """A free-standing job whose calls block."""
+    """A free-standing job, with calls that block."""
 
     def __init__(self, handle: JobHandle[R], calls: SyncCalls) -> None:
         self.handle = handle

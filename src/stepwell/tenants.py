@@ -1,6 +1,7 @@
-"""Share one engine: receives weights and caps, returns the tenants as they stand.
+"""Set and list tenants: receives weights and caps, returns tenants.
 
-`await app.tenant_set("acme", weight=3, max_concurrency=50)`; a cap of None is taken away, one left out stays.
+`await app.tenant_set("acme", weight=3, max_concurrency=50)`; None removes a cap, a cap that is not given
+stays.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["CapSettings", "Tenant", "TenantCalls", "TenantSettings"]
 
 
 class CapSettings(TypedDict, total=False):
-    """Caps to change: None takes one away, one that is left out stays."""
+    """Caps to change: None removes a cap, a cap that is not given stays."""
 
     # Steps and jobs that run at the same time.
     max_concurrency: int | None
@@ -27,14 +28,14 @@ class CapSettings(TypedDict, total=False):
 
 
 class TenantSettings(CapSettings, total=False):
-    """What a tenant may be given."""
+    """Settings of a tenant."""
 
-    # Its share beside the other tenants, 1 to 1000.
+    # Its share of the workers, relative to other tenants, 1 to 1000.
     weight: int
 
 
 class TenantCalls(Calls):
-    """Everything about tenants."""
+    """All calls about tenants."""
 
     async def tenants(self) -> list[Tenant]:
         """All tenants, by name."""
@@ -47,6 +48,6 @@ class TenantCalls(Calls):
         return found[0]
 
     async def tenant_set(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
-        """Make a tenant, or change its weight and caps."""
+        """Create a tenant, or change its weight and caps."""
         await self._perform(lambda _: calls.set_tenant(name, {**settings}))
         return await self.tenant(name)

@@ -1,7 +1,7 @@
 """Wait for the ends of many runs: receives their handles, returns which have ended and how.
 
-One question marks all of them; the database then tells each end, and only runs that it named are asked for
-again. All open ones are asked for now and then, in case a notification was lost.
+One call marks all runs as watched. The database then notifies the end of each, and only the runs that it
+names are read again. From time to time all open runs are read, in case a notification was lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Until", "wait_for_runs"]
 R = TypeVar("R")
 Until = Literal["all", "first"]
 
-# All open runs are asked for after so long without news; longer when there are many, a second per thousand.
+# All open runs are read after so long without a notification; one second more for each thousand runs.
 LOOK_SECONDS = 0.5
 LOOK_SECONDS_PER_RUN = 0.001
 
@@ -38,7 +38,7 @@ async def wait_for_runs(
 
 
 class _Waiting(Generic[R]):
-    """The runs that are still open, and the outcomes of the others in the order they were seen."""
+    """The runs that are still open, and the outcomes of the others in the order of their ends."""
 
     def __init__(self, client: Client, runs: dict[int, RunHandle[R]]) -> None:
         self._client = client

@@ -1,6 +1,6 @@
-"""Look at what is published: receives names, returns workflows, their versions and their caps.
+"""Read published workflows: receives names, returns workflows, their versions and their caps.
 
-Publishing itself is `app.publish`, in app.py.
+To publish a workflow use `app.publish`, in app.py.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["PublishedWorkflow", "WorkflowCalls", "WorkflowVersion"]
 
 
 class WorkflowCalls(Calls):
-    """Everything about published workflows."""
+    """All calls about published workflows."""
 
     async def workflows(
         self, *, has_caps: bool = False, after: str | None = None, limit: int = 100
     ) -> list[PublishedWorkflow]:
-        """Published workflows by name; the next page comes `after` the last name of this one."""
+        """Published workflows by name; for the next page give the last name of this page as `after`."""
         return await self._perform(
             lambda tenant: calls.workflows(tenant, has_caps=has_caps, after=after, limit=limit)
         )
@@ -42,6 +42,6 @@ class WorkflowCalls(Calls):
         return found
 
     async def workflow_caps_set(self, name: str, **settings: Unpack[CapSettings]) -> PublishedWorkflow:
-        """Give a workflow caps of its own, which count for its runs instead of the tenant's."""
+        """Set the caps of a workflow; its runs use them instead of the caps of the tenant."""
         await self._perform(lambda tenant: calls.set_workflow_caps(tenant, name, {**settings}))
         return await self.workflow(name)

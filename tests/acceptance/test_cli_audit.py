@@ -91,9 +91,9 @@ def test_the_doctor_says_how_far_behind_the_seal_is(dsn: str, db: psycopg.Connec
     clock.advance(hours=1)
     assert (finding()["level"], finding()["detail"]) == (
         "warning",
-        "events of 60 minutes ago are not sealed yet",
+        "the oldest unsealed event is 60 minutes old",
     )
     seal(db)
     assert finding()["detail"].startswith("1 blocks")
     db.execute("insert into audit_anchor (tenant_id, anchor, last_error) values (1, 'x.jsonl', 'gone')")
-    assert finding()["detail"] == "an anchor cannot be told: x.jsonl: gone"
+    assert finding()["detail"] == "an anchor cannot be written: x.jsonl: gone"

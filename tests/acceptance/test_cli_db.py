@@ -146,7 +146,7 @@ def test_a_folder_of_another_major_version_is_one_sentence(data_dir, place):
     (data_dir / place).mkdir(parents=True)
     (data_dir / place / "PG_VERSION").write_text("17\n")
     said = fails_in_one_sentence(stepwell("--data-dir", data_dir, "db", "status"))
-    assert "holds the data of PostgreSQL 17, this release runs 18" in said
+    assert "has data of PostgreSQL 17, this release runs 18" in said
 
 
 def test_a_file_in_place_of_the_folder_is_one_sentence(data_dir):

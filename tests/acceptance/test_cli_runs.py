@@ -249,16 +249,20 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
         (("start", "x", "--input", "[]"), 2, "--input is not a JSON object"),
         (("start", "x", "-i", "novalue"), 2, "-i 'novalue' is not name=value"),
         (("start", "x", "--input", "@missing"), 2, "--input: missing cannot be read"),
-        (("runs", "show", "1"), 1, "run 1 does not exist: 'stepwell runs list' shows what does."),
+        (("runs", "show", "1"), 1, "run 1 does not exist: 'stepwell runs list' shows the runs."),
         (("runs", "watch", "1"), 1, "run 1 does not exist"),
         (("runs", "show", "1", "--at", "3"), 1, "run 1 does not exist"),
         (
             ("runs", "show", "1", "--at", "noon"),
             1,
-            "at: 'noon' is neither the number of an event nor a moment",
+            "at: 'noon' is neither the number of an event nor a time with a zone",
         ),
-        (("runs", "show", "1", "--at", "9" * 20), 1, "is neither the number of an event nor a moment"),
-        (("signal", "abc", "x"), 2, "'abc' names no run"),
+        (
+            ("runs", "show", "1", "--at", "9" * 20),
+            1,
+            "is neither the number of an event nor a time with a zone",
+        ),
+        (("signal", "abc", "x"), 2, "'abc' is not a run"),
         (("signal", "a/b", "x"), 1, "no run of a was started with key b."),
         (("runs", "list", "--limit", "0"), 2, "limit"),
     ],
@@ -326,7 +330,7 @@ def test_leaving_a_watch_leaves_the_run(run, dsn, shop_worker, db):
             pass
         watching.send_signal(signal.SIGINT)
         assert watching.wait(60) == 130
-        assert "The run goes on; 'stepwell runs watch 1' returns to it." in watching.stderr.read()
+        assert "The run continues; 'stepwell runs watch 1' shows it again." in watching.stderr.read()
     assert db.execute("select state_code from workflow_run").fetchone() == ("in_progress",)
 
 

@@ -33,7 +33,7 @@ def test_caps_are_set_listed_and_taken_away(dsn: str, db: psycopg.Connection):
         "default: weight 1",
         "  workflow order.process: max_runs_per_min 100",
     ]
-    assert run("caps", "order.process", "--max-runs-per-min", "none") == "order.process: no caps of its own"
+    assert run("caps", "order.process", "--max-runs-per-min", "none") == "order.process: no caps"
     assert "workflow nothing is not published" in run("caps", "nothing", "--max-concurrency", "1", code=1)
     assert "give a whole number, or none" in run("set", "acme", "--max-concurrency", "many", code=2)
     assert "from 1 to 1000000" in run("set", "acme", "--max-concurrency", "0", code=1)

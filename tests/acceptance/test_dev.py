@@ -59,7 +59,7 @@ def test_a_changed_file_gives_a_new_worker_and_everything_else_stays(shop: Path,
         assert result(used_dir) == "hello Ada"
         seen = len(running.lines)
         edit(shop, "hello", "good day")
-        running.wait_for(r"shop\.py changed; the worker is started again", after=seen)
+        running.wait_for(r"shop\.py changed; the worker restarts", after=seen)
         running.wait_for(READY, after=seen)
         assert result(used_dir) == "good day Ada"
         after = running.children()
@@ -77,7 +77,7 @@ def test_a_mistake_is_shown_with_its_line_and_the_worker_stays(shop: Path, used_
         running.wait_for(READY)
         worker = running.children()["worker"]
         edit(shop, 'return "hello " + name', 'return "hello " + (name')
-        running.wait_for("the worker stays as it is")
+        running.wait_for("the old worker keeps running")
         running.wait_for(r"shop\.py:8: '\(' was never closed")
         assert running.children()["worker"].pid == worker.pid
         assert result(used_dir) == "hello Ada"
@@ -107,7 +107,7 @@ def test_a_killed_worker_is_started_again_without_a_change(shop: Path, used_dir:
         running.wait_for(READY)
         seen = len(running.lines)
         running.children()["worker"].kill()
-        running.wait_for(r"worker ended \(killed by SIGKILL\) and is started again now", after=seen)
+        running.wait_for(r"worker ended \(killed by SIGKILL\) and restarts now", after=seen)
         running.wait_for(READY, after=seen)
 
 

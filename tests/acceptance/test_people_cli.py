@@ -60,7 +60,7 @@ def test_a_step_is_done_and_corrected_from_a_terminal(run, db: psycopg.Connectio
     assert "in_progress" in reopened
     shown = json.loads(run("step", "show", step, "--json"))
     assert (shown["step"]["state_code"], shown["step"]["pic"]) == ("in_progress", "ada")
-    assert "names no step" in run("step", "claim", "sign", code=2)
+    assert "is not a step" in run("step", "claim", "sign", code=2)
     run("people", "calendar", "office", "--time-zone", "Asia/Ho_Chi_Minh", "--hours", "1-5:09:00-17:00")
     assert engine.one("select count(*) from calendar_hours") == 5
 

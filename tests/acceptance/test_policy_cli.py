@@ -57,7 +57,7 @@ def test_a_file_is_checked_with_its_lines(run, tmp_path):
 def test_the_cases_of_a_file_are_carried_out(run, tmp_path):
     found = run("policy", "test", POLICY)
     assert found.returncode == 0, found.stdout + found.stderr
-    assert found.stdout.splitlines()[-1] == "5 of 5 cases hold"
+    assert found.stdout.splitlines()[-1] == "5 of 5 cases passed"
     cases = tmp_path / "cases.yaml"
     cases.write_text(
         "cases:\n"
@@ -82,13 +82,13 @@ def test_a_policy_is_proposed_put_in_force_explained_and_changed(run, db: psycop
         "  + 10 reads-are-free: allow", "  + 20 nothing-on-sundays: deny", "  + 30 small-orders: allow",
         "  + 40 large-orders: needs_approval", "  + 50 undoing: needs_approval",
     ]  # fmt: skip
-    assert run("policy", "activate", "1").stdout == "version 1: in force\n"
+    assert run("policy", "activate", "1").stdout == "version 1: active\n"
     shown = run("policy", "show").stdout
     assert shown.startswith("version 1, active since")
     assert "needs approval (high, two of role lead)" in shown
     said = run("policy", "explain", "shop", "order", "/orders", "-f", "amount=5000").stdout
     assert said.startswith("needs approval (high, two people): ")
-    assert "not asked" in said
+    assert "not evaluated" in said
     changed = tmp_path / "changed.yaml"
     changed.write_text(
         "rules:\n  - {name: stop, priority: 1, match: any, effect: deny, reason: closed for the audit}\n"

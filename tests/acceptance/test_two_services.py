@@ -63,7 +63,7 @@ def test_two_services_work_on_the_same_runs(dsn, db, files, tmp_path):
         until_row(db, "select count(*) = %s from workflow_run where state_code = 'completed'", (RUN_COUNT,))
         assert attempts(db) == (0, 0)
         for log in (ours.output, theirs.output):
-            assert log.count("no handler for this operation") <= 1
+            assert log.count("no handler for the operation") <= 1
     assert check_invariants(dsn) == []
 
 
@@ -71,7 +71,7 @@ def test_what_nobody_serves_is_shown_and_goes_on_when_somebody_does(dsn, db, fil
     orders, parcels = files
     with worker(dsn, tmp_path / "orders.log", app=orders) as ours:
         start_many(db, 1)
-        ours.wait_for("no handler for this operation")
+        ours.wait_for("no handler for the operation")
         until_row(db, "select count(*) = 1 from step_run where step_id = 'ship' and state_code = 'ready'")
         shown = stepwell("runs", "show", "1", env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "200"})
         assert "no live worker serves operation ship" in " ".join(shown.stdout.split())

@@ -119,7 +119,7 @@ def test_a_killed_server_is_started_again_at_the_same_address(used_dir: Path):
     with up(*args(used_dir)) as running, running.wait_ready() as client:
         before = client.get("/api/v1/health").json()["server_started_at"]
         running.children()["serve"].kill()
-        running.wait_for(r"server ended \(killed by SIGKILL\) and is started again now")
+        running.wait_for(r"server ended \(killed by SIGKILL\) and restarts now")
         client.close()
         with httpx.Client(base_url=client.base_url, timeout=60) as again:
             assert again.get("/api/v1/health").json()["server_started_at"] > before
@@ -130,7 +130,7 @@ def test_a_killed_database_is_started_again(used_dir: Path):
         database = postmaster(used_dir)
         assert database is not None
         database.kill()
-        running.wait_for("database ended and is started again")
+        running.wait_for("database ended and restarts")
         until(lambda: client.get("/readyz").status_code == 200, what="the database's return")
 
 
@@ -159,7 +159,7 @@ def test_a_busy_port_gives_the_next_free_one_and_says_so(used_dir: Path):
         port = client.base_url.port
         assert port is not None
         assert port > DEFAULT_PORT
-        running.wait_for(f"Port {DEFAULT_PORT} is in use; taking {port}")
+        running.wait_for(f"Port {DEFAULT_PORT} is in use; port {port} is used instead")
         assert client.get("/healthz").status_code == 200
 
 
@@ -203,7 +203,7 @@ def test_an_app_brings_a_worker_that_is_kept_running(used_dir: Path, app_file: P
         until(lambda: counts(client)["workers_live"] == 1, what="the worker on the health page")
         worker = running.children()["worker"]
         worker.kill()
-        running.wait_for(r"worker ended \(killed by SIGKILL\) and is started again now")
+        running.wait_for(r"worker ended \(killed by SIGKILL\) and restarts now")
         until(lambda: running.children().get("worker", worker) != worker, what="the next worker")
         running.signal(signal.SIGINT)
         assert running.wait_end() == 0

@@ -35,7 +35,7 @@ def test_the_first_signal_finishes_what_runs_and_exits_cleanly(dsn, effects, tmp
             start(dsn)
             until_at_gate(gatekeeper)
             working.process.send_signal(signal.SIGTERM)
-            working.wait_for("Finishing what runs")
+            working.wait_for("Waiting for running handlers")
         assert working.process.wait(60) == 0
         assert "Stopped." in working.output
     states = effects.execute("select state_code from step_run order by step_no").fetchall()
@@ -51,10 +51,10 @@ def test_the_second_signal_gives_back_and_exits_though_a_thread_hangs(dsn, effec
         start(dsn)
         until_at_gate(gatekeeper)
         working.process.send_signal(signal.SIGINT)
-        working.wait_for("Finishing what runs")
+        working.wait_for("Waiting for running handlers")
         working.process.send_signal(signal.SIGINT)
         assert working.process.wait(60) == 0
-        assert "Releasing everything" in working.output
+        assert "Releasing all jobs" in working.output
     state = effects.execute(
         "select state_code, attempt_count from step_run order by step_no limit 1"
     ).fetchone()
@@ -111,10 +111,10 @@ def test_a_database_that_dies_in_the_middle_is_waited_for(used_dir, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "no app was named: give --app module:app, or set STEPWELL_APP."),
+        ((), "--app is missing: give --app module:app, or set STEPWELL_APP."),
         (("--app", "nowhere.py"), "--app nowhere.py: there is no file nowhere.py."),
         (("--app", "no_such_module"), "there is no module no_such_module"),
-        (("--app", "json:app"), "--app json:app: json has no app: it holds no App."),
+        (("--app", "json:app"), "--app json:app: json has no app: it has no App."),
         (("--app", "json:dumps"), "dumps is function, not a stepwell App"),
     ],
     ids=str,

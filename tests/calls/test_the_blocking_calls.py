@@ -71,7 +71,7 @@ def test_a_thread_beside_a_connected_app_uses_its_event_loop(square, play):
 
 def test_a_call_on_the_loop_it_would_wait_for_is_refused(square, play):
     async def scenario():
-        with pytest.raises(sw.StepwellError, match=r"app\.sync blocks"):
+        with pytest.raises(sw.StepwellError, match=r"app\.sync was called on the event loop"):
             square.sync.run_count()
 
     play(scenario)

@@ -77,7 +77,7 @@ def test_a_database_of_a_newer_release_is_refused(empty_dsn, sources):
     sources.migration("0002_more.sql", "create table stepwell.more ();")
     migrate.migrate(empty_dsn, sources.load())
     sources.remove("migrations/0002_more.sql")
-    with pytest.raises(SchemaError, match=r"0002_more\.sql, which this release does not know"):
+    with pytest.raises(SchemaError, match=r"0002_more\.sql, which this release does not have"):
         migrate.migrate(empty_dsn, sources.load())
 
 

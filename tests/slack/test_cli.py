@@ -36,10 +36,10 @@ def run(dsn, settings) -> Run:
 
 
 def test_who_is_who(engine, run):
-    assert "U0BEN is nobody's now" in run("slack", "unmap", "U0BEN")
-    assert "U0BEN is nobody's" in run("slack", "unmap", "U0BEN", code=1)
-    assert "U0NEW is ben" in run("slack", "map", "ben", "U0NEW")
-    assert "U0NEW was already ben" in run("slack", "map", "ben", "U0NEW")
+    assert "U0BEN belongs to no person now" in run("slack", "unmap", "U0BEN")
+    assert "no person has the Slack account U0BEN" in run("slack", "unmap", "U0BEN", code=1)
+    assert "U0NEW belongs to ben" in run("slack", "map", "ben", "U0NEW")
+    assert "U0NEW belonged already to ben" in run("slack", "map", "ben", "U0NEW")
     taken = run("slack", "map", "ben", "U0ADA", code=1)
     assert "U0ADA already belongs to ada: disconnect that first." in taken
     assert "person nobody does not exist" in run("slack", "map", "nobody", "U0X", code=1)

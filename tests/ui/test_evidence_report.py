@@ -40,7 +40,7 @@ def opened(request: pytest.FixtureRequest, browser: Browser, report: Path) -> It
 
 def test_it_tells_the_story_of_the_run(opened: Page):
     expect(opened.get_by_role("heading", name="order.process")).to_be_visible()
-    for title in ("Steps", "Approvals", "Policy decisions", "Effects in other systems", "Costs", "Events"):
+    for title in ("Steps", "Approvals", "Policy verdicts", "Effects in other systems", "Costs", "Events"):
         expect(opened.get_by_role("heading", name=title)).to_be_visible()
     expect(opened.locator("#steps")).to_contain_text("sign-off")
     expect(opened.locator("#approvals")).to_contain_text("bob")

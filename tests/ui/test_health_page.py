@@ -75,12 +75,12 @@ def test_the_findings_are_in_the_language_of_the_page(page: Page):
     expect(checks).to_contain_text("không có, kết nối trực tiếp")
     for english in (
         "current,",
-        "apart",
+        "differ by",
         "may migrate",
         "free",
         "arrived after",
         "connected",
-        "by its address",
+        "external",
     ):
         expect(checks).not_to_contain_text(english)
 

@@ -74,9 +74,9 @@ def test_what_has_happened_is_recorded_without_such_numbers():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"a": ["x", "y\x00"]}, "result.a[1]: a text holds the character U+0000"),
-        ({"a\x00": 1}, "result: a text holds the character U+0000"),
-        ({"a\\": "\\\x00"}, "result['a\\\\']: a text holds the character U+0000"),
+        ({"a": ["x", "y\x00"]}, "result.a[1]: a text contains the character U+0000"),
+        ({"a\x00": 1}, "result: a text contains the character U+0000"),
+        ({"a\\": "\\\x00"}, "result['a\\\\']: a text contains the character U+0000"),
         ({"a": {"b": object()}}, "result.a.b: Unable to serialize unknown type"),
         ({"a": "\ud800"}, "result.a: UnicodeEncodeError"),
     ],

@@ -31,7 +31,10 @@ def test_both_languages_tell_the_same_facts(name: str):
 
 
 def test_a_code_and_its_facts_become_sentences():
-    assert say("clock.apart", seconds="0.200", more="ignored") == ("0.200 s apart", "lệch 0.200 giây")
+    assert say("clock.apart", seconds="0.200", more="ignored") == (
+        "the clocks differ by 0.200 s",
+        "lệch 0.200 giây",
+    )
 
 
 def test_a_text_is_read_in_one_language():

@@ -139,7 +139,7 @@ def test_a_harness_is_bounded(dsn):
 
 def test_a_database_with_runs_is_refused(shop, dsn):
     rehearse(shop, lambda harness: shop.start("order", {"order_id": "A"}), dsn=dsn)
-    with pytest.raises(sw.StepwellError, match="holds 1 runs already"):
+    with pytest.raises(sw.StepwellError, match="already has 1 runs"):
         rehearse(shop, lambda harness: harness.until_idle(), dsn=dsn)
 
 

@@ -87,7 +87,7 @@ def test_it_is_said_once_for_each_operation(app, ours, play, db, caplog):
 
     ours.publish(sw.Workflow("mine.alone", sw.Operation("mine")))
     play(scenario)
-    said = [record for record in caplog.records if "no handler for this" in record.getMessage()]
+    said = [record for record in caplog.records if "no handler for the operation" in record.getMessage()]
     assert [record.levelname for record in said] == ["WARNING"]
     assert "operation=theirs run=" in said[0].getMessage()
 

@@ -157,7 +157,7 @@ def test_the_doctor_counts_what_only_a_person_can_settle(engine: Engine, dsn, tm
         settings = Settings(database_url=dsn, data_dir=tmp_path)
         return next((f.level, f.detail) for f in examine(settings, dsn) if f.check == "receipts")
 
-    assert finding() == (Level.OK, "no effect is in doubt")
+    assert finding() == (Level.OK, "no receipt waits for a person")
     session, lease, _ = interrupted(engine, LedgerInTheMiddle(tmp_path / "ledger"))
     engine.report(session, (lease, "failed", {"error": {"type": "E"}}))
     # The next attempt finds out.

@@ -91,7 +91,7 @@ def test_what_does_not_finish_is_given_back_uncounted(app, play, db, stage, how)
 
 
 def test_a_handler_that_will_not_let_go_keeps_nobody(app, play, db, monkeypatch):
-    monkeypatch.setattr("stepwell.worker.worker.LET_GO_SECONDS", 0.05)
+    monkeypatch.setattr("stepwell.worker.worker.CANCEL_LIMIT_SECONDS", 0.05)
     began = asyncio.Event()
     may_end = asyncio.Event()
 

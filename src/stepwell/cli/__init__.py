@@ -1,1 +1,1 @@
-"""View in a terminal: receives command lines, returns calls; one module per command group."""
+"""The command line: receives arguments, calls the client, prints the answer; one module per command group."""

@@ -1,4 +1,4 @@
-"""Ask for approvals and decide them in a terminal: receives numbers and names, returns where each stands."""
+"""Request approvals and decide them in a terminal: receives numbers and names, returns states."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def list_approvals(
 
 @app.command()
 def show(context: typer.Context, approval: ApprovalArgument, as_json: JsonOption = False) -> None:
-    """Show an approval and who has decided."""
+    """Show an approval and the decisions of its reviewers."""
     found = act(context, lambda people: people.approval(approval))
     if as_json:
         print_json(found)
@@ -52,21 +52,23 @@ def show(context: typer.Context, approval: ApprovalArgument, as_json: JsonOption
 @app.command()
 def request(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(help="What is to be allowed, such as reopen.")],
+    action: Annotated[str, typer.Argument(help="The action to allow, such as reopen.")],
     step: StepArgument,
-    quorum: Annotated[int, typer.Option(help="How many others must agree: 1 or 2.", min=1, max=2)] = 1,
-    expires_seconds: Annotated[int | None, typer.Option(help="So long it may be decided.")] = None,
+    quorum: Annotated[int, typer.Option(help="How many reviewers must approve: 1 or 2.", min=1, max=2)] = 1,
+    expires_seconds: Annotated[
+        int | None, typer.Option(help="Seconds until the approval expires; default: dot_config.")
+    ] = None,
     tier: Annotated[int, typer.Option(help="1 low, 2 med, 3 high.", min=1, max=3)] = 1,
     approver: Annotated[
-        list[str] | None, typer.Option(help="Name of somebody who may decide; repeatable.")
+        list[str] | None, typer.Option(help="Name of a person who may decide; may be given several times.")
     ] = None,
-    role: Annotated[str | None, typer.Option(help="Role whose people may decide.")] = None,
+    role: Annotated[str | None, typer.Option(help="People with this role may decide.")] = None,
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask reviewers whether something may be done to a step."""
+    """Ask reviewers to allow an action on a step."""
     name = person(who)
     made = act(
         context,
@@ -86,7 +88,7 @@ def approve(
     reason: ReasonOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Agree; with enough agreement it is granted."""
+    """Approve; the approval is granted when enough reviewers approve."""
     _decide(context, approval, "approve", person(who), reason, as_json)
 
 
@@ -94,11 +96,11 @@ def approve(
 def reject(
     context: typer.Context,
     approval: ApprovalArgument,
-    reason: Annotated[str, typer.Option(help="Why: kept with the refusal, and shown to who asked.")],
+    reason: Annotated[str, typer.Option(help="The reason; it is stored and shown to the person who asked.")],
     who: AsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Refuse; one refusal ends it, and needs a reason."""
+    """Reject; one rejection ends the approval, and it requires a reason."""
     _decide(context, approval, "reject", person(who), reason, as_json)
 
 
@@ -110,7 +112,7 @@ def withdraw(
     reason: ReasonOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a question of yours back."""
+    """Withdraw an approval that you requested."""
     name = person(who)
     state = act(context, lambda people: people.approval_withdraw(approval, name, reason=reason))
     answer(as_json, {"approval_id": approval, "state": state}, f"approval {short(approval)}: {state}")
@@ -124,7 +126,7 @@ def _decide(
 
 
 def _particulars(found: Approval) -> list[str]:
-    """What it is about, as far as it says: the proposed action, or the rules that would change."""
+    """Lines about what is to be approved: the proposed action, or the rules that would change."""
     about = found.about or {}
     lines = [f"asked: {found.reason}"] if found.reason else []
     lines.append(f"tier {('low', 'med', 'high')[found.tier - 1] if found.tier <= 3 else found.tier}")

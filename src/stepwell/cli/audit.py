@@ -1,4 +1,4 @@
-"""Seal and check the log from a terminal: receives a database, returns blocks or the first broken record."""
+"""Seal and verify the log in a terminal: receives a database, returns blocks or the first wrong record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AnchorOption = Annotated[
 
 @app.command()
 def seal(context: typer.Context, anchor: AnchorOption = None, as_json: JsonOption = False) -> None:
-    """Seal now what the keeper would seal at its next look, and tell the anchor if there is one.
+    """Seal the events that are not sealed yet, as the keeper does, and write the blocks to the anchor.
 
     Example: stepwell audit seal --anchor seals.jsonl
     """
@@ -62,11 +62,11 @@ def verify(
     context: typer.Context,
     anchor: AnchorOption = None,
     head: Annotated[
-        str | None, typer.Option(help="Hash of a block that was seen before and must still be there.")
+        str | None, typer.Option(help="Hash of an earlier block that the chain must still contain.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every event against its seal; exit code 1, naming the first altered, missing or inserted record.
+    """Check every event against its seal; exit code 1 and the first altered, missing or inserted record.
 
     Example: stepwell audit verify --anchor seals.jsonl
     """
@@ -91,7 +91,7 @@ def list_blocks(
     limit: Annotated[int, typer.Option(help="Most blocks to show.", min=1, max=500)] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """List the newest blocks of the chain. Keep the last hash somewhere else: verify takes it as --head."""
+    """List the newest blocks of the chain. Store the last hash elsewhere: 'verify --head' checks it."""
 
     async def read(client: Client) -> list[dict[str, Any]]:
         with audit.reading(client.conninfo, client.tenant_id) as reader:
@@ -132,7 +132,9 @@ def _show(verdict: Verdict) -> None:
     word = ("✓ intact", "bold green") if verdict.is_intact else ("NOT intact", "bold red")
     screen.print(Text.assemble(word, "  ", " · ".join(counts)))
     if verdict.archived_blocks:
-        screen.print(f"  archived: {_ranges(verdict.archived_blocks)}; their headers hold the chain together")
+        screen.print(
+            f"  archived: {_ranges(verdict.archived_blocks)}; the chain was checked by their headers"
+        )
     if verdict.head_hash is not None:
         screen.print(f"  head {verdict.head_hash}")
 
@@ -142,7 +144,7 @@ def _many(count: int, what: str) -> str:
 
 
 def _ranges(numbers: list[int]) -> str:
-    """1, 2, 3, 7 as `blocks 1–3, 7`."""
+    """1, 2, 3, 7 → `blocks 1–3, 7`."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:

@@ -1,7 +1,7 @@
-"""Name every command: its section of the help, its module and one line about it. Imports no command.
+"""The table of all commands: section of the help, module and one line of text. Imports no command.
 
-`stepwell --help` is written from this table alone, so that it needs neither the database driver nor a module
-of a command. A module has `app`, a Typer; its commands are loaded when one of them is used.
+`stepwell --help` reads only this table, so it imports neither the database driver nor a command module. Each
+module has `app`, a Typer; it is imported when one of its commands is used.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def _entry(name: str, summary: str) -> Entry:
 
 SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     "Begin": {
-        "dev": _entry("dev", "Run an app with everything around it; a changed file starts the worker again."),
+        "dev": _entry("dev", "Run an app with database and server; restart the worker when a file changes."),
         "up": _entry("up", "Start database, server, worker and keeper in one process tree."),
-        "doctor": _entry("doctor", "Check the installation and say what to do about each problem."),
+        "doctor": _entry("doctor", "Check the installation and show how to fix each problem."),
     },
     "Workflows and runs": {
         "publish": _entry("publish", "Publish workflows from YAML files or from an app."),
@@ -30,7 +30,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "start": _entry("start", "Start a run of a published workflow."),
         "runs": _entry("runs", "List, show and watch runs; cancel, pause, resume or retry them."),
         "signal": _entry("signal", "Send an event to a run."),
-        "schedule": _entry("schedule", "Start runs by the clock: set, show, pause and delete schedules."),
+        "schedule": _entry("schedule", "Start runs at fixed times: set, show, pause and delete schedules."),
         "jobs": _entry("jobs", "List, show, cancel and retry jobs; read dead letters."),
     },
     "People": {
@@ -43,11 +43,13 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Governance": {
         "policy": _entry("policy", "Show, check, test, explain and propose the rules for actions."),
-        "receipts": _entry("receipts", "List and show receipts of actions on other systems; settle doubt."),
+        "receipts": _entry(
+            "receipts", "List and show receipts of actions on other systems; settle unconfirmed ones."
+        ),
         "reverse": _entry("reverse", "Undo an action on another system by its receipt."),
         "audit": _entry("audit", "Seal the log and verify its seals."),
         "evidence": _entry(
-            "evidence", "Export what a run did as one file that proves itself, and verify it."
+            "evidence", "Export a run as one file that can be verified offline, and verify it."
         ),
     },
     "Operation": {

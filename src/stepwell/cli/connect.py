@@ -1,4 +1,4 @@
-"""Connect for one command: receives its context, returns a client, or the answer to one question."""
+"""Connect for one command: receives its context, runs the calls of the command, prints the answer."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 LanguageOption = Annotated[Lang, typer.Option("--lang", help="Language of the labels: en or vi.")]
-LimitOption = Annotated[int, typer.Option(help="Most rows to show.", min=1, max=500)]
-ReasonOption = Annotated[str | None, typer.Option(help="Why; kept in the log.")]
+LimitOption = Annotated[int, typer.Option(help="Number of rows to show.", min=1, max=500)]
+ReasonOption = Annotated[str | None, typer.Option(help="The reason; it is stored in the log.")]
 
 
 def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T:
-    """Answer one question on the database of the command line."""
+    """Connect to the database of the command line, await the question, close."""
     settings: Settings = context.obj
 
     async def connected(conninfo: str) -> T:
@@ -55,7 +55,7 @@ def each(
     shown: Callable[[int], str] = str,
     as_json: bool = False,
 ) -> None:
-    """Every one is tried and answered in a line; exit code 1 when one was refused."""
+    """Act on each number and print one line for each; exit code 1 if one was refused."""
 
     async def act_on_all(client: Client) -> list[dict[str, Any]]:
         answers = []
@@ -81,7 +81,7 @@ def each(
 
 
 def answer(as_json: bool, document: Any, sentence: str) -> None:
-    """What a change brought: for a program, or for a person."""
+    """Print the result of a change: the document as JSON, or the sentence."""
     if as_json:
         print_json(document)
     else:
@@ -95,7 +95,7 @@ def _outcome(found: Any, done: str) -> str:
 
 
 def actor() -> str:
-    """Whoever types, as the log names them."""
+    """The user of the terminal, as the log names them."""
     try:
         return f"cli:{getpass.getuser()}"
     except (KeyError, OSError):
@@ -107,7 +107,7 @@ def print_json(value: Any) -> None:
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:
-    """A JSON object, typed, or read from `@file`; `-` or `@-` reads standard input."""
+    """The JSON object in the text, or in the file of `@file`; `-` and `@-` read standard input."""
     value = json_value(text, option)
     if not isinstance(value, dict):
         raise UsageError(f"{option} is not a JSON object", hint="""write '{"name": "value"}'""", field=option)
@@ -115,7 +115,7 @@ def json_object(text: str, option: str) -> dict[str, Any]:
 
 
 def json_value(text: str, option: str) -> Any:
-    """Any JSON value, typed, or read from `@file`; `-` or `@-` reads standard input."""
+    """The JSON value in the text, or in the file of `@file`; `-` and `@-` read standard input."""
     found = text
     if text.startswith("@") or text == "-":
         found = _file(text.removeprefix("@"), option)
@@ -130,7 +130,7 @@ def json_value(text: str, option: str) -> Any:
 
 
 def named_values(pairs: list[str], option: str) -> dict[str, Any]:
-    """`name=value` pairs; a value that is JSON is taken as such, anything else is text."""
+    """`name=value` pairs as a dict; a value that is valid JSON is read as JSON, any other is text."""
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")

@@ -1,4 +1,4 @@
-"""Write and compare content in a terminal: receives codes and Markdown files, returns versions."""
+"""Write and compare content units in a terminal: receives codes and Markdown files, returns versions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(
     note: Annotated[str | None, typer.Option(help="What changed.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a version; the same text as the current one makes none."""
+    """Write a version; a text that equals the current version creates none."""
     try:
         stream = typer.get_text_stream("stdin")
         body = stream.read() if str(file) == "-" else file.read_text(encoding="utf-8")
@@ -52,11 +52,11 @@ def write(
 def bundle(
     context: typer.Context,
     code: CodeArgument,
-    item: Annotated[list[str], typer.Argument(help="Codes of the units it holds, in order.")],
+    item: Annotated[list[str], typer.Argument(help="Codes of its content units, in order.")],
     note: Annotated[str | None, typer.Option(help="What changed.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a version of a bundle: these units, each at its current version."""
+    """Write a version of a bundle: these content units, each at its current version."""
     made = _act(context, lambda content: content.content_write(code, items=item, note=note))
     _tell(code, made, as_json)
 

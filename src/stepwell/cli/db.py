@@ -1,4 +1,4 @@
-"""Care for the schema from a terminal: receives a database, returns what was done or found."""
+"""Migrate, show and verify the schema in a terminal: receives a database, prints changes or differences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 
 @app.command()
 def migrate(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Bring the database to the schema of this release; safe to repeat, and from many places at once."""
+    """Migrate the database to the schema of this release; safe to repeat and to run several times at once."""
     settings: Settings = context.obj
     with database(settings) as conninfo:
         report = migrating.migrate(conninfo)
@@ -31,12 +31,14 @@ def migrate(context: typer.Context, as_json: JsonOption = False) -> None:
         typer.echo(f"applied {name}")
     for name in report.dropped:
         typer.echo(f"dropped {name}")
-    typer.echo("routines are in force" if report.routines_applied else "nothing to do, the schema is current")
+    typer.echo(
+        "routines are installed" if report.routines_applied else "nothing to do, the schema is current"
+    )
 
 
 @app.command()
 def status(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Show which migrations are applied and which are missing; exit code 1 when some are."""
+    """Show which migrations are applied and which are missing; exit code 1 if any is missing."""
     settings: Settings = context.obj
     with database(settings) as conninfo:
         state = migrating.status(conninfo)
@@ -55,7 +57,7 @@ def status(context: typer.Context, as_json: JsonOption = False) -> None:
 
 @app.command()
 def verify(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Name every object that differs from what this release would make; exit code 1 when there is one."""
+    """List every object that differs from the schema of this release; exit code 1 if there is one."""
     settings: Settings = context.obj
     with database(settings) as conninfo:
         verdict = verifying.verify(conninfo)
@@ -78,10 +80,10 @@ def dump(
     context: typer.Context,
     fresh: Annotated[
         bool,
-        typer.Option(help="Dump what this release would make, from a scratch database, not what is there."),
+        typer.Option(help="Dump the schema of this release from a scratch database, not the database given."),
     ] = False,
 ) -> None:
-    """Print the schema as normalised text, the same on every server; for review, not for restoring."""
+    """Print the schema as text that is the same on every server; for review, not for restoring."""
     settings: Settings = context.obj
     with database(settings) as conninfo:
         if not fresh:

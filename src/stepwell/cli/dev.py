@@ -1,4 +1,4 @@
-"""Develop an app from a terminal: receives its file, runs `up`, and a new worker after each change."""
+"""Develop an app in a terminal: receives its file, runs `up`, starts a new worker after each change."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def dev(
     data_dir: DataDirOption = None,
     watch: Annotated[
         list[Path] | None,
-        typer.Option(help="Another folder whose files belong to the app; may be given several times."),
+        typer.Option(help="Another folder with files of the app; may be given several times."),
     ] = None,
 ) -> None:
-    """Run an app as `up` does, with a new worker after each change of its Python or YAML files.
+    """Run an app as `up` does, and start a new worker after each change of its Python or YAML files.
 
-    A file with a mistake is answered with the mistake; the worker that runs stays until it is corrected.
+    If a changed file has an error, the error is printed and the old worker stays until you correct the file.
     """
     for place in (folder_of(app_name), *(watch or ())):
         if not place.is_dir():

@@ -1,4 +1,4 @@
-"""Tell what is wrong with an installation: receives settings, prints one line per check with the remedy."""
+"""Check an installation: receives settings, prints one line per check, with the remedy of each problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export and check evidence from a terminal: receives a run or a file, returns a bundle or a verdict."""
+"""Export and verify evidence in a terminal: receives a run or a file, returns a bundle or its problems."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def export(
     to: Annotated[
         str | None,
         typer.Option(
-            help="Folder, path ending in .zip, or object store (s3://bucket/folder); default: here."
+            help="Folder, path ending in .zip, or object store (s3://bucket/folder); default: this folder."
         ),
     ] = None,
     payloads: Annotated[
-        bool, typer.Option("--payloads", help="Put the values in too, not only sizes, names and hashes.")
+        bool, typer.Option("--payloads", help="Include the values, not only their names, sizes and hashes.")
     ] = False,
     wait_seconds: Annotated[
-        float, typer.Option(help="So long to wait for older transactions to end.", min=0, max=600)
+        float, typer.Option(help="Longest wait for older transactions to end.", min=0, max=600)
     ] = 30.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Export an ended run: seals its events, binds the contents to the log, writes one file.
+    """Export an ended run: seal its events, log the hashes of the contents, write one file.
 
     The same run gives the same bytes. Example: stepwell evidence export 12 --to evidence/
     """
@@ -63,7 +63,7 @@ def list_bundles(
     run: Annotated[int, typer.Argument(help="Number of the run.", metavar="RUN", min=1)],
     as_json: JsonOption = False,
 ) -> None:
-    """List the bundles that were made of a run: when, by whom, their sha256, where the bytes went last.
+    """List the bundles of a run: when and by whom each was exported, its sha256, where it was stored last.
 
     Example: stepwell evidence list 12
     """
@@ -87,7 +87,9 @@ def list_bundles(
 def verify_file(
     context: typer.Context,
     file: Annotated[str, typer.Argument(help="The bundle: a path or an address.", metavar="FILE")],
-    head: Annotated[str | None, typer.Option(help="Hash of a block you trust, which it must hold.")] = None,
+    head: Annotated[
+        str | None, typer.Option(help="Hash of a trusted block that the bundle must contain.")
+    ] = None,
     anchor: Annotated[
         str | None, typer.Option(help="Anchored block headers to compare with: a .jsonl file or a folder.")
     ] = None,
@@ -96,7 +98,7 @@ def verify_file(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a bundle, offline, as the verify.py inside it does; exit code 1 when it does not prove itself.
+    """Verify a bundle offline, as the verify.py inside it does; exit code 1 if it has a problem.
 
     Example: stepwell evidence verify evidence-run-12.zip --anchor seals.jsonl
     """

@@ -1,6 +1,6 @@
 """Write the help of a command: receives a command and its context, returns plain text in aligned columns.
 
-Plain text on purpose: drawing boxes with Rich costs more time than everything else the help needs.
+The help is plain text because drawing boxes with Rich takes more time than all the rest of the help.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stepwell.cli.commands import COMMANDS, SECTIONS
 WIDTH_LIMIT: Final = 100
 TERM_LIMIT: Final = 30
 INDENT: Final = "  "
-# What stands for the value of an option, by the name Typer gives its type.
+# Typer's name of a type → the word that the help shows for a value of it.
 VALUES: Final = {
     "int": "NUMBER",
     "int range": "NUMBER",
@@ -35,7 +35,7 @@ _WIDEST: Final = max(map(len, COMMANDS))
 
 
 def write_help(command: Any, context: Any, formatter: Any) -> None:
-    """What `--help` shows; the formatter takes the text as it is."""
+    """Write what `--help` shows; the formatter does not change the text."""
     formatter.write(help_text(command, context))
 
 
@@ -49,7 +49,7 @@ def help_text(command: Any, context: Any) -> str:
     arguments, options = _parameters(command, context)
     blocks += [_block("Arguments", arguments), _block("Options", options)]
     if context.parent is None:
-        blocks.append("'stepwell COMMAND --help' says more about a command.")
+        blocks.append("'stepwell COMMAND --help' shows the help of a command.")
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 

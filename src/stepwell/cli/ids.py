@@ -1,7 +1,7 @@
-"""Show and read the numbers of units: receives a number of the database or what a person typed.
+"""Show and read the numbers of units: receives a number of the database or the text that a person typed.
 
-A unit is numbered by the run it belongs to and its place in it: `7.3`. Runs and free-standing jobs are the
-place 0 and are written without it: `7`. The whole number of the database (7340035) is accepted as well.
+The number of a unit is the number of its run and its place in the run: `7.3`. Runs and free-standing jobs
+have place 0, which is not written: `7`. The number in the database (7340035) is accepted as well.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _UNIT = re.compile(r"\b(step|task|job|approval|receipt|unit) (\d{7,19})\b")
 def short(unit_id: int) -> str:
     """The number of a unit as people read and type it."""
     run, place = unit_id >> PLACE_BITS, unit_id & (PLACES - 1)
-    # From a million on a run's number alone could be taken for the whole number of a unit.
+    # From 2^20 on, the number of a run without a place would be read as a number of the database.
     return str(run) if place == 0 and run < PLACES else f"{run}.{place}"
 
 
 def read_unit(text: str) -> int:
-    """The number of a unit from `7.3`, `7` or the whole number."""
+    """The number of a unit in the database, from `7.3`, `7` or that number itself."""
     run, dot, place = text.partition(".")
     if _is_number(run) and (not dot or _is_number(place)) and int(run) > 0:
         if dot and int(place) < PLACES:
@@ -36,7 +36,7 @@ def read_unit(text: str) -> int:
 
 
 def shortened(sentence: str) -> str:
-    """A message of the database with the numbers of units as people type them."""
+    """A message of the database, with the numbers of units in the short form."""
     return _UNIT.sub(lambda found: f"{found[1]} {short(int(found[2]))}", sentence)
 
 
@@ -59,5 +59,5 @@ ReceiptArgument = Annotated[
 ]
 ApprovalOption = Annotated[
     int | None,
-    typer.Option(help="The granted approval, such as 7.3, where one is needed.", parser=read_unit),
+    typer.Option(help="The granted approval, such as 7.3, if one is required.", parser=read_unit),
 ]

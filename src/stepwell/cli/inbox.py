@@ -1,4 +1,4 @@
-"""Show a person's work in a terminal: receives a name, returns what is theirs and what they may take."""
+"""Show the work of a person in a terminal: receives a name, prints their steps and those they may claim."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ app = typer.Typer(add_completion=False)
 def inbox(
     context: typer.Context,
     who: AsOption = None,
-    everybody: Annotated[bool, typer.Option("--all", help="Everybody's open work.")] = False,
-    role: Annotated[str | None, typer.Option(help="Only what is for this role.")] = None,
-    escalated: Annotated[
-        bool, typer.Option("--escalated", help="Only what somebody was told of because it stays open.")
-    ] = False,
+    everybody: Annotated[bool, typer.Option("--all", help="The open steps of all people.")] = False,
+    role: Annotated[str | None, typer.Option(help="Only steps for this role.")] = None,
+    escalated: Annotated[bool, typer.Option("--escalated", help="Only escalated steps.")] = False,
     limit: LimitOption = 100,
     lang: LanguageOption = "en",
     as_json: JsonOption = False,
 ) -> None:
-    """What is in your hands, what is ready for your roles and what you were told of; most urgent first.
+    """Steps assigned to you, steps you may claim, and steps escalated to you; the most urgent first.
 
     Example: stepwell inbox --as ada --escalated
     """

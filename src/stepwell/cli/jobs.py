@@ -1,4 +1,4 @@
-"""Look at jobs and steer them from a terminal: receives job numbers, returns tables and changes."""
+"""Show, cancel and retry jobs in a terminal: receives job numbers, prints tables and changes."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 def list_jobs(
     context: typer.Context,
     state: Annotated[
-        str | None, typer.Option(help="Only in this state, such as ready, in_progress or failed.")
+        str | None, typer.Option(help="Only jobs in this state, such as ready, in_progress or failed.")
     ] = None,
-    operation: Annotated[str | None, typer.Option(help="Only of this operation.")] = None,
-    run: Annotated[int | None, typer.Option(help="The machine steps of this run.")] = None,
-    steps: Annotated[bool, typer.Option("--steps", help="Machine steps of runs too.")] = False,
+    operation: Annotated[str | None, typer.Option(help="Only jobs of this operation.")] = None,
+    run: Annotated[int | None, typer.Option(help="The operation steps of this run.")] = None,
+    steps: Annotated[bool, typer.Option("--steps", help="Operation steps of runs too.")] = False,
     limit: LimitOption = 20,
     after: Annotated[
         int | None,
-        typer.Option(help="Only jobs before this number: the last one of the page before.", parser=read_unit),
+        typer.Option(help="Only jobs older than this one; give the last job of a page.", parser=read_unit),
     ] = None,
     lang: LanguageOption = "en",
     as_json: JsonOption = False,
@@ -82,12 +82,12 @@ def list_jobs(
 def show(
     context: typer.Context, job: JobArgument, lang: LanguageOption = "en", as_json: JsonOption = False
 ) -> None:
-    """Show a job: where it stands, why it is not running, and every failed attempt."""
+    """Show a job: its state, why it is not running, and every failed attempt."""
 
     async def read(client: Client) -> tuple[Job, list[Failure], Why, Look | None]:
         found = await client.perform(views.job(client.tenant_id, job))
         if found is None:
-            raise NotFound(f"job {short(job)} does not exist", hint="'stepwell jobs list' shows what does")
+            raise NotFound(f"job {short(job)} does not exist", hint="'stepwell jobs list' shows the jobs")
         failures = await client.perform(views.failures(client.tenant_id, job))
         why = await client.perform(views.why(client.tenant_id, job))
         return found, failures, why, None if as_json else Look(registry.read(client.conninfo), lang)
@@ -120,11 +120,11 @@ def show(
 @app.command()
 def dead(
     context: typer.Context,
-    all_letters: Annotated[bool, typer.Option("--all", help="Those already resolved too.")] = False,
+    all_letters: Annotated[bool, typer.Option("--all", help="Resolved dead letters too.")] = False,
     limit: LimitOption = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """List dead letters: what will not be tried again, with the history of its failures."""
+    """List dead letters: jobs and steps without attempts left, with their failures."""
     found = ask(
         context,
         lambda client: client.perform(
@@ -147,7 +147,7 @@ def dead(
 def cancel(
     context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None, as_json: JsonOption = False
 ) -> None:
-    """Cancel jobs; a running handler is told to stop."""
+    """Cancel jobs; a running handler gets a request to stop."""
     each(
         context, "job", jobs, lambda client, job: JobHandle(client, job).cancel(reason), "cancelled",
         shown=short, as_json=as_json,
@@ -158,7 +158,7 @@ def cancel(
 def retry(
     context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None, as_json: JsonOption = False
 ) -> None:
-    """Try jobs again that could not be completed."""
+    """Queue jobs again that could not be completed."""
 
     async def again(client: Client, job: int) -> Any:
         return await client.perform(retry_job(client.tenant_id, job, client.actor, reason))

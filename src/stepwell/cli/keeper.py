@@ -1,4 +1,4 @@
-"""Keep a database from a terminal: receives its address, runs until a signal."""
+"""Run a keeper in a terminal: receives settings, runs until a signal."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ app = typer.Typer(add_completion=False)
 def keeper(
     context: typer.Context,
     poll_seconds: Annotated[
-        float, typer.Option(help="How late anything due is seen at most.", min=0.01, max=60)
+        float, typer.Option(help="Longest time between two passes.", min=0.01, max=60)
     ] = 1.0,
-    once: Annotated[bool, typer.Option("--once", help="Look once and exit.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Make one pass and exit.")] = False,
 ) -> None:
-    """Keep the database until Ctrl-C; of many keepers one acts, the others stand by."""
+    """Run a keeper until Ctrl-C; if several keepers run, one acts and the others wait."""
     from stepwell.govern.slack.notifier import notify_once, notifying
     from stepwell.keeper import BackgroundKeeper, Keeper
     from stepwell.store.connection.target import database
@@ -42,7 +42,7 @@ def keeper(
         shown_count = notify_once(conninfo)
         tick = Keeper(conninfo, anchor=anchor).run_once()
         if not tick.acted:
-            typer.echo("another keeper is at work")
+            typer.echo("another keeper is active")
             return
         typer.echo(
             f"{tick.recovered_count} leases recovered, {tick.fired_count} timers fired, "

@@ -1,4 +1,4 @@
-"""Show the declared state machines at a terminal: receives a scope, returns tables, diagrams or a page."""
+"""Show the state machines in a terminal: receives a scope, prints tables, diagrams or a page."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def show(
     lang: LanguageOption = "en",
     as_json: JsonOption = False,
 ) -> None:
-    """Show the states of a machine and everything that may happen in them."""
+    """Show the states and transitions of a machine."""
     registry = _read(context.obj)
     machine = _machine(registry, scope)
     if as_json:
@@ -92,7 +92,7 @@ def reference(
     context: typer.Context,
     fresh: Annotated[
         bool,
-        typer.Option(help="Describe what this release declares, from a scratch database, not what is there."),
+        typer.Option(help="Describe this release, from a scratch database, not the database given."),
     ] = False,
 ) -> None:
     """Print the reference of every machine, guard, event and dialect as one Markdown page."""

@@ -1,7 +1,7 @@
 """Read a command line: receives arguments, returns a call to one command group, and an exit code.
 
-Exit codes: 0 done; 1 it failed, in one sentence on stderr; 2 the command line or a setting is wrong;
-130 interrupted. STEPWELL_DEBUG=1 shows the traceback of an error too.
+Exit codes: 0 done; 1 failed, with one sentence on stderr; 2 the command line or a setting is wrong;
+130 interrupted. With STEPWELL_DEBUG=1 an error shows its traceback.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EXIT_INTERRUPTED = 130
 
 
 class _LazyCommands(MutableMapping[str, Any]):
-    """Looks like a dict of commands; imports a command's module when the command is read."""
+    """A dict of commands that imports the module of a command when the command is read."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Any] = {}
@@ -121,7 +121,7 @@ def stepwell(
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:
-    """The entry point: every failure becomes one sentence and an exit code."""
+    """The entry point; it turns each failure into one sentence and an exit code."""
     try:
         code = app(arguments, prog_name="stepwell", standalone_mode=False)
     except Exception as error:
@@ -129,7 +129,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
             raise
         sentence, code = _explain(error)
         sys.stderr.write(sentence)
-    # A reader that closed the pipe early is no error of ours, nor is it worth a traceback at exit.
+    # A reader may close the pipe early, as `head` does. That is no error, so no traceback is shown at exit.
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -140,7 +140,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 def _explain(error: Exception) -> tuple[str, int]:
     """What goes to stderr, and the exit code."""
     if type(error).__name__ == "NoArgsIsHelpError" and isinstance(error, typer.TyperException):
-        # Typer shows the help of a group that was called without a command through an error as well.
+        # For a group that is called without a command, Typer raises an error that contains the help.
         return error.format_message(), error.exit_code
     sentence, code = _sentence(error)
     return f"stepwell: {shortened(sentence)}\n" if sentence else "", code
@@ -167,7 +167,7 @@ def _sentence(error: Exception) -> tuple[str, int]:
 
 
 def _explain_usage(error: typer.TyperException) -> str:
-    """What is wrong, the nearest word that would be right, and where to read on."""
+    """The problem, the accepted word that is most similar, and which help to read."""
     text = error.format_message()
     if possibilities := getattr(error, "possibilities", None):
         text = f"{str(getattr(error, 'message', text)).rstrip('.')}. Did you mean {possibilities[0]}?"

@@ -1,6 +1,6 @@
-"""Say what to type next: receives the workflows of an app, returns commands that work as they are.
+"""Suggest the next commands: receives the workflows of an app, returns commands that work without change.
 
-A command is made of what the workflow reads from its input, the events it waits for and the people in it.
+A command contains the input that the workflow reads and the events that it waits for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stepwell.define import Graph
     from stepwell.handlers import Handler, Parameter
 
-# A value to try a workflow with, by the type its operation asks for.
+# JSON type of a parameter → a sample value.
 SAMPLES: Final = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 TEXT_SAMPLE: Final = "A-1"
 EVENT_LIMIT: Final = 2
@@ -31,7 +31,7 @@ _INPUT = re.compile(r"\$\.input\.([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def describe(graph: Graph, handlers: Mapping[str, Handler]) -> dict[str, Any]:
-    """What somebody must know to try a workflow, as plain values."""
+    """The input, the events and whether people take part, as JSON values."""
     needed: dict[str, str] = {}
     for step in graph.steps:
         for _, text in step.expressions():
@@ -67,7 +67,7 @@ def _sample(parameter: Parameter) -> str:
 
 
 def program(settings: Settings) -> str:
-    """How this program is called from another terminal in the same folder."""
+    """The command that calls this program from another terminal in the same folder."""
     own = Path(sys.executable).parent / "stepwell"
     found = shutil.which("stepwell")
     name = "stepwell"

@@ -1,4 +1,4 @@
-"""Keep the list of people in a terminal: receives names and roles, returns who may do what."""
+"""Add people, roles and calendars in a terminal: receives names and roles, prints them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 @app.command()
 def add(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Name by which the person acts.")],
+    name: Annotated[str, typer.Argument(help="Name of the person, as --as takes it.")],
     role: Annotated[list[str] | None, typer.Option(help="A role; may be given several times.")] = None,
-    title: Annotated[str | None, typer.Option(help="Name as it is shown.")] = None,
-    inactive: Annotated[bool, typer.Option("--inactive", help="The person takes part no longer.")] = False,
+    title: Annotated[str | None, typer.Option(help="Full name, for display.")] = None,
+    inactive: Annotated[bool, typer.Option("--inactive", help="The person may no longer act.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a person, or set the roles of one."""
+    """Add a person, or replace the roles of a person."""
     act(
         context,
         lambda people: people.person_set(name, role or [], display_name=title, is_active=not inactive),
@@ -63,7 +63,7 @@ def calendar(
     ] = "{}",
     as_json: JsonOption = False,
 ) -> None:
-    """Write a calendar of working hours; it replaces the one of that name."""
+    """Write a calendar of working hours; it replaces a calendar with the same name."""
     given = [entry for text in hours for entry in _hours(text)]
     days = json_object(holidays, "--holidays")
 
@@ -72,7 +72,7 @@ def calendar(
 
     ask(context, write)
     document = {"calendar": name, "time_zone": time_zone, "hours": given, "holidays": days}
-    sentence = f"calendar {name}: {len(given)} openings a week, {len(days)} holidays"
+    sentence = f"calendar {name}: {len(given)} periods a week, {len(days)} holidays"
     answer(as_json, document, sentence)
 
 

@@ -1,4 +1,4 @@
-"""Draw people's work at a terminal: receives steps, tasks and a language, returns Rich renderables."""
+"""Draw human steps in a terminal: receives steps, tasks and a language, returns Rich renderables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def step_table(look: Look, rows: Sequence[HumanStep]) -> Table:
 
 
 def inbox_page(look: Look, rows: Sequence[HumanStep]) -> RenderableType:
-    """The open steps, and below them what each is about, one line per step."""
+    """The table of open steps, and below it the inputs of each step on one line."""
     about = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         if row.inputs:
@@ -41,7 +41,7 @@ def inbox_page(look: Look, rows: Sequence[HumanStep]) -> RenderableType:
 
 
 def step_card(look: Look, row: HumanStep, tasks: Sequence[HumanStep], sentence: str) -> RenderableType:
-    """One step in full: where it stands, why, who has it, until when, what its form asks, what is inside."""
+    """One step in full: state, reason, person in charge, deadline, note, inputs, form and tasks."""
     title = Text.assemble((row.name, "bold"), f"  {row.workflow}   ")
     title.append_text(look.chip(row.scope, row.state_code, row.waiting_facet))
     facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -66,7 +66,7 @@ def step_card(look: Look, row: HumanStep, tasks: Sequence[HumanStep], sentence: 
 
 
 def correction_table(look: Look, rows: Sequence[Dependent]) -> RenderableType:
-    """What a correction would touch, level by level."""
+    """The steps that a correction would affect."""
     if not rows:
         return Text(look.word("nothing depends"))
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -82,7 +82,7 @@ def correction_table(look: Look, rows: Sequence[Dependent]) -> RenderableType:
 
 
 def _inputs(inputs: Mapping[str, Any] | None) -> Text:
-    """One line each; texts as they are, all else as JSON."""
+    """One line for each input; texts without quotes, other values as JSON."""
     lines = [
         f"{name}: {shortened(value) if isinstance(value, str) else value_line(value)}"
         for name, value in (inputs or {}).items()
@@ -108,7 +108,7 @@ def _deadline(look: Look, row: HumanStep) -> Text:
 
 
 def _note(look: Look, row: HumanStep) -> Text:
-    """What else it waits for, what blocks it, who was told."""
+    """Further waits, what blocks the step, to whom it was escalated."""
     words = [look.facet(row.scope, facet) or facet for facet in row.secondary_facets or ()]
     if row.block_reason:
         label = (row.block_label or {}).get(look.lang, row.block_reason)
@@ -122,7 +122,7 @@ def _note(look: Look, row: HumanStep) -> Text:
 
 
 def _form(look: Look, form: Mapping[str, Any] | None) -> Text:
-    """The fields of a form, one line each; a form without fields by its type."""
+    """The fields of a form, one line each; for a form without fields, its type."""
     if form is None:
         return Text("")
     required = set(form.get("required", ()))

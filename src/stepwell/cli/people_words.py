@@ -1,4 +1,4 @@
-"""Words shared by the commands of people's work: receives typed texts, returns names, times and answers."""
+"""Arguments and answers that the commands for people share: receives texts, returns names, times, answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 StepArgument = Annotated[
     str,
     typer.Argument(
-        help="RUN/STEP as in 7/sign-off, or its number as in 7.3; 7/pack[1] in a map, 7/sign/check a task.",
+        help="RUN/STEP such as 7/sign-off, or a number such as 7.3; 7/pack[1] in a map, 7/sign/check a task.",
         metavar="STEP",
     ),
 ]
@@ -32,12 +32,15 @@ AsOption = Annotated[
     str | None, typer.Option("--as", help="Name of the person who acts; default: your user name.")
 ]
 KeyOption = Annotated[
-    str | None, typer.Option(help="The same key again changes nothing and gets the first answer.")
+    str | None,
+    typer.Option(
+        help="Idempotency key: a repeat with the same key changes nothing and returns the first answer."
+    ),
 ]
 
 
 def person(given: str | None) -> str:
-    """Whoever acts."""
+    """The person who acts: the name given, or the user name."""
     if given:
         return given
     try:
@@ -55,7 +58,7 @@ def step_name(text: str) -> StepName:
             pass
     if not slash or not step or not (run.isascii() and run.isdigit()):
         raise UsageError(
-            f"{text!r} names no step",
+            f"{text!r} is not a step",
             hint="give run and step such as 7/sign-off, or a number such as 7.3",
             field="step",
         )
@@ -63,7 +66,7 @@ def step_name(text: str) -> StepName:
 
 
 def moment(text: str, option: str) -> datetime:
-    """A time with its zone, or a duration from now, such as +4h."""
+    """The time of a text such as 2026-12-24T17:00:00+01:00, or of a duration from now such as +4h."""
     try:
         if text.startswith("+"):
             return datetime.now().astimezone() + timedelta(seconds=parse_duration(text[1:], option))
@@ -76,7 +79,7 @@ def moment(text: str, option: str) -> datetime:
 
 
 def act(context: typer.Context, what: Callable[[People], Awaitable[T]]) -> T:
-    """Carry out one call of a person."""
+    """Perform one call on `People`."""
 
     async def perform(client: Client) -> T:
         return await what(People(client))
@@ -85,7 +88,7 @@ def act(context: typer.Context, what: Callable[[People], Awaitable[T]]) -> T:
 
 
 def tell(found: dict[str, Any], as_json: bool = False) -> None:
-    """Which step, and where it stands now: one line, or the whole answer."""
+    """Print the step and its new state as one line, or the whole answer as JSON."""
     name = found["step_id"] or short(found["step_run_id"])
     answer(as_json, found, f"{found['run_id']}/{name}: {found['state']}")
 
@@ -93,7 +96,7 @@ def tell(found: dict[str, Any], as_json: bool = False) -> None:
 def look_at(
     context: typer.Context, what: Callable[[People], Awaitable[T]], lang: Lang, as_json: bool
 ) -> tuple[T, Look | None]:
-    """Carry out a call and read the words and colours to show its answer; none for JSON."""
+    """Perform a call and read the words and colours that show its answer; no `Look` for JSON."""
 
     async def perform(client: Client) -> tuple[T, Look | None]:
         found = await what(People(client))

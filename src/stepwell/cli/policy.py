@@ -1,4 +1,4 @@
-"""Check, test, explain and propose policies in a terminal: receives YAML files, returns verdicts."""
+"""Check, test, explain and propose policies in a terminal: receives YAML files, prints verdicts."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 FileArgument = Annotated[Path, typer.Argument(help="A policy in YAML; - reads stdin.", metavar="FILE")]
 PolicyOption = Annotated[
-    Path | None, typer.Option("--policy", help="Rules of this file instead of those in force.")
+    Path | None, typer.Option("--policy", help="Use the rules of this file instead of the active version.")
 ]
 
 
 @app.command()
 def show(
     context: typer.Context,
-    version: Annotated[int | None, typer.Argument(help="Which version; default: the one in force.")] = None,
-    source: Annotated[bool, typer.Option("--source", help="Print the file as it was proposed.")] = False,
+    version: Annotated[int | None, typer.Argument(help="Which version; default: the active one.")] = None,
+    source: Annotated[bool, typer.Option("--source", help="Print the file that was proposed.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a rule set in the order its rules are asked: stepwell policy show 3."""
+    """Show a rule set in the order in which its rules are evaluated: stepwell policy show 3."""
     found = govern(context, lambda calls: calls.policy(version))
     if as_json:
         print_json(found)
     elif source:
-        typer.echo(found.source or "the source is not kept")
+        typer.echo(found.source or "the source file was not stored")
     else:
         _show(found)
 
@@ -75,7 +75,7 @@ def list_versions(context: typer.Context, limit: LimitOption = 20, as_json: Json
 
 @app.command()
 def check(context: typer.Context, file: FileArgument, as_json: JsonOption = False) -> None:
-    """Check a policy file; every problem with its line: stepwell policy check policy.yaml."""
+    """Check a policy file and print every problem with its line: stepwell policy check policy.yaml."""
     found = _whole(context, file)
     counts = {"rules": len(found.rules), "cases": len(found.cases)}
     sentence = f"{file}: {len(found.rules)} rules and {len(found.cases)} cases, no problem found"
@@ -86,7 +86,7 @@ def check(context: typer.Context, file: FileArgument, as_json: JsonOption = Fals
 def run_cases(
     context: typer.Context, file: FileArgument, policy: PolicyOption = None, as_json: JsonOption = False
 ) -> None:
-    """Carry out the cases of a file: stepwell policy test cases.yaml --policy policy.yaml."""
+    """Test the cases of a file: stepwell policy test cases.yaml --policy policy.yaml."""
     rules = None if policy is None else _whole(context, policy).rules
     text = _read(file)
     outcomes = _located(
@@ -103,7 +103,7 @@ def run_cases(
             else:
                 wanted = ", ".join(f"{name} {value}" for name, value in outcome.expect.items())
                 typer.echo(f"WRONG {file}:{outcome.line} {outcome.name}: expected {wanted}; got {said}")
-        typer.echo(f"{len(outcomes) - len(failed)} of {len(outcomes)} cases hold")
+        typer.echo(f"{len(outcomes) - len(failed)} of {len(outcomes)} cases passed")
     if failed:
         raise typer.Exit(1)
 
@@ -113,18 +113,19 @@ def explain(
     context: typer.Context,
     connector: Annotated[str | None, typer.Argument(help="Name of the connector.")] = None,
     operation: Annotated[str | None, typer.Argument(help="Operation of the connector.")] = None,
-    target: Annotated[str | None, typer.Argument(help="What it is done to.")] = None,
+    target: Annotated[str | None, typer.Argument(help="Target of the operation, such as /orders.")] = None,
     field: Annotated[
-        list[str] | None, typer.Option("--field", "-f", help="A field of the action, name=value; repeatable.")
+        list[str] | None,
+        typer.Option("--field", "-f", help="A field of the action, name=value; several times."),
     ] = None,
     more: Annotated[
         str | None,
-        typer.Option("--action", help="The whole action, or what else a rule may read, as JSON or @file."),
+        typer.Option("--action", help="The action, or further values for the rules, as JSON or @file."),
     ] = None,
     policy: PolicyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What would happen to an action, and why: stepwell policy explain shop order /orders -f amount=5."""
+    """Show the verdict on an action, and why: stepwell policy explain shop order /orders -f amount=5."""
     action: dict[str, Any] = {"writes": True, "reversible": False, "fields": {}, "input": {}}
     action |= json_object(more, "action") if more else {}
     given = {"connector": connector, "operation": operation, "target": target}
@@ -149,7 +150,7 @@ def propose(
     reason: ReasonOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a policy to the reviewers: stepwell policy propose policy.yaml --reason 'two for large orders'."""
+    """Ask reviewers to approve a policy: stepwell policy propose policy.yaml --reason 'two for orders'."""
     text, name = _read(file), person(who)
     made = _located(
         lambda: govern(
@@ -160,7 +161,7 @@ def propose(
         print_json(made)
         return
     approval = short(int(made["approval_id"]))
-    typer.echo(f"version {made['version_no']}: is in force when approval {approval} is granted")
+    typer.echo(f"version {made['version_no']}: becomes active when approval {approval} is granted")
     for word, sign in (("added", "+"), ("removed", "-"), ("changed", "~")):
         for rule in made["diff"][word]:
             shown = rule["new"] if word == "changed" else rule
@@ -170,26 +171,26 @@ def propose(
 @app.command()
 def activate(
     context: typer.Context,
-    version: Annotated[int, typer.Argument(help="The version to put in force.", min=1)],
+    version: Annotated[int, typer.Argument(help="The version to activate.", min=1)],
     who: AsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put the first version of an empty installation in force: stepwell policy activate 1.
+    """Activate the first version of a new installation: stepwell policy activate 1.
 
-    For the operator, once: afterwards a version judges when its approval is granted, and in no other way.
+    Only the operator can do this, once: every later version becomes active when its approval is granted.
     """
     govern(context, lambda calls: calls.policy_activate(version), actor=person(who))
-    answer(as_json, {"version_no": version, "state": "active"}, f"version {version}: in force")
+    answer(as_json, {"version_no": version, "state": "active"}, f"version {version}: active")
 
 
 @app.command()
 def verdicts(
     context: typer.Context,
-    run: Annotated[int | None, typer.Option(help="Only those of this run.")] = None,
+    run: Annotated[int | None, typer.Option(help="Only verdicts of this run.")] = None,
     limit: LimitOption = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """List what policy said to actions, the newest first: stepwell policy verdicts --run 7."""
+    """List the verdicts on actions, the newest first: stepwell policy verdicts --run 7."""
     found = govern(context, lambda calls: calls.verdicts(run, limit=limit))
     if as_json:
         print_json(found)
@@ -240,12 +241,12 @@ def _explain(found: Explained) -> None:
         table.add_column(title, overflow="fold")
     decided = False
     for said in found.answers:
-        # What comes behind the rule that decides is not asked any more.
+        # The rules after the first one that matches or fails are not evaluated.
         table.add_row(
             str(said.priority),
             Text(said.rule),
             said.effect,
-            Text("not asked" if decided else said.answer),
+            Text("not evaluated" if decided else said.answer),
         )
         decided = decided or said.answer != "false"
     console().print(table)

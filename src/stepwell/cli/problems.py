@@ -1,4 +1,4 @@
-"""Show what is wrong with a file: receives a DefinitionError, prints a line for each problem."""
+"""Show the problems of a file: receives a DefinitionError, prints one line for each problem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.errors import UsageError
 
 
 def refuse(error: DefinitionError, outcome: str = "") -> NoReturn:
-    """Every problem with file, line and column, so that editors jump to it; then what did not happen."""
+    """Print every problem with file, line and column, which editors can open; then raise `outcome`."""
     for problem in error.problems:
         typer.echo(str(problem), err=True)
     count = len(error.problems)

@@ -1,4 +1,4 @@
-"""Publish workflows from a terminal: receives YAML files or an app, returns version numbers."""
+"""Publish workflows in a terminal: receives YAML files or an app, prints version numbers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ def publish(
         list[Path] | None, typer.Argument(help="YAML files, one workflow each.", metavar="FILE")
     ] = None,
     app_name: Annotated[
-        str | None, typer.Option("--app", help="Publish what this app declares: module:app or file.py:app.")
+        str | None,
+        typer.Option("--app", help="Publish the workflows of this app: module:app or file.py:app."),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Only check; touch no database.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check; use no database.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Publish workflows; one that has not changed keeps its version, runs under way keep theirs."""
+    """Publish workflows; an unchanged workflow keeps its version, and active runs keep theirs."""
     from stepwell.loading import load_app, load_workflows
 
     if not files and app_name is None:
@@ -53,7 +54,7 @@ def publish(
         refuse(error, "nothing was published")
     if check:
         if as_json:
-            # On one line, the last one: an app may print while it is loaded.
+            # The document is the last line, because an app may print while it is loaded.
             typer.echo(json.dumps([describe(graph, handlers) for graph in graphs]))
         else:
             for graph in graphs:
@@ -88,13 +89,13 @@ def publish(
         for name in missing[graph.name]:
             hint = did_you_mean(name, known)
             typer.echo(
-                f"  warning: nobody has registered the operation {name}{hint}; its step waits", err=True
+                f"  warning: no app has registered the operation {name}{hint}; its step waits", err=True
             )
     if not graphs:
         typer.echo("the app declares no workflow")
 
 
 def _missing(graph: Graph, known: set[str]) -> list[str]:
-    """Operations that no app and no worker has registered: a step that calls one has nobody to run it."""
+    """Operations that no app and no worker has registered; no worker can run a step that calls one."""
     named = {step.operation for step in graph.steps if step.operation is not None}
     return sorted(named - known)

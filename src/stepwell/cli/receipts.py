@@ -1,4 +1,4 @@
-"""Show receipts in a terminal, settle those in doubt: receives numbers, returns what was done elsewhere."""
+"""Show receipts and settle unconfirmed ones in a terminal: receives numbers, prints receipts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 def govern(context: typer.Context, what: Callable[[Govern], Awaitable[T]], *, actor: str | None = None) -> T:
-    """Carry out one call about policies or receipts; as `actor`, where somebody is named."""
+    """Perform one call about policies or receipts; as `actor` if one is given."""
 
     async def perform(client: Client) -> T:
         return await what(Govern(client if actor is None else client.acting_as(actor)))
@@ -34,7 +34,7 @@ def govern(context: typer.Context, what: Callable[[Govern], Awaitable[T]], *, ac
 @app.command("list")
 def list_receipts(
     context: typer.Context,
-    run: Annotated[int | None, typer.Option(help="Only those of this run.")] = None,
+    run: Annotated[int | None, typer.Option(help="Only receipts of this run.")] = None,
     state: Annotated[
         str | None, typer.Option(help="intended, confirmed, unconfirmed, void or reversed; default: all.")
     ] = None,
@@ -53,7 +53,7 @@ def list_receipts(
 
 @app.command()
 def show(context: typer.Context, receipt: ReceiptArgument, as_json: JsonOption = False) -> None:
-    """Show what was attempted, what happened, how it is undone: stepwell receipts show 7.3."""
+    """Show the action of a receipt, its result and how to undo it: stepwell receipts show 7.3."""
     found = govern(context, lambda calls: calls.receipt(receipt))
     if as_json:
         print_json(found)
@@ -63,7 +63,7 @@ def show(context: typer.Context, receipt: ReceiptArgument, as_json: JsonOption =
     table.add_column(overflow="fold")
     for name, value in _lines(found):
         if value not in (None, "", {}):
-            # As it is: what stands in brackets is no markup.
+            # Text, because Rich would read brackets in a plain string as markup.
             table.add_row(name, Text(value if isinstance(value, str) else to_json(value).decode()))
     console().print(table)
 
@@ -73,16 +73,16 @@ def settle(
     context: typer.Context,
     receipt: ReceiptArgument,
     outcome: Annotated[str, typer.Argument(help="confirmed: it happened; void: it did not.")],
-    reason: Annotated[str, typer.Option(help="How you know; kept in the log.")],
-    external_id: Annotated[str | None, typer.Option(help="What the other system calls it.")] = None,
+    reason: Annotated[str, typer.Option(help="How you know; it is stored in the log.")],
+    external_id: Annotated[str | None, typer.Option(help="Id of the effect in the other system.")] = None,
     result: Annotated[
         str | None,
-        typer.Option(help="What the handler gets from its action, as JSON; null where it does not use it."),
+        typer.Option(help="The result for the handler, as JSON; null if the handler does not use it."),
     ] = None,
     who: AsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether an effect in doubt happened: stepwell receipts settle 7.3 void --reason 'not there'."""
+    """Settle a receipt whose effect is uncertain: stepwell receipts settle 7.3 void --reason 'not there'."""
     value = NO_RESULT if result is None else json_value(result, "--result")
     state = govern(
         context,

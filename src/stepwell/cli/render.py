@@ -1,6 +1,6 @@
-"""Draw runs and jobs at a terminal: receives frozen values and the registry, returns Rich renderables.
+"""Draw runs and jobs in a terminal: receives frozen values and the registry, returns Rich renderables.
 
-Colour, icon and text of a state always come together, and all three come from the registry.
+A state is always shown with colour, icon and text; all three come from the registry.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOTE_CHARACTERS = 160
 
 
 def console() -> Console:
-    """Wide enough for whole lines where nobody draws: a pipe, a file, a log."""
+    """A console; 140 characters wide if the output is a pipe or a file."""
     made = Console(highlight=False)
     if made.is_terminal or "COLUMNS" in os.environ:
         return made
@@ -38,7 +38,7 @@ def console() -> Console:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The registry in one language."""
+    """The words and colours of the registry in one language."""
 
     registry: Registry
     lang: Lang = "en"
@@ -60,7 +60,7 @@ class Look:
         return f"{state.ui_icon_glyph} {self.registry.text(state.ui_label_i18n_key, self.lang)}"
 
     def chip(self, scope: str, state_code: str, facet_code: str | None = None, **facts: object) -> Text:
-        """Icon, text and colour of a state; a facet says more of it, with facts in its places."""
+        """Icon, text and colour of a state, then its facet; `facts` replace the names in braces."""
         state = self.state(scope, state_code)
         text = f" {self.label(scope, state_code)} "
         if state is None:
@@ -71,7 +71,7 @@ class Look:
         return made.append(f" {facet}", style="default on default") if facet else made
 
     def facet(self, scope: str, facet_code: str, **facts: object) -> str | None:
-        """Icon and text of what is said beside a state."""
+        """Icon and text of a facet."""
         machine = self.registry.active(scope)
         if machine is None:
             return None
@@ -84,13 +84,13 @@ class Look:
         return None
 
     def rollup(self, colour_code: str) -> Text:
-        """The traffic light of a run: a lamp, its word."""
+        """The traffic light of a run: a coloured dot and the name of the colour."""
         colour = self.registry.colours.get(f"ui.traffic_light.{colour_code}")
         style = "" if colour is None else (colour.fg if colour_code in ("gray", "yellow") else colour.bg)
         return Text.assemble(("● ", style), (colour_code, style))
 
     def progress(self, run: Run) -> Text:
-        """Part of the mandatory steps that are completed; those of a branch not taken do not count."""
+        """A bar: which part of the mandatory steps is completed. Skipped steps do not count."""
         total = max(run.mandatory_count - run.skipped_count, 1)
         done = min(run.completed_count, total)
         filled = round(BAR_CELLS * done / total)
@@ -110,7 +110,7 @@ def table(*headings: str, right: Iterable[str] = ()) -> Table:
 
 
 def heading(look: Look, run: Run) -> RenderableType:
-    """Who, where it stands, how far it is."""
+    """The first lines of a run: name, state, times and progress."""
     title = Text.assemble(
         (f"{look.word('run').capitalize()} {run.run_id}", "bold"),
         f"  {run.workflow} ",
@@ -168,7 +168,7 @@ def job_table(look: Look, jobs: list[Job]) -> Table:
 
 
 def attempts(job: Job) -> int:
-    """Tries so far, the one that succeeded too."""
+    """Attempts so far, including the one that succeeded."""
     return job.attempt + (job.state_code == "completed")
 
 
@@ -182,7 +182,7 @@ def job_note(job: Job) -> str:
 
 
 def progress_line(progress: dict[str, Any]) -> str:
-    """`60 of 100 (60 %), reading`, as the handler said it."""
+    """The progress that the handler reported: `60 / 100 (60 %), reading`."""
     done, total = progress["done"], progress.get("total")
     text = f"{done:,.10g}"
     if total is not None:
@@ -191,7 +191,7 @@ def progress_line(progress: dict[str, Any]) -> str:
 
 
 def error_line(error: dict[str, Any]) -> str:
-    """An error as one short line; its traceback is for `show`."""
+    """An error as one short line; only `show` prints the traceback."""
     kind, message = str(error.get("type", "error")), str(error.get("message", ""))
     return shortened(f"{kind}: {message}" if message else kind)
 
@@ -210,7 +210,7 @@ def moment(at: datetime) -> str:
 
 
 def span(length: timedelta) -> str:
-    """A length of time to two places: 850 ms, 12 s, 3 m 05 s, 2 h 10 m, 3 d 4 h."""
+    """A duration in at most two units: 850 ms, 12 s, 3 m 05 s, 2 h 10 m, 3 d 4 h."""
     seconds = max(length.total_seconds(), 0.0)
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"

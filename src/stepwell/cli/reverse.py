@@ -1,4 +1,4 @@
-"""Undo an effect from a terminal: receives a receipt, returns the job that undoes it, or its result."""
+"""Undo an effect in a terminal: receives a receipt, prints the job that undoes it and its state."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def reverse(
     receipt: ReceiptArgument,
     who: AsOption = None,
     reason: ReasonOption = None,
-    wait_seconds: Annotated[float, typer.Option(help="So long the end is waited for.", min=0)] = 30.0,
+    wait_seconds: Annotated[float, typer.Option(help="Longest wait for the end of the job.", min=0)] = 30.0,
     as_json: JsonOption = False,
 ) -> None:
     """Undo an effect by its receipt: stepwell reverse 7.3 --reason 'wrong order'.
 
-    A worker that has the connector carries it out, as an action of its own: judged by policy, with a receipt.
+    A worker with the connector does it as a new action: policy judges it, and it has its own receipt.
     """
     name = person(who)
 
@@ -43,7 +43,7 @@ def reverse(
     shown, job = f"receipt {short(receipt)}", f"job {short(job_id)}"
     words = {
         "completed": f"{shown} is reversed",
-        "waiting": f"{shown}: {job} waits for a decision; see 'stepwell approvals list'",
+        "waiting": f"{shown}: {job} waits for an approval; see 'stepwell approvals list'",
         "ready": f"{shown}: {job} waits for a worker that has the connector",
         "cannot_complete": f"{shown} is not reversed; 'stepwell jobs show {short(job_id)}' gives the reason",
     }

@@ -1,6 +1,7 @@
-"""Draw one run as a tree: receives a run with its steps and sub-workflows, returns a table with guides.
+"""Draw one run as a tree: receives a run with its steps and sub-workflows, returns a table with guide lines.
 
-Steps of a branch hang on their conditional, items on their map, the steps of a sub-workflow on its step.
+The tree shows the steps of a branch under their conditional, items under their map, and the steps of a
+sub-workflow under its step.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ENDED = frozenset({"completed", "skipped", "cancelled", "cannot_complete"})
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A run at one moment; `children` are the runs of its sub-workflow steps, by run number."""
+    """A run at one moment; `children` maps run numbers to the runs of its sub-workflow steps."""
 
     run: Run
     steps: list[RunStep]
@@ -34,7 +35,7 @@ class Picture:
 async def picture(client: Client, run_id: int, *, with_reasons: bool = True, depth: int = 0) -> Picture:
     run = await client.perform(views.run(client.tenant_id, run_id))
     if run is None:
-        raise NotFound(f"run {run_id} does not exist", hint="'stepwell runs list' shows what does")
+        raise NotFound(f"run {run_id} does not exist", hint="'stepwell runs list' shows the runs")
     steps = await client.perform(views.steps(client.tenant_id, run_id, with_reasons=with_reasons))
     children = {}
     if depth < DEPTH_LIMIT:
@@ -46,7 +47,7 @@ async def picture(client: Client, run_id: int, *, with_reasons: bool = True, dep
 
 
 def draw(look: Look, shown: Picture, *, row_limit: int | None = None) -> RenderableType:
-    """Heading and tree. With a limit, rows that have not begun are the first to be left out."""
+    """Heading and tree. With a limit, active and failed steps are kept first."""
     made = table(*(look.word(name) for name in ("step", "state", "attempts", "time", "note")))
     rows = list(_rows(look, shown))
     left_out = 0
@@ -64,7 +65,7 @@ def draw(look: Look, shown: Picture, *, row_limit: int | None = None) -> Rendera
 
 
 def lines(look: Look, shown: Picture, prefix: str = "") -> Iterator[tuple[int, str, str]]:
-    """(unit, state, one line of text) of every step: for where nothing can be drawn over."""
+    """(unit, state, one line of text) of every step, for an output that is not a terminal."""
     for step in shown.steps:
         parts = [f"{prefix}{step.name}", look.label("step", step.state_code)]
         if step.started_at is not None and step.state_code in ENDED:
@@ -113,7 +114,7 @@ def _row(look: Look, step: RunStep, now_at: datetime, guides: str) -> _Row:
     name = Text.assemble((guides, "dim"), (step.name, "" if step.mandatory else "italic"))
     if step.child_run_id is not None:
         name.append(f" → {look.word('run')} {step.child_run_id}", style="dim")
-    # Failed attempts, and the one that is under way or succeeded; a first try needs no number.
+    # Failed attempts plus the one that is active or succeeded; no number for a first attempt.
     under_way = step.state_code in ("completed", "in_progress", "overdue", "waiting")
     attempts = f"{step.attempt_count + under_way}/{step.max_attempts}" if step.attempt_count else ""
     return _Row(

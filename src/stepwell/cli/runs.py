@@ -1,4 +1,4 @@
-"""Look at runs and steer them from a terminal: receives run numbers, returns tables, trees and changes."""
+"""Show and control runs in a terminal: receives run numbers, prints tables, trees and changes."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ RunsArgument = Annotated[list[int], typer.Argument(help="Numbers of runs.", meta
 def list_runs(
     context: typer.Context,
     state: Annotated[
-        str | None, typer.Option(help="Only in this state, such as in_progress, failed or completed.")
+        str | None, typer.Option(help="Only runs in this state, such as in_progress, failed or completed.")
     ] = None,
-    workflow: Annotated[str | None, typer.Option(help="Only of this workflow.")] = None,
+    workflow: Annotated[str | None, typer.Option(help="Only runs of this workflow.")] = None,
     limit: LimitOption = 20,
     after: Annotated[
-        int | None, typer.Option(help="Only runs before this number: the last one of the page before.")
+        int | None, typer.Option(help="Only runs older than this one; give the last run of a page.")
     ] = None,
     lang: LanguageOption = "en",
     as_json: JsonOption = False,
@@ -73,12 +73,14 @@ def show(
     run: RunArgument,
     at: Annotated[
         str | None,
-        typer.Option(help="As it was then: the number of an event, or a moment like 2026-03-01T14:00+01:00."),
+        typer.Option(
+            help="Show a past state: the number of an event, or a time like 2026-03-01T14:00+01:00."
+        ),
     ] = None,
     lang: LanguageOption = "en",
     as_json: JsonOption = False,
 ) -> None:
-    """Show a run: where it stands, each step, and why what has not ended is not being worked on."""
+    """Show a run: its state, each step, and why a step that has not ended is not running."""
     if at is not None:
         _show_then(context, run, past.read_point(at), lang, as_json)
         return
@@ -96,7 +98,7 @@ def show(
 
 @app.command()
 def watch(context: typer.Context, run: RunArgument, lang: LanguageOption = "en") -> None:
-    """Draw a run live until it ends; Ctrl-C leaves it; exit code 1 when it does not complete."""
+    """Draw a run live until it ends; Ctrl-C stops watching only; exit code 1 if the run does not complete."""
     if ask(context, lambda client: watch_run(client, run, lang)) != "completed":
         raise typer.Exit(1)
 
@@ -106,7 +108,7 @@ def list_events(
     context: typer.Context,
     run: RunArgument,
     after: Annotated[
-        int, typer.Option(help="Only events after this number: the last one of the page before.", min=0)
+        int, typer.Option(help="Only events after this number; give the last event of a page.", min=0)
     ] = 0,
     limit: LimitOption = 100,
     as_json: JsonOption = False,
@@ -151,7 +153,7 @@ def cancel(
     approval: ApprovalOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Cancel runs: nothing of them starts any more, and running handlers are told to stop."""
+    """Cancel runs: no further step starts, and running handlers get a request to stop."""
     each(
         context,
         "run",
@@ -164,13 +166,13 @@ def cancel(
 
 @app.command()
 def pause(context: typer.Context, runs: RunsArgument, as_json: JsonOption = False) -> None:
-    """Pause runs: what is being done may finish, nothing new starts."""
+    """Pause runs: running steps may finish, no further step starts."""
     each(context, "run", runs, lambda client, run: RunHandle(client, run).pause(), "paused", as_json=as_json)
 
 
 @app.command()
 def resume(context: typer.Context, runs: RunsArgument, as_json: JsonOption = False) -> None:
-    """Let paused runs go on."""
+    """Continue paused runs."""
     each(
         context, "run", runs, lambda client, run: RunHandle(client, run).resume(), "in progress again",
         as_json=as_json,
@@ -181,7 +183,7 @@ def resume(context: typer.Context, runs: RunsArgument, as_json: JsonOption = Fal
 def retry(
     context: typer.Context, runs: RunsArgument, reason: ReasonOption = None, as_json: JsonOption = False
 ) -> None:
-    """Try the steps of failed runs again that could not be completed."""
+    """Retry failed runs: queue again the steps that could not be completed."""
     each(
         context, "run", runs, lambda client, run: RunHandle(client, run).retry(reason), "in progress again",
         as_json=as_json,

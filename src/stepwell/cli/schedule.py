@@ -1,4 +1,4 @@
-"""Care for schedules from a terminal: receives cron expressions and names, returns what is due when."""
+"""Set, show, pause and delete schedules in a terminal: receives cron expressions and names, prints times."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def set_schedule(
     workflow: Annotated[str, typer.Argument(help="Name of the published workflow to start.")],
     cron: Annotated[str, typer.Option(help="Minute, hour, day, month, weekday, such as '30 6 * * MON-FRI'.")],
     time_zone: Annotated[
-        str, typer.Option(help="Zone the expression is read in, such as Europe/Berlin.")
+        str, typer.Option(help="Time zone of the expression, such as Europe/Berlin.")
     ] = "UTC",
     input: Annotated[str, typer.Option(help="Input of each run, a JSON object.")] = "{}",
     misfire: Annotated[
-        str, typer.Option(help="What to do about times that passed unseen: skip, latest or all.")
+        str, typer.Option(help="Which missed times start a run: skip (none), latest or all.")
     ] = "latest",
     backfill_limit: Annotated[
-        int, typer.Option(help="Most missed times made up for at once, with misfire 'all'.", min=1, max=10000)
+        int, typer.Option(help="With --misfire all: most missed times that start a run.", min=1, max=10000)
     ] = 100,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a schedule or change it; the next time is printed."""
+    """Create or change a schedule, and print its next time."""
     given = json_object(input, "--input")
     made = ask(
         context,
@@ -77,21 +77,21 @@ def show(context: typer.Context, name: NameArgument, as_json: JsonOption = False
 
 @app.command()
 def pause(context: typer.Context, name: NameArgument, as_json: JsonOption = False) -> None:
-    """Stop a schedule from starting runs; times that pass meanwhile are not made up for."""
+    """Pause a schedule; times that pass while it is paused start no run later."""
     ask(context, lambda client: client.schedule_pause(name))
     answer(as_json, {"schedule": name, "is_paused": True}, f"schedule {name} is paused")
 
 
 @app.command()
 def resume(context: typer.Context, name: NameArgument, as_json: JsonOption = False) -> None:
-    """Let a paused schedule go on with its next time."""
+    """Continue a paused schedule from its next time."""
     ask(context, lambda client: client.schedule_resume(name))
     answer(as_json, {"schedule": name, "is_paused": False}, f"schedule {name} continues")
 
 
 @app.command()
 def delete(context: typer.Context, name: NameArgument, as_json: JsonOption = False) -> None:
-    """Remove a schedule; the runs it started stay."""
+    """Delete a schedule; the runs that it started stay."""
     ask(context, lambda client: client.schedule_delete(name))
     answer(as_json, {"schedule": name, "is_deleted": True}, f"schedule {name} is deleted")
 
@@ -103,7 +103,7 @@ def next_times(
     count: Annotated[int, typer.Option(help="How many times to show.", min=1, max=1000)] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the next times of a schedule, in its own zone."""
+    """Show the next times of a schedule, in its time zone."""
 
     async def read(client: Client) -> tuple[Schedule, list[datetime]]:
         return await client.schedule(name), await client.schedule_times(name, count)

@@ -1,4 +1,4 @@
-"""Serve API and web interface from a terminal: receives an address, runs until a signal."""
+"""Serve the API and the web interface in a terminal: receives an address, runs until a signal."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from stepwell.up.signals import signals_interrupt
 
 app = typer.Typer(add_completion=False)
 
-HostOption = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 opens it to the network.")]
+HostOption = Annotated[
+    str, typer.Option(help="Address to listen at; 0.0.0.0 accepts connections from the network.")
+]
 PortOption = Annotated[
     int | None,
     typer.Option(
-        help="Port to listen at, refused when in use; default: 8400 or the next free one.", min=0, max=65535
+        help="Port to listen at; an error if it is in use; default: 8400 or the next free one.",
+        min=0,
+        max=65535,
     ),
 ]
 
@@ -38,13 +42,13 @@ def serve(
     settings: Settings = context.obj
     logs.configure(settings.log_level, settings.log_format, is_service=True)
     if socket_handle is not None:
-        # The supervisor listens already and has said so.
+        # The supervisor opened the socket and has printed the address.
         listener = socket.socket(fileno=socket_handle)
     else:
         address = listen(host, port)
         listener = address.listener
         typer.echo(_welcome(address))
-    # The server ends by raising the signal it got once more.
+    # After its shutdown the server raises again the signal that it received.
     with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
         server.serve(listener, settings, conninfo)
 

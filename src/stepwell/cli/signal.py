@@ -1,4 +1,4 @@
-"""Send an event to a run from a terminal: receives run and type, returns whether something woke up."""
+"""Send an event to a run in a terminal: receives run and type, prints which step received it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def signal(
     context: typer.Context,
-    target: Annotated[
-        str, typer.Argument(help="Number of the run, or WORKFLOW/KEY it was started with.", metavar="RUN")
-    ],
+    target: Annotated[str, typer.Argument(help="Number of the run, or its WORKFLOW/KEY.", metavar="RUN")],
     event_type: Annotated[str, typer.Argument(help="Type of the event.", metavar="TYPE")],
     payload: Annotated[
         str, typer.Option(help="A JSON object; @file reads it from a file, - from stdin.")
     ] = "{}",
     event_id: Annotated[
-        str | None, typer.Option(help="The same id again changes nothing; default: a new one.")
+        str | None,
+        typer.Option(help="Id of the event; the same id again changes nothing; default: a new id."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Deliver an event: it wakes the step that waits for it, or is kept until one does."""
+    """Send an event: the step that waits for it continues; if none waits yet, the event is stored for it."""
     found = _target(target)
     given = json_object(payload, "--payload")
 
@@ -43,7 +42,7 @@ def signal(
     elif not sent.accepted:
         typer.echo(f"the event {event_id} was delivered before; nothing changed")
     elif sent.woken_unit_id is None:
-        typer.echo("kept: nothing waits for it yet")
+        typer.echo("stored: no step waits for it yet")
     else:
         typer.echo(f"delivered to step {short(sent.woken_unit_id)}")
 
@@ -54,7 +53,7 @@ def _target(text: str) -> int | tuple[str, str]:
     workflow, slash, key = text.partition("/")
     if not slash or not workflow or not key:
         raise UsageError(
-            f"{text!r} names no run",
+            f"{text!r} is not a run",
             hint="give a number, or the workflow and the key, such as order.process/A-1",
             field="run",
         )

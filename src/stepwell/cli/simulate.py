@@ -1,4 +1,4 @@
-"""Show what a workflow would do: receives YAML and outcomes, returns a tree or JSON. Needs no database."""
+"""Show what a workflow would do: receives YAML and outcomes, prints a tree or JSON. Uses no database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ app = typer.Typer(add_completion=False)
 ITEM_LIMIT = 20
 NOTE_CHARACTERS = 100
 
-# Icon, style and word of each status; the icons are those of the registry, which needs a database to be read.
+# Status → icon and style. The icons are copies of those in the registry, which only a database has.
 LOOKS: dict[str, tuple[str, str]] = {
     NodeStatus.IDLE: ("○", "dim"),
     NodeStatus.WAITING: ("○", "dim"),
@@ -44,14 +44,16 @@ LOOKS: dict[str, tuple[str, str]] = {
 def simulate(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="A YAML file; further ones are its sub-workflows.", metavar="FILE"),
+        typer.Argument(help="A YAML file, then the files of its sub-workflows.", metavar="FILE"),
     ] = None,
     app_name: Annotated[
         str | None,
-        typer.Option("--app", help="Workflows of this app instead of files: module:app or file.py:app."),
+        typer.Option(
+            "--app", help="Use the workflows of this app instead of files: module:app or file.py:app."
+        ),
     ] = None,
     workflow: Annotated[
-        str | None, typer.Option(help="Which workflow of the app; not needed when it has one.")
+        str | None, typer.Option(help="Which workflow of the app; required if it has several.")
     ] = None,
     input_text: Annotated[
         str, typer.Option("--input", help="Input as a JSON object; @file reads it from a file, - from stdin.")
@@ -61,25 +63,26 @@ def simulate(
         typer.Option(
             "--outcomes",
             help='How steps end, as JSON or @file: {"charge": [{"error": "ValueError"}, "completed"]}. '
-            "Steps not named complete.",
+            "All other steps complete.",
         ),
     ] = "{}",
     signals_text: Annotated[
         str,
         typer.Option(
             "--signals",
-            help='Events as JSON or @file: {"paid": {"sum": 5}, "shipped": null}; null never comes.',
+            help='Events as JSON or @file: {"paid": {"sum": 5}, "shipped": null}; null: it never comes.',
         ),
     ] = "{}",
     seed: Annotated[
-        int | None, typer.Option(help="Draw the order of steps that can run; default: first come, first run.")
+        int | None,
+        typer.Option(help="Run ready steps in a random order with this seed; default: in order of arrival."),
     ] = None,
     cancel_after: Annotated[
         int | None, typer.Option(help="Cancel the run after this many events.", min=0)
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a workflow in memory with scripted outcomes and print what happens to each step."""
+    """Run a workflow in memory with given outcomes and print what happens to each step."""
     try:
         graphs = _graphs(files or [], app_name, workflow)
     except DefinitionError as error:
@@ -107,11 +110,14 @@ def simulate(
 
 
 def _graphs(files: list[Path], app_name: str | None, workflow: str | None) -> list[Graph]:
-    """The workflow to simulate first, then those it may call."""
+    """The workflow to simulate, then the workflows that it may call."""
     from stepwell.loading import load_app, load_workflows
 
     if bool(files) == (app_name is not None):
-        raise UsageError("what to simulate is not said", hint="give YAML files, or an app with --app file.py")
+        raise UsageError(
+            "nothing to simulate, or two things at once",
+            hint="give either YAML files or an app with --app file.py",
+        )
     if app_name is None:
         return load_workflows(files)
     graphs = dict(load_app(app_name).graphs)
@@ -135,7 +141,7 @@ def _graphs(files: list[Path], app_name: str | None, workflow: str | None) -> li
 
 
 def _check_names(graphs: list[Graph], names: list[str]) -> None:
-    """An outcome for a step that does not exist is a typing error nobody would notice otherwise."""
+    """Refuse an outcome for a step that does not exist: it is a typing error."""
     known = {node.id for graph in graphs for node in graph.steps}
     for name in names:
         step_id = name[name.rfind("].") + 2 :] if "]." in name else name
@@ -177,7 +183,7 @@ def _call_counts(projection: Projection) -> Counter[str]:
 def _picture(graph: Graph, done: Simulation) -> Group:
     title = Text.assemble((graph.name, "bold"), "  ", _chip(str(done.status)))
     if done.status is RunStatus.RUNNING:
-        title.append("  it stops here: nothing that was scripted moves it on", style="yellow")
+        title.append("  it stops here: no given outcome or event continues it", style="yellow")
     tree = Tree(title, guide_style="dim")
     _Drawing(done).frame(tree, "", done.projections[""].frame)
     parts: list[Any] = [tree]
@@ -192,7 +198,7 @@ class _Drawing:
         self.calls = {path: _call_counts(one) for path, one in done.projections.items()}
 
     def frame(self, tree: Tree, run_path: str, frame: Frame) -> None:
-        """Steps of a branch hang on their conditional."""
+        """Add the steps of a frame to the tree; steps of a branch go under their conditional."""
         graph = self.done.projections[run_path].graph
         homes: dict[int, Tree] = {}
         for unit in frame.units.values():
@@ -203,7 +209,7 @@ class _Drawing:
             self.below(homes[unit.node.no], run_path, unit)
 
     def below(self, tree: Tree, run_path: str, unit: Unit) -> None:
-        """Items hang on their map, the steps of a sub-workflow on its step."""
+        """Add the items of a map, or the steps of a sub-workflow, under their step."""
         for frame in unit.items[:ITEM_LIMIT]:
             label = Text.assemble((f"[{frame.index}]", "bold"), " ", (_short(frame.item), "dim"))
             self.frame(tree.add(label), run_path, frame)

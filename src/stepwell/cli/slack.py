@@ -1,4 +1,4 @@
-"""Set up approvals in Slack from a terminal: receives names and accounts, returns who is who."""
+"""Set up approvals in Slack in a terminal: receives people and Slack accounts, prints who has which."""
 
 from __future__ import annotations
 
@@ -25,35 +25,37 @@ UserArgument = Annotated[
 @app.command("map")
 def map_user(
     context: typer.Context,
-    person: Annotated[str, typer.Argument(help="Name by which the person acts here.", metavar="PERSON")],
+    person: Annotated[str, typer.Argument(help="Name of the person.", metavar="PERSON")],
     user: UserArgument,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whose Slack account it is, such as: stepwell slack map ada U0123456789"""
+    """Assign a Slack account to a person: stepwell slack map ada U0123456789"""
 
     async def write(client: Client) -> bool:
         return await client.perform(calls.map_user(client.tenant_id, user, person, client.actor))
 
     is_new = ask(context, write)
     document = {"user": user, "person": person, "is_new": is_new}
-    answer(as_json, document, f"{user} {'is' if is_new else 'was already'} {person}")
+    answer(as_json, document, f"{user} {'belongs to' if is_new else 'belonged already to'} {person}")
 
 
 @app.command()
 def unmap(context: typer.Context, user: UserArgument, as_json: JsonOption = False) -> None:
-    """Take an account away from its person, such as: stepwell slack unmap U0123456789"""
+    """Remove a Slack account from its person: stepwell slack unmap U0123456789"""
 
     async def write(client: Client) -> bool:
         return await client.perform(calls.unmap_user(client.tenant_id, user))
 
     if not ask(context, write):
-        raise NotFound(f"{user} is nobody's", hint="stepwell slack list shows who is who", field="user")
-    answer(as_json, {"user": user, "person": None}, f"{user} is nobody's now")
+        raise NotFound(
+            f"no person has the Slack account {user}", hint="'stepwell slack list' shows all", field="user"
+        )
+    answer(as_json, {"user": user, "person": None}, f"{user} belongs to no person now")
 
 
 @app.command("list")
 def list_users(context: typer.Context, limit: LimitOption = 100, as_json: JsonOption = False) -> None:
-    """List Slack accounts and their people."""
+    """List Slack accounts and the people they belong to."""
 
     async def read(client: Client) -> list[SlackUser]:
         return await client.perform(calls.users(client.tenant_id, limit))
@@ -63,7 +65,7 @@ def list_users(context: typer.Context, limit: LimitOption = 100, as_json: JsonOp
         print_json(found)
         return
     if not found:
-        typer.echo("no Slack accounts are mapped; stepwell slack map PERSON USER adds one")
+        typer.echo("no Slack account belongs to a person; 'stepwell slack map PERSON USER' adds one")
         return
     table = Table(box=None, pad_edge=False)
     for title in ("PERSON", "SLACK USER", "SINCE", "BY"):
@@ -77,14 +79,14 @@ def list_users(context: typer.Context, limit: LimitOption = 100, as_json: JsonOp
 
 @app.command()
 def check(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Ask Slack whether the token works, and show which approvals it does not show yet."""
+    """Check that Slack accepts the token, and list the approvals that could not be shown in Slack."""
     from stepwell.govern.slack import settings
 
     given = settings.load()
     if given is None:
         raise UsageError(
             "Slack is not set up",
-            hint="set STEPWELL_SLACK_TOKEN and STEPWELL_SLACK_CHANNEL; docs/connectors.md tells more",
+            hint="set STEPWELL_SLACK_TOKEN and STEPWELL_SLACK_CHANNEL; see docs/connectors.md",
         )
     who = asyncio.run(_who(given))
 

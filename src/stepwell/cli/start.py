@@ -1,4 +1,4 @@
-"""Start a run from a terminal: receives a workflow and its input, returns the run's number or its result."""
+"""Start a run in a terminal: receives a workflow and its input, prints the run's number or its result."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ def start(
     ] = "{}",
     values: Annotated[
         list[str] | None,
-        typer.Option("-i", help="One value of the input as name=value; JSON where it is JSON, else text."),
+        typer.Option(
+            "-i", help="One input value as name=value; read as JSON if it is valid JSON, else as text."
+        ),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(help="The same key again returns the run it started first.")
+        str | None,
+        typer.Option(help="A second start with the same key starts nothing and returns the first run."),
     ] = None,
     version: Annotated[
         int | None, typer.Option(help="Version of the workflow; default: the latest.", min=1)
     ] = None,
-    priority: Annotated[int, typer.Option(help="Higher goes first.", min=-1000, max=1000)] = 0,
+    priority: Annotated[int, typer.Option(help="A higher number runs first.", min=-1000, max=1000)] = 0,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the result.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Draw the run until it ends.")] = False,
     timeout: Annotated[
@@ -42,7 +45,7 @@ def start(
     lang: LanguageOption = "en",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Start a run; exit code 1 when it is waited for and does not complete."""
+    """Start a run; with --wait or --watch, exit code 1 if it does not complete."""
     given = {**json_object(input_text, "--input"), **named_values(values or [], "-i")}
     limit = None if timeout is None else float(parse_duration(timeout, "timeout"))
 
@@ -76,7 +79,7 @@ async def _end(client: Client, run: RunHandle, limit_seconds: float | None) -> t
     except TimeoutError as error:
         raise StepwellError(
             f"run {run.id} has not ended after {limit_seconds:g} s",
-            hint=f"it goes on; 'stepwell runs watch {run.id}' shows it",
+            hint=f"it continues; 'stepwell runs watch {run.id}' shows it",
         ) from error
     except asyncio.CancelledError as error:
         raise typer.Abort from error

@@ -1,4 +1,4 @@
-"""Work on human steps and tasks from a terminal: receives a step and a person, returns its new state."""
+"""Work on human steps and tasks in a terminal: receives a step and a person, prints the new state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 def show(
     context: typer.Context, step: StepArgument, lang: LanguageOption = "en", as_json: JsonOption = False
 ) -> None:
-    """Show one step: where it stands and why, what its form asks, its tasks.
+    """Show one step: its state and the reason, the fields of its form, its tasks.
 
     Example: stepwell step show 7/sign-off --lang vi
     """
@@ -55,7 +55,7 @@ def claim(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a ready step; you are in charge of it from now on."""
+    """Claim a ready step: you become the person in charge."""
     tell(act(context, lambda people: people.step_claim(step_name(step), person(who), key=key)), as_json)
 
 
@@ -63,13 +63,13 @@ def claim(
 def assign(
     context: typer.Context,
     step: StepArgument,
-    to: Annotated[str, typer.Argument(help="Who is to be in charge.", metavar="PERSON")],
+    to: Annotated[str, typer.Argument(help="The new person in charge.", metavar="PERSON")],
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a person in charge of an open step."""
+    """Set the person in charge of an open step."""
     name = person(who)
     tell(
         act(context, lambda people: people.step_assign(step_name(step), to, name, reason=reason, key=key)),
@@ -86,7 +86,7 @@ def release(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hand a step back; any candidate may take it."""
+    """Give up a step that you claimed; any candidate may claim it."""
     name = person(who)
     tell(
         act(context, lambda people: people.step_release(step_name(step), name, reason=reason, key=key)),
@@ -98,13 +98,13 @@ def release(
 def delegate(
     context: typer.Context,
     step: StepArgument,
-    to: Annotated[str, typer.Argument(help="Who goes on with it.", metavar="PERSON")],
+    to: Annotated[str, typer.Argument(help="The new person in charge.", metavar="PERSON")],
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hand a step of yours over to another candidate."""
+    """Give your step to another candidate."""
     name = person(who)
     tell(
         act(context, lambda people: people.step_delegate(step_name(step), name, to, reason=reason, key=key)),
@@ -119,7 +119,7 @@ def wait(
     facet: Annotated[
         list[str],
         typer.Argument(
-            help="What for: waiting_dependency, waiting_human, waiting_external, waiting_time_gate.",
+            help="Why it waits: waiting_dependency, waiting_human, waiting_external or waiting_time_gate.",
             metavar="FACET",
         ),
     ],
@@ -129,7 +129,7 @@ def wait(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say that the step waits, for one or several things."""
+    """Set a step to waiting, for one or several reasons."""
     name, resume_at = person(who), None if until is None else moment(until, "--until")
     tell(
         act(
@@ -151,7 +151,7 @@ def resume(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What the step waited for has come."""
+    """Continue a waiting step: the wait has ended."""
     tell(
         act(context, lambda people: people.step_resume(step_name(step), person(who), proof, key=key)), as_json
     )
@@ -161,13 +161,13 @@ def resume(
 def block(
     context: typer.Context,
     step: StepArgument,
-    reason: Annotated[str, typer.Option(help="A word of vocab.block_reason, such as missing_approval.")],
-    detail: Annotated[str | None, typer.Option(help="What is missing, in words.")] = None,
+    reason: Annotated[str, typer.Option(help="A value of vocab.block_reason, such as missing_approval.")],
+    detail: Annotated[str | None, typer.Option(help="A description of what is missing.")] = None,
     who: AsOption = None,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say that something is missing without which the step cannot go on."""
+    """Block a step: something is missing and the step cannot continue."""
     name = person(who)
     tell(
         act(context, lambda people: people.step_block(step_name(step), name, reason, detail=detail, key=key)),
@@ -184,7 +184,7 @@ def unblock(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What was missing is there."""
+    """Continue a blocked step: what was missing is there."""
     tell(
         act(context, lambda people: people.step_unblock(step_name(step), person(who), proof, key=key)),
         as_json,
@@ -223,7 +223,7 @@ def escalate(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell the next level of the step's chain now; give up a step that failed for good."""
+    """Notify the next level of the escalation chain now; a failed step becomes cannot_complete."""
     name = person(who)
     tell(act(context, lambda people: people.escalate(step_name(step), name, reason=reason, key=key)), as_json)
 
@@ -239,7 +239,7 @@ def complete(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """End a step with its output; its form is checked."""
+    """Complete a step with its output; the form checks the output."""
     given, name = json_object(output, "--output"), person(who)
     tell(act(context, lambda people: people.step_complete(step_name(step), name, given, key=key)), as_json)
 
@@ -254,7 +254,7 @@ def cannot_complete(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Declare that a step cannot be finished."""
+    """Declare that a step cannot be completed."""
     name = person(who)
     tell(
         act(
@@ -271,13 +271,15 @@ def cannot_complete(
 def deadline(
     context: typer.Context,
     step: StepArgument,
-    at: Annotated[str, typer.Argument(help="A time with its zone, or +4h from now.", metavar="TIME")],
+    at: Annotated[
+        str, typer.Argument(help="A time with its zone, or a duration from now such as +4h.", metavar="TIME")
+    ],
     who: AsOption = None,
     reason: ReasonOption = None,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move a deadline; an overdue step that has time again goes on."""
+    """Change a deadline; an overdue step whose new deadline is in the future continues."""
     name, due = person(who), moment(at, "TIME")
     tell(
         act(
@@ -292,7 +294,7 @@ def deadline(
 def effect(
     context: typer.Context, step: StepArgument, lang: LanguageOption = "en", as_json: JsonOption = False
 ) -> None:
-    """What reopening a step would touch: what opens with it, and what depends on it, in every run.
+    """Show what reopening a step would affect: the steps around it and the steps that depend on it.
 
     Example: stepwell step effect 7/sign-off
     """
@@ -307,19 +309,19 @@ def effect(
 def reopen(
     context: typer.Context,
     step: StepArgument,
-    reason: Annotated[str, typer.Option(help="A word of vocab.correction_reason, such as data_error.")],
+    reason: Annotated[str, typer.Option(help="A value of vocab.correction_reason, such as data_error.")],
     approval: Annotated[
         int, typer.Option(help="The granted approval of the action reopen, such as 7.3.", parser=read_unit)
     ],
     downstream: Annotated[
-        str, typer.Option(help="What depends on it: leave, or reopen, which lets it wait for this step.")
+        str, typer.Option(help="Steps that depend on it: leave, or reopen (they wait for this step again).")
     ] = "leave",
-    give_to: Annotated[str | None, typer.Option(help="Who corrects it; default: who did it.")] = None,
+    give_to: Annotated[str | None, typer.Option(help="Who corrects it; default: who completed it.")] = None,
     who: AsOption = None,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Open an ended step again for correction; its first ending stays on record."""
+    """Open an ended step again for correction; the log keeps its first result."""
     name = person(who)
     answer = act(
         context,

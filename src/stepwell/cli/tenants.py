@@ -1,4 +1,4 @@
-"""Keep tenants and caps in a terminal: receives limits, returns what is in force."""
+"""Set and list tenants and caps in a terminal: receives limits, prints the current ones."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ CAPS = ("max_concurrency", "max_runs_per_min", "max_writes_per_run")
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Concurrency = Annotated[
-    str | None, typer.Option("--max-concurrency", help=f"Units leased at once, or {NONE}.")
+    str | None, typer.Option("--max-concurrency", help=f"Most jobs leased at the same time, or {NONE}.")
 ]
 RunsPerMin = Annotated[
-    str | None, typer.Option("--max-runs-per-min", help=f"Runs started within a minute, or {NONE}.")
+    str | None, typer.Option("--max-runs-per-min", help=f"Most runs started within a minute, or {NONE}.")
 ]
 WritesPerRun = Annotated[
-    str | None, typer.Option("--max-writes-per-run", help=f"Side effects of one run, or {NONE}.")
+    str | None, typer.Option("--max-writes-per-run", help=f"Most effects of one run, or {NONE}.")
 ]
 
 
 @app.command("set")
 def set_tenant(
     context: typer.Context,
-    tenant: Annotated[str, typer.Argument(help="Code of the tenant; made when it does not exist.")],
-    weight: Annotated[int | None, typer.Option(help="Share beside the other tenants, 1 to 1000.")] = None,
+    tenant: Annotated[str, typer.Argument(help="Code of the tenant; it is created if it does not exist.")],
+    weight: Annotated[
+        int | None, typer.Option(help="Share of the workers, relative to other tenants, 1 to 1000.")
+    ] = None,
     max_concurrency: Concurrency = None,
     max_runs_per_min: RunsPerMin = None,
     max_writes_per_run: WritesPerRun = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a tenant or change it: `stepwell tenants set acme --weight 3 --max-concurrency 50`."""
+    """Create or change a tenant: `stepwell tenants set acme --weight 3 --max-concurrency 50`."""
     caps = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
     settings = cast(TenantSettings, {**caps})
     if weight is not None:
@@ -58,16 +60,16 @@ def caps(
     max_writes_per_run: WritesPerRun = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a workflow caps of its own: `stepwell tenants caps order.process --max-runs-per-min 100`."""
+    """Set the caps of a workflow: `stepwell tenants caps order.process --max-runs-per-min 100`."""
     settings = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
     found = ask(context, lambda client: client.workflow_caps_set(workflow, **settings))
     caps = {name: getattr(found, name) for name in ("name", *CAPS)}
-    answer(as_json, caps, _line(found) if found.has_caps else f"{workflow}: no caps of its own")
+    answer(as_json, caps, _line(found) if found.has_caps else f"{workflow}: no caps")
 
 
 @app.command("list")
 def list_tenants(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List tenants with weight and caps, and the workflows that have caps of their own."""
+    """List tenants with their weights and caps, and the workflows that have caps."""
 
     async def read(client: Client) -> tuple[list[Tenant], list[PublishedWorkflow]]:
         return await client.tenants(), await client.workflows(has_caps=True, limit=500)

@@ -1,4 +1,4 @@
-"""Start everything from a terminal: database, server, worker, keeper as one tree; Ctrl-C ends all of it."""
+"""Start database, server, worker and keeper as one process tree in a terminal; Ctrl-C stops all of them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ app = typer.Typer(add_completion=False)
 
 DATABASE_WATCH_SECONDS = 1.0
 READY_LIMIT_SECONDS = 60.0
-OPEN_WARNING = "Not only this machine can reach this address: keep it behind a firewall or a proxy."
-# Time for handlers to finish, and then for the worker to report or give back what it holds.
+OPEN_WARNING = "Other machines can reach this address: protect it with a firewall or a proxy."
+# Time for handlers to finish, and then for the worker to report or release its leases.
 WORK_GRACE_SECONDS = 10.0
 WORK_REPORT_SECONDS = 5.0
-# A developer waits for the new worker; what runs longer is released and starts again there.
+# Short, because a developer waits for the new worker; it starts again what the old one released.
 RELOAD_GRACE_SECONDS = 2.0
 NAMES_LIMIT = 3
-# Workflows whose first commands are shown.
+# For so many workflows the next commands are shown.
 NEXT_LIMIT = 2
 
 
@@ -45,17 +45,18 @@ AppOption = Annotated[
         "--app",
         envvar="STEPWELL_APP",
         show_envvar=False,
-        help="The app whose operations are run: module:app or file.py:app; default: STEPWELL_APP.",
+        help="The app to run: module:app or file.py:app; default: STEPWELL_APP.",
     ),
 ]
 DataDirOption = Annotated[
-    Path | None, typer.Option(help="Folder of the embedded database, as before the command.")
+    Path | None,
+    typer.Option(help="Folder of the embedded server; the same as --data-dir before the command."),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is started around a database. With `watched` folders the worker follows the files of the app."""
+    """What to start. A change in one of the `watched` folders restarts the worker."""
 
     app_name: str | None
     with_keeper: bool = True
@@ -71,17 +72,17 @@ def up(
     app_name: AppOption = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker and no keeper.")] = False,
 ) -> None:
-    """Start database, server, worker, keeper and web interface; Ctrl-C stops everything, data stays."""
+    """Start database, server, worker, keeper and web interface; Ctrl-C stops them, the data stays."""
     plan = Plan(None if no_worker else app_name, with_keeper=not no_worker)
     run_tree(context.obj, host, port, data_dir, plan)
 
 
 def run_tree(settings: Settings, host: str, port: int | None, data_dir: Path | None, plan: Plan) -> None:
-    """Everything in one process tree, until a signal."""
+    """Run everything in one process tree until a signal."""
     logs.configure(settings.log_level, settings.log_format, is_service=True)
     if data_dir is not None:
         settings = config.load(data_dir=data_dir)
-    # The address first: what is refused is refused before a database was started.
+    # Listen first: a wrong address must be refused before the database is started.
     address = listen(host, port)
     with address.listener, signals_interrupt(), _database(settings) as (conninfo, embedded):
         migrate.migrate(conninfo)
@@ -94,7 +95,7 @@ async def _supervise(
     settings: Settings, address: Address, plan: Plan, embedded: EmbeddedServer | None
 ) -> None:
     specs = _specs(settings, address, plan)
-    # The app is loaded by the worker, too; asked here it is known what to type next.
+    # The worker loads the app as well; it is examined here to suggest the next commands.
     examining = asyncio.create_task(examine(plan.app_name)) if plan.app_name else None
 
     async def ready() -> None:
@@ -114,29 +115,29 @@ async def _supervise(
     try:
         await supervisor.run()
     except ChildFailed as error:
-        raise StepwellError(str(error), hint="its reason is above") from error
+        raise StepwellError(str(error), hint="the reason is printed above") from error
     finally:
         if examining is not None:
             examining.cancel()
 
 
 async def _follow(supervisor: Supervisor, app_name: str, folders: Sequence[Path]) -> None:
-    """A changed app gets a new worker; one that cannot be loaded leaves the old worker as it is."""
+    """Restart the worker when the app changes; if the new app cannot be loaded, keep the old worker."""
     async for changed in changes(folders):
         names = ", ".join(path.name for path in changed[:NAMES_LIMIT])
         more = f" and {len(changed) - NAMES_LIMIT} more" if len(changed) > NAMES_LIMIT else ""
         found = await examine(app_name)
         if found.problem is not None:
-            typer.echo(f"{names}{more} changed, but the app cannot be loaded; the worker stays as it is:")
+            typer.echo(f"{names}{more} changed, but the app cannot be loaded; the old worker keeps running:")
             typer.echo(f"  {found.problem}", err=True)
             continue
-        typer.echo(f"{names}{more} changed; the worker is started again.")
+        typer.echo(f"{names}{more} changed; the worker restarts.")
         await supervisor.restart("worker")
 
 
 def _specs(settings: Settings, address: Address, plan: Plan) -> list[ChildSpec]:
-    """Which children, in the order they are started. A worker without an app would have nothing to run."""
-    # An address by environment, not by argument: it may hold a password, and arguments are public.
+    """The children in the order of their start. Without an app there is no worker."""
+    # The URL goes into the environment: it may contain a password, and other users can see arguments.
     target = ("--data-dir", str(settings.data_dir)) if settings.database_url is None else ()
     environment = {} if settings.database_url is None else {"STEPWELL_DATABASE_URL": settings.database_url}
     handle = address.listener.fileno()
@@ -162,7 +163,7 @@ def _specs(settings: Settings, address: Address, plan: Plan) -> list[ChildSpec]:
 
 def _greet(settings: Settings, address: Address, specs: list[ChildSpec], plan: Plan, found: Examined) -> None:
     if address.busy_port is not None:
-        typer.echo(f"Port {address.busy_port} is in use; taking {address.port}.")
+        typer.echo(f"Port {address.busy_port} is in use; port {address.port} is used instead.")
     facts = {
         "Address": address.url,
         "Data folder" if settings.is_embedded else "Database": (
@@ -195,7 +196,7 @@ def _next_lines(settings: Settings, specs: list[ChildSpec], found: Examined) -> 
 
 
 async def _answers(address: Address) -> None:
-    """One request: the kernel keeps it waiting until the server takes it, so there is nothing to poll."""
+    """Wait until the server answers one request. The kernel queues it until then, so nothing is polled."""
     async with asyncio.timeout(READY_LIMIT_SECONDS):
         host = address.listener.getsockname()[0]
         reader, writer = await asyncio.open_connection(_reachable(host), address.port)
@@ -206,7 +207,10 @@ async def _answers(address: Address) -> None:
         finally:
             writer.close()
     if b" 200 " not in status:
-        raise StepwellError("the server does not answer as it should", detail=status.decode(errors="replace"))
+        raise StepwellError(
+            "the server started but /healthz does not answer with status 200",
+            detail=status.decode(errors="replace"),
+        )
 
 
 def _reachable(host: str) -> str:
@@ -214,12 +218,12 @@ def _reachable(host: str) -> str:
 
 
 async def _watch(embedded: EmbeddedServer) -> None:
-    """A database of ours that dies is ours to start again."""
+    """Start the embedded database again when it has ended."""
     while True:
         await asyncio.sleep(DATABASE_WATCH_SECONDS)
         if embedded.postmaster_pid is not None:
             continue
-        typer.echo("The database ended and is started again.")
+        typer.echo("The database ended and restarts.")
         try:
             await asyncio.to_thread(_start_again, embedded)
         except DatabaseUnavailable as error:
@@ -227,7 +231,7 @@ async def _watch(embedded: EmbeddedServer) -> None:
 
 
 def _start_again(embedded: EmbeddedServer) -> None:
-    # Giving up our use while the children keep theirs ends nothing; taking it again starts what is missing.
+    # `stop` ends no server while the children use it; `start` then starts the server that is missing.
     embedded.stop()
     embedded.start()
 

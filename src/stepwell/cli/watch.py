@@ -1,4 +1,4 @@
-"""Watch one run until it ends: receives a run number, draws a live tree, or says each change as a line."""
+"""Watch one run until it ends: receives a run number, draws a live tree, or prints each change as a line."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from stepwell.store.calls import registry
 from stepwell.store.connection.listen import Listener
 from stepwell.translations import Lang
 
-# A notification makes the next look come early; without one it comes after this.
+# The longest time between two reads; a notification starts the next read earlier.
 LOOK_SECONDS = 0.5
 CHANNEL = "stepwell_ready"
-# Reasons cost a call per step: they are looked up when nothing has moved for a while.
+# Reasons need one call for each step, so they are read only if no state has changed for so long.
 QUIET_SECONDS = 1.0
 
 
 async def watch_run(client: Client, run_id: int, lang: Lang) -> str:
-    """Returns the state in which the run ended; Ctrl-C leaves it alone."""
+    """Return the state in which the run ended. Ctrl-C stops the watching, not the run."""
     look = Look(await asyncio.to_thread(registry.read, client.conninfo), lang)
     screen = console()
     try:
@@ -33,7 +33,7 @@ async def watch_run(client: Client, run_id: int, lang: Lang) -> str:
                 return await _draw(client, run_id, look, listener)
             return await _say(client, run_id, look, listener)
     except asyncio.CancelledError as error:
-        typer.echo(f"Left. The run goes on; 'stepwell runs watch {run_id}' returns to it.", err=True)
+        typer.echo(f"The run continues; 'stepwell runs watch {run_id}' shows it again.", err=True)
         raise typer.Abort from error
 
 

@@ -1,4 +1,4 @@
-"""Run workers from a terminal: receives the name of an app, works until a signal, gives the rest back."""
+"""Run workers in a terminal: receives the name of an app, runs until a signal, then releases its leases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ app = typer.Typer(add_completion=False)
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROCESS_LIMIT = 256
-# Over the grace of the worker itself: a child that obeys is never killed.
+# Added to the grace time of the worker itself, so that a worker that stops in time is never killed.
 CHILD_GRACE_SECONDS = 10.0
 
 
@@ -36,10 +36,12 @@ def worker(
         str | None,
         typer.Option("--app", help="The app: module:app or file.py:app; default: STEPWELL_APP."),
     ] = None,
-    slots: Annotated[int, typer.Option(help="Handlers at once, in each process.", min=1, max=10000)] = 100,
+    slots: Annotated[
+        int, typer.Option(help="Handlers at the same time in each process.", min=1, max=10000)
+    ] = 100,
     processes: Annotated[
         int,
-        typer.Option(help="Worker processes; one that crashes is started again.", min=1, max=PROCESS_LIMIT),
+        typer.Option(help="Worker processes; a process that crashes restarts.", min=1, max=PROCESS_LIMIT),
     ] = 1,
     executors: Annotated[
         str | None,
@@ -48,14 +50,14 @@ def worker(
         ),
     ] = None,
     lease_seconds: Annotated[
-        int, typer.Option(help="A worker silent for so long loses its work to others.", min=1, max=86400)
+        int, typer.Option(help="A worker that is silent for so long loses its leases.", min=1, max=86400)
     ] = 30,
     grace_seconds: Annotated[
-        float, typer.Option(help="Longest time to finish what runs, when told to stop.", min=0, max=86400)
+        float, typer.Option(help="Time for running handlers to finish after a signal.", min=0, max=86400)
     ] = 20.0,
     supervised: Annotated[bool, typer.Option("--supervised", hidden=True)] = False,
 ) -> None:
-    """Run operations until Ctrl-C; the first signal finishes what runs, the second gives it back at once."""
+    """Run operations until Ctrl-C. The first signal lets handlers finish, the second releases their jobs."""
     from stepwell.worker import Worker
 
     settings: Settings = context.obj
@@ -69,11 +71,11 @@ def worker(
     made = Worker(
         found, slots=slots, executors=served, lease_seconds=lease_seconds, grace_seconds=grace_seconds
     )
-    # Under a supervisor it is the supervisor that tells people what a signal does.
+    # A supervisor prints what a signal does; its children do not.
     say = _silence if supervised else typer.echo
     asyncio.run(_work(found, made, say))
     if made.abandoned_count:
-        # A thread cannot be ended, and the interpreter would wait for it.
+        # The interpreter would wait at exit for threads that cannot be stopped.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
@@ -91,9 +93,9 @@ async def _work(found: App, made: Worker, say: Callable[[str], None]) -> None:
         nonlocal signal_count
         signal_count += 1
         if signal_count == 1:
-            say("Finishing what runs. Once more stops now.")
+            say("Waiting for running handlers. Ctrl-C again releases their jobs.")
         elif signal_count == 2:
-            say("Releasing everything.")
+            say("Releasing all jobs.")
         made.ask_stop()
 
     for number in STOP_SIGNALS:
@@ -126,13 +128,13 @@ async def _supervise(found: App, arguments: list[str], count: int, grace_seconds
     async def ready() -> None:
         typer.echo(f"{count} worker processes. Ctrl-C stops them.")
 
-    # Connected once here: a wrong address or an old schema is said once, not by every child.
+    # Connect here first: a wrong address or an old schema is then reported once, not by every child.
     async with found:
         await found.prepare()
         try:
             await Supervisor(specs, say=typer.echo, ready=ready, stops_together=True).run()
         except ChildFailed as error:
-            raise StepwellError(str(error), hint="its reason is above") from error
+            raise StepwellError(str(error), hint="the reason is printed above") from error
     typer.echo("Stopped.")
 
 
@@ -144,7 +146,7 @@ def _arguments(
     lease_seconds: int,
     grace_seconds: float,
 ) -> list[str]:
-    """The command of each child: ours, with one process."""
+    """The arguments of each child: those of this command, with one process."""
     root = context.find_root().params
     options = {
         "--database-url": root.get("database_url"),
@@ -169,12 +171,12 @@ def _app_of(context: typer.Context, app_name: str | None) -> App:
 
     target = app_name or os.environ.get("STEPWELL_APP")
     if not target:
-        raise UsageError("no app was named", hint="give --app module:app, or set STEPWELL_APP", field="app")
+        raise UsageError("--app is missing", hint="give --app module:app, or set STEPWELL_APP", field="app")
     found = load_app(target)
     if not found.handlers:
         raise UsageError(f"--app {target}: it has no operations", hint="declare one with @app.operation")
     root = context.find_root().params
-    # What is typed wins over what is written in the code; what is only set around us does not.
+    # An option of the command line overrides the settings in the code; an environment variable does not.
     if root.get("database_url") or root.get("data_dir"):
         found.use_settings(context.obj)
     return found

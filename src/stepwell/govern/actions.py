@@ -65,7 +65,7 @@ class Awaiting(BaseException):
         self.approval_id = approval_id
 
 
-class Desk(Protocol):
+class WorkerCalls(Protocol):
     """What acting needs of its worker."""
 
     @property
@@ -98,9 +98,9 @@ class Plan:
 class Acting:
     """The governed actions of one execution of a handler."""
 
-    def __init__(self, lease: Lease, desk: Desk) -> None:
+    def __init__(self, lease: Lease, worker: WorkerCalls) -> None:
         self._lease = lease
-        self._desk = desk
+        self._worker = worker
         self._counts: Counter[str] = Counter()
         self._keys: set[str] = set()
 
@@ -129,7 +129,7 @@ class Acting:
 
     async def reverse(self, receipt_id: int) -> Any:
         """Undo an effect: an action like any other, with a receipt of its own."""
-        back = await self._desk.perform(calls.reversal(self._lease.tenant_id, receipt_id))
+        back = await self._worker.perform(calls.reversal(self._lease.tenant_id, receipt_id))
         return await self.act(
             back["connector"], back["operation"], back["target"], back.get("fields") or {},
             key=f"reverse:{receipt_id}", reverses=receipt_id,
@@ -166,7 +166,7 @@ class Acting:
         )  # fmt: skip
 
     def _find(self, name: str, operation: str) -> tuple[Connector, OperationSpec]:
-        known = self._desk.connectors
+        known = self._worker.connectors
         if name not in known:
             raise NotFound(
                 f"connector {name} is not registered", field="connector",
@@ -201,7 +201,7 @@ class Acting:
     async def _propose(self, plan: Plan, fault: str | None = None) -> Proposed:
         lease = self._lease
         call = calls.propose(
-            self._desk.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, plan.document, fault
+            self._worker.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, plan.document, fault
         )
         if fault is not None:
             return await self._ask(call)
@@ -280,7 +280,7 @@ class Acting:
             reason = f"its result cannot be kept: {error.message}"
             text = json_text.encode({"external_id": effect.get("external_id"), "reason": reason}, "effect")
         call = calls.settle(
-            self._desk.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id, outcome, text
+            self._worker.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id, outcome, text
         )
         return await self._ask(call)
 
@@ -288,10 +288,10 @@ class Acting:
         """One call; again when the database was away, which both calls of an action allow."""
         for pause in PAUSES_SECONDS:
             try:
-                return await self._desk.perform(call, bounded=bounded)
+                return await self._worker.perform(call, bounded=bounded)
             except DatabaseUnavailable:
                 await asyncio.sleep(pause)
-        return await self._desk.perform(call, bounded=bounded)
+        return await self._worker.perform(call, bounded=bounded)
 
 
 def _number(proposed: Proposed) -> int:

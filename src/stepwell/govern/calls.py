@@ -162,9 +162,9 @@ class GovernCalls(Calls):
         external_id: str | None = None,
         result: Any = NO_RESULT,
     ) -> str:
-        """Say whether an effect in doubt happened (`confirmed`) or not (`void`); its step goes on.
+        """Settle an unconfirmed receipt: its effect happened (`confirmed`) or not (`void`).
 
-        `confirmed` requires the `result` that the handler gets: None where it does not use it.
+        `confirmed` requires the `result` for the handler; None if the handler does not use it.
         """
         text = None if result is NO_RESULT else json_text.encode(result, "result")
         return await self._govern(

@@ -34,4 +34,4 @@ class BackgroundKeeper:
             self._keeper.cancel()
             self._thread.join(END_SECONDS)
         if self._thread.is_alive():
-            _log.warning("the keeper did not end in %g s and is left alone", END_SECONDS)
+            _log.warning("the keeper did not end within %g s; it ends with this process", END_SECONDS)

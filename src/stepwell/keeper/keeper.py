@@ -68,7 +68,7 @@ class Keeper:
         self._sealing = Sealing(conninfo, anchor)
 
     def stop(self) -> None:
-        """End `run` soon; from another thread, never from a signal handler in its own."""
+        """End `run` soon; call it from another thread, never from a signal handler in the same thread."""
         self._stop.set()
 
     def cancel(self) -> None:

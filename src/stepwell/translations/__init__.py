@@ -1,6 +1,6 @@
-"""The texts that people read, in English and Vietnamese: one module per place where they are shown.
+"""Texts for people, in English and Vietnamese: one module for each place that shows them.
 
-Labels of states, facets and colours are rows of the registry; the web UI has its files in `ui/src/locales`.
+Labels of states, facets and colours are rows of the registry; the web UI has its texts in `ui/src/locales`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Lang = Literal["vi", "en"]
 
 
 class Translation(NamedTuple):
-    """One text in both languages; names in braces are filled in."""
+    """One text in both languages; `filled` replaces the names in braces."""
 
     en: str
     vi: str

@@ -1,4 +1,4 @@
-"""What a check of the doctor found: read by `stepwell doctor`, the API and the health page."""
+"""Texts for the findings of the doctor: `stepwell doctor`, the API and the health page show them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,28 @@ from stepwell.translations import Translation
 
 __all__ = ["HEALTH", "say"]
 
-# By code; names in braces are facts of the finding.
+# Code → text; names in braces are facts of the finding.
 HEALTH: Final[dict[str, Translation]] = {
     "database.embedded": Translation(
         "PostgreSQL {version}, embedded in {folder}",
         "PostgreSQL {version}, tích hợp sẵn trong {folder}",
     ),
-    "database.external": Translation(
-        "PostgreSQL {version}, by its address", "PostgreSQL {version}, theo địa chỉ"
-    ),
+    "database.external": Translation("PostgreSQL {version}, external", "PostgreSQL {version}, theo địa chỉ"),
     "setting.value": Translation("{value}", "{value}"),
     "fsync.remedy": Translation(
         "alter system set fsync = on; without it a power cut loses committed work",
         "alter system set fsync = on; nếu không, mất điện sẽ làm mất dữ liệu đã ghi",
     ),
     "full_page_writes.remedy": Translation(
-        "alter system set full_page_writes = on; else a torn page is lost",
+        "alter system set full_page_writes = on; without it a crash can damage pages",
         "alter system set full_page_writes = on; nếu không, trang ghi dở sẽ bị mất",
     ),
     "synchronous_commit.remedy": Translation(
-        "alter system set synchronous_commit = on; else a crash loses the last commits",
+        "alter system set synchronous_commit = on; without it a crash loses the last commits",
         "alter system set synchronous_commit = on; nếu không, sự cố sẽ làm mất các giao dịch cuối",
     ),
     "max_connections.remedy": Translation(
-        "set max_connections to {wanted} or more, or put a pooler in front",
+        "set max_connections to {wanted} or more, or use a connection pooler",
         "đặt max_connections từ {wanted} trở lên, hoặc đặt bộ gộp kết nối phía trước",
     ),
     "schema.current": Translation("current, {count} migrations", "mới nhất, {count} lần nâng cấp"),
@@ -50,16 +48,16 @@ HEALTH: Final[dict[str, Translation]] = {
         "start a worker or a keeper, or run 'stepwell db migrate'",
         "khởi động worker hoặc keeper, hoặc chạy 'stepwell db migrate'",
     ),
-    "clock.apart": Translation("{seconds} s apart", "lệch {seconds} giây"),
+    "clock.apart": Translation("the clocks differ by {seconds} s", "lệch {seconds} giây"),
     "clock.remedy": Translation(
-        "synchronise both clocks (NTP); only the server's clock decides, but log lines will not line up",
+        "synchronise both clocks (NTP); the engine uses only the server's clock, but times in logs differ",
         "đồng bộ cả hai đồng hồ (NTP); chỉ đồng hồ máy chủ quyết định, nhưng nhật ký sẽ không khớp giờ",
     ),
     "permissions.missing": Translation(
         "role {role} may not {rights}", "vai trò {role} thiếu quyền: {rights}"
     ),
     "permissions.remedy": Translation(
-        "grant the right to {role}, or use the owner's role",
+        "grant the right to {role}, or connect as the owner",
         "cấp quyền cho {role}, hoặc dùng vai trò của chủ sở hữu",
     ),
     "permissions.granted": Translation(
@@ -81,13 +79,13 @@ HEALTH: Final[dict[str, Translation]] = {
         "set STEPWELL_LISTEN_URL to the server's own address; without it workers poll",
         "đặt STEPWELL_LISTEN_URL bằng địa chỉ trực tiếp của máy chủ; nếu không, worker phải hỏi định kỳ",
     ),
-    "receipts.settled": Translation("no effect is in doubt", "không có tác động nào chưa rõ"),
+    "receipts.settled": Translation("no receipt waits for a person", "không có tác động nào chưa rõ"),
     "receipts.doubt": Translation(
         "{count} effects may or may not have happened, and only a person can find out",
         "{count} tác động không rõ đã xảy ra hay chưa, chỉ con người mới xác định được",
     ),
     "receipts.remedy": Translation(
-        "look with 'stepwell receipts list --state unconfirmed', then 'stepwell receipts settle'",
+        "see 'stepwell receipts list --state unconfirmed', then use 'stepwell receipts settle'",
         "xem bằng 'stepwell receipts list --state unconfirmed', rồi 'stepwell receipts settle'",
     ),
     "pooler.transaction": Translation(
@@ -116,7 +114,7 @@ HEALTH: Final[dict[str, Translation]] = {
         "khởi động bằng 'stepwell worker --app module:app'",
     ),
     "seal.current": Translation(
-        "{count} blocks, nothing waits longer than it should",
+        "{count} blocks, no event waits too long for its seal",
         "{count} khối, không có sự kiện nào chờ quá lâu",
     ),
     "seal.off": Translation(
@@ -124,18 +122,22 @@ HEALTH: Final[dict[str, Translation]] = {
         "đã tắt (dot_config audit.seal_interval_seconds)",
     ),
     "seal.behind": Translation(
-        "events of {minutes} minutes ago are not sealed yet",
+        "the oldest unsealed event is {minutes} minutes old",
         "sự kiện từ {minutes} phút trước chưa được niêm phong",
     ),
     "seal.remedy": Translation(
-        "run 'stepwell keeper', and end transactions that stay open (pg_stat_activity)",
+        "run 'stepwell keeper', and end transactions that stay open (see pg_stat_activity)",
         "chạy 'stepwell keeper', và kết thúc các giao dịch còn mở (pg_stat_activity)",
     ),
-    "seal.anchor": Translation("an anchor cannot be told: {error}", "không ghi được vào điểm neo: {error}"),
-    "seal.anchor_remedy": Translation("repair its address or the place", "sửa địa chỉ hoặc nơi lưu"),
+    "seal.anchor": Translation(
+        "an anchor cannot be written: {error}", "không ghi được vào điểm neo: {error}"
+    ),
+    "seal.anchor_remedy": Translation(
+        "correct its address or repair the storage", "sửa địa chỉ hoặc nơi lưu"
+    ),
     "interface.built": Translation("built", "đã dựng"),
     "interface.missing": Translation(
-        "this installation carries no web interface",
+        "this installation has no web interface",
         "bản cài đặt này không kèm giao diện web",
     ),
     "interface.remedy": Translation(
@@ -143,7 +145,7 @@ HEALTH: Final[dict[str, Translation]] = {
         "chạy 'make ui' trong mã nguồn, hoặc cài lại gói wheel",
     ),
     "database.remedy": Translation(
-        "check STEPWELL_DATABASE_URL, and that the server runs and lets you in",
+        "check STEPWELL_DATABASE_URL, and that the server runs and accepts your user and password",
         "kiểm tra STEPWELL_DATABASE_URL, và máy chủ có chạy và cho phép kết nối không",
     ),
 }

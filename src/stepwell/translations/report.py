@@ -1,4 +1,4 @@
-"""The labels of the report for people inside an evidence bundle."""
+"""The labels of the report (report.html) in an evidence bundle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPORT: Final[dict[str, Translation]] = {
     "trace": Translation("Trace", "Mã theo dõi"),
     "correlation": Translation("Correlation", "Mã liên kết"),
     "graph": Translation("Definition", "Định nghĩa"),
-    "children": Translation("Runs inside", "Lượt chạy con"),
+    "children": Translation("Sub-workflow runs", "Lượt chạy con"),
     "parent": Translation("Part of run", "Thuộc lượt chạy"),
     "steps": Translation("Steps", "Các bước"),
     "step": Translation("Step", "Bước"),
@@ -34,10 +34,10 @@ REPORT: Final[dict[str, Translation]] = {
     "time": Translation("Course", "Diễn tiến"),
     "approvals": Translation("Approvals", "Phê duyệt"),
     "asked_by": Translation("asked by", "yêu cầu bởi"),
-    "of_votes": Translation("votes needed", "phiếu cần thiết"),
+    "of_votes": Translation("approvals required", "phiếu cần thiết"),
     "approve": Translation("approved", "đồng ý"),
     "reject": Translation("rejected", "từ chối"),
-    "decisions": Translation("Policy decisions", "Quyết định theo chính sách"),
+    "decisions": Translation("Policy verdicts", "Quyết định theo chính sách"),
     "action": Translation("Action", "Hành động"),
     "effect": Translation("Verdict", "Kết luận"),
     "allow": Translation("allowed", "cho phép"),
@@ -47,7 +47,7 @@ REPORT: Final[dict[str, Translation]] = {
     "reason": Translation("Reason", "Lý do"),
     "receipts": Translation("Effects in other systems", "Tác động lên hệ thống khác"),
     "target": Translation("Target", "Đối tượng"),
-    "external": Translation("Their number", "Mã bên ngoài"),
+    "external": Translation("External id", "Mã bên ngoài"),
     "reversible": Translation("Reversible", "Hoàn tác được"),
     "yes": Translation("yes", "có"),
     "no": Translation("no", "không"),
@@ -60,11 +60,11 @@ REPORT: Final[dict[str, Translation]] = {
     "cost": Translation("Cost", "Chi phí"),
     "values": Translation("Inputs and outputs", "Đầu vào và đầu ra"),
     "metadata_only": Translation(
-        "Metadata only: sizes, names and salted hashes. The values are not in this bundle.",
+        "Metadata only: sizes, names and salted hashes. This bundle does not contain the values.",
         "Chỉ siêu dữ liệu: kích thước, tên trường và mã băm có muối. Giá trị không nằm trong hồ sơ này.",
     ),
     "with_values": Translation(
-        "This bundle holds the values themselves. Handle it accordingly.",
+        "This bundle contains the values. Protect it as you protect the values.",
         "Hồ sơ này chứa cả giá trị. Hãy bảo quản tương ứng.",
     ),
     "what": Translation("What", "Loại"),
@@ -74,7 +74,7 @@ REPORT: Final[dict[str, Translation]] = {
     "failure": Translation("failure", "lỗi"),
     "size": Translation("Size", "Kích thước"),
     "names": Translation("names", "trường"),
-    "inside": Translation("Names inside", "Các trường"),
+    "inside": Translation("Field names", "Các trường"),
     "hash": Translation("Salted hash", "Mã băm có muối"),
     "events": Translation("Events", "Sự kiện"),
     "position": Translation("Position", "Vị trí"),
@@ -87,8 +87,8 @@ REPORT: Final[dict[str, Translation]] = {
     "block_hash": Translation("Block hash", "Mã băm khối"),
     "events_in_block": Translation("Events in block", "Sự kiện trong khối"),
     "proof": Translation(
-        "Each event below is proven by a path to the root of a sealed block, and each block by the chain. "
-        "This page and every other file of the bundle are bound to the log by an event with their digest. "
+        "Each event below has a path of hashes to the root of a sealed block; the chain contains each block. "
+        "An event in the log contains the digests of this page and of every other file of the bundle. "
         "Check it yourself, offline:",
         "Mỗi sự kiện dưới đây được chứng minh bằng đường dẫn tới gốc của một khối đã niêm phong, và mỗi khối "
         "bởi chuỗi. Trang này và mọi tệp khác của hồ sơ được gắn với nhật ký bằng một sự kiện "
@@ -96,7 +96,7 @@ REPORT: Final[dict[str, Translation]] = {
         "Bạn có thể tự kiểm tra, không cần mạng:",
     ),
     "trust": Translation(
-        "Then compare the head it prints with one you trust: an anchor, or the database.",
+        "Then compare the head that it prints with a head you trust: from an anchor or from the database.",
         "Sau đó so sánh mã đầu chuỗi được in ra với mã mà bạn tin cậy: một điểm neo, hoặc cơ sở dữ liệu.",
     ),
     "none": Translation("none", "không có"),

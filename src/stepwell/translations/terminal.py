@@ -1,4 +1,4 @@
-"""The words of the tables and cards at the terminal."""
+"""The words of the tables and cards in the terminal."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ TERMINAL: Final[dict[str, Translation]] = {
     "required": Translation("required", "bắt buộc"),
     "tasks": Translation("tasks", "công việc con"),
     "nothing to do": Translation("nothing to do", "không có việc nào"),
-    "around": Translation("opens with it", "mở lại cùng"),
+    "around": Translation("reopens with it", "mở lại cùng"),
     "after": Translation("depends on it", "phụ thuộc vào nó"),
-    "left": Translation("left as it is", "giữ nguyên"),
+    "left": Translation("stays as it is", "giữ nguyên"),
     "could reopen": Translation("can be reopened too", "có thể mở lại"),
-    "nothing depends": Translation("nothing else is touched", "không ảnh hưởng bước nào khác"),
+    "nothing depends": Translation("no other step is affected", "không ảnh hưởng bước nào khác"),
 }

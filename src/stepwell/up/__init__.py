@@ -1,1 +1,1 @@
-"""Keep one process tree running: receives child specifications, returns a clean end of all of them."""
+"""Run one process tree: receives child specifications, starts, restarts and stops the children."""

@@ -1,7 +1,7 @@
-"""Find the address to serve at: receives host and port, returns a listening socket that is already ours.
+"""Find the address to serve at: receives host and port, returns a socket that already listens.
 
-The parent keeps the socket open, so that a server that is started again has the same address and a request in
-between waits instead of being refused.
+The parent process keeps the socket open. So a restarted server has the same address, and a request during the
+restart waits instead of being refused.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Final
 from stepwell.errors import UsageError
 
 DEFAULT_PORT: Final = 8400
-# How many ports after the default one are tried before giving up.
+# How many ports are tried, from the default one on.
 PORT_TRIES_LIMIT: Final = 100
 BACKLOG: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where we listen. `busy_port` is the one we wanted and somebody else has."""
+    """Where we listen. `busy_port` is the default port if another program uses it."""
 
     listener: socket.socket
     host: str
@@ -41,7 +41,7 @@ class Address:
 
 
 def listen(host: str, port: int | None) -> Address:
-    """A given port is taken or refused; without one, the default or the next free one after it."""
+    """Listen at the given port or raise an error; without a port, at the default or the next free one."""
     for candidate in _candidates(port):
         try:
             listener = _bind(host, candidate)
@@ -86,7 +86,7 @@ def _refusal(host: str, port: int, error: OSError) -> UsageError:
     match error:
         case socket.gaierror():
             return UsageError(
-                f"--host {host!r} is no address of this machine",
+                f"--host {host!r} is not an address of this machine",
                 hint="accepted are 127.0.0.1, ::1, 0.0.0.0 or a name that resolves",
                 field="host",
             )
@@ -102,7 +102,7 @@ def _refusal(host: str, port: int, error: OSError) -> UsageError:
             )
         case OSError(errno=errno.EADDRNOTAVAIL):
             return UsageError(
-                f"--host {host!r} is no address of this machine",
+                f"--host {host!r} is not an address of this machine",
                 hint="accepted are 127.0.0.1, ::1, 0.0.0.0 or an address of a network card",
                 field="host",
             )

@@ -1,4 +1,4 @@
-"""One child process at a time: receives a specification, returns its start, its end and its exit code."""
+"""One child process: receives a specification, starts and stops the process, returns its exit code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 CRASH_DELAYS_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-# What every command answers to a wrong command line or setting: the same again would be refused again.
+# Exit code of every command for a wrong command line or setting; a restart would fail again.
 REFUSED_EXIT_CODE = 2
-# A child that lived this long starts with a clean record.
+# After a child has run for so long, its earlier crashes no longer count.
 STABLE_SECONDS = 30.0
 
 
@@ -25,12 +25,12 @@ class ChildSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     handles: tuple[int, ...] = ()
     grace_seconds: float = 10.0
-    # One that ends by itself waits for `restart`, which a changed file brings; nothing else ends with it.
+    # If it ends by itself, it waits for `restart`, which a changed file causes; other children keep running.
     is_reloaded: bool = False
 
 
 class Child:
-    """The process of a specification, in a group of its own: Ctrl-C at the terminal reaches only us."""
+    """The process of a specification, in its own process group: Ctrl-C reaches only the supervisor."""
 
     def __init__(self, spec: ChildSpec, process: asyncio.subprocess.Process, watch_handle: int) -> None:
         self.spec = spec
@@ -40,7 +40,7 @@ class Child:
 
     @classmethod
     async def start(cls, spec: ChildSpec) -> Child:
-        # The child reads one end until we, the only holder of the other, are gone.
+        # The child reads one end of the pipe. It closes when this process, which has the other end, dies.
         read_handle, write_handle = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -75,12 +75,12 @@ class Child:
         if self._watch_handle >= 0:
             os.close(self._watch_handle)
             self._watch_handle = -1
-        # What it started and left behind goes too: a second worker beside its successor is nobody's wish.
+        # Kill what the child started and left running, so that it does not run together with the next child.
         self._signal_group(signal.SIGKILL)
         return code
 
     async def stop(self) -> None:
-        """Ask, wait for the grace, then end it."""
+        """Send SIGTERM, wait for the grace time, then kill."""
         if self.is_running:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -98,7 +98,7 @@ class Child:
         except ProcessLookupError:
             pass
         except PermissionError:
-            # macOS answers so for a group whose members are all zombies.
+            # macOS raises this if all processes of the group are zombies.
             pass
 
 

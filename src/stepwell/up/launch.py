@@ -1,7 +1,7 @@
 """Run one stepwell command as a supervised child: `python -m stepwell.up.launch <pid> <fd> <command> …`.
 
-The child must not outlive its parent, even when that one is killed with SIGKILL and can say nothing. Linux
-sends a signal by itself; elsewhere, and for what ignores it, the end of a pipe held by the parent tells.
+The child must end when its parent ends, also after SIGKILL. Linux sends the child a signal when the parent
+ends. On other systems, and if the child ignores the signal, the child notices that the parent's pipe closed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> None:
     os.set_inheritable(int(pipe_handle), False)
     is_signalled = _ask_for_signal()
     if os.getppid() != int(parent_pid):
-        # The parent died before the kernel knew our wish.
+        # The parent died before prctl was called.
         raise SystemExit(1)
     watch = threading.Thread(
         target=_watch, args=(int(pipe_handle), is_signalled), name="parent-watch", daemon=True
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _ask_for_signal() -> bool:
-    """SIGTERM when the parent's thread ends. False where the kernel does not offer it."""
+    """Ask the kernel for SIGTERM when the parent's thread ends. False if the kernel cannot do it."""
     if sys.platform != "linux":
         return False
     try:
@@ -47,13 +47,13 @@ def _ask_for_signal() -> bool:
 
 
 def _watch(pipe_handle: int, is_signalled: bool) -> None:
-    """Blocks until the parent's end is closed, which only its death does."""
+    """Wait until the parent's end of the pipe closes, which happens only when the parent dies."""
     while os.read(pipe_handle, 1):
         pass
     if not is_signalled:
         os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(ORPHAN_GRACE_SECONDS)
-    # We lead a process group of our own: what we started goes with us.
+    # This process leads its own process group, so this kills everything that it started too.
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 

@@ -1,7 +1,6 @@
-"""Follow the files of an app: receives its name, returns which files changed and what it declares.
+"""Watch the files of an app: receives its name, returns which files changed and what it declares.
 
-Only names of files are watched here. Whether the changed app can be loaded is asked in a process of its own,
-so that a mistake in the app never ends the process tree around it.
+A separate process loads the changed app, so that an error in the app never ends this process tree.
 """
 
 from __future__ import annotations
@@ -15,24 +14,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-# What an app is made of. Everything else in the folder may change as it likes.
+# Files of an app. Changes of other files are ignored.
 SUFFIXES: Final = (".py", ".yaml", ".yml")
-# Longest time to collect changes that come together, such as a checkout of another branch.
+# Longest time to collect changes that belong together, such as a checkout of another branch.
 COLLECT_MILLISECONDS: Final = 500
 EXAMINE_LIMIT_SECONDS: Final = 60.0
 
 
 def folder_of(app_name: str) -> Path:
-    """The folder an app lives in: that of its file, or the current one for a module."""
+    """The folder of an app: the folder of its file, or the current folder for a module."""
     place = app_name.rpartition(":")[0] or app_name
     return Path(place).resolve().parent if place.endswith(".py") else Path.cwd()
 
 
 async def changes(folders: Sequence[Path]) -> AsyncIterator[list[Path]]:
-    """The files of an app that were added, changed or removed, each time some were."""
+    """Yield the files of an app that were added, changed or removed, after each change."""
     from watchfiles import DefaultFilter, awatch
 
-    # Leaves out what tools write, such as .venv, .git and __pycache__.
+    # It ignores the folders of tools, such as .venv, .git and __pycache__.
     is_kept = DefaultFilter()
 
     def is_of_app(change: Any, path: str) -> bool:
@@ -45,14 +44,14 @@ async def changes(folders: Sequence[Path]) -> AsyncIterator[list[Path]]:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """An app as its files are now: its workflows, or why it cannot be loaded."""
+    """The workflows that an app declares now, or why it cannot be loaded."""
 
     workflows: list[dict[str, Any]]
     problem: str | None = None
 
 
 async def examine(app_name: str) -> Examined:
-    """Load an app elsewhere and say what it declares. Touches no database."""
+    """Load an app in another process and return what it declares. Uses no database."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "stepwell", "publish", "--check", "--json", "--app", app_name),
@@ -73,5 +72,5 @@ async def examine(app_name: str) -> Examined:
     if process.returncode:
         text = said.decode(errors="replace").strip()
         return Examined([], text.removeprefix("stepwell: ").removeprefix(f"--app {app_name}: "))
-    # Whatever the app itself prints while it is loaded comes before the document, which is the last line.
+    # The app may print while it is loaded; the JSON document is the last line.
     return Examined(json.loads(told.splitlines()[-1]))

@@ -1,4 +1,4 @@
-"""Make the signals that end a process unwind it, or wait for one: receives SIGINT, SIGTERM and SIGHUP."""
+"""Handle SIGINT, SIGTERM and SIGHUP: raise KeyboardInterrupt, so that `finally` blocks run, or wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STOP_SIGNALS: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """Without it SIGTERM ends Python on the spot, and the database it holds is not given back."""
+    """Without it SIGTERM ends Python immediately, and the embedded database keeps running."""
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
@@ -28,10 +28,10 @@ def signals_interrupt() -> Iterator[None]:
 
 @contextmanager
 def signals_awaited() -> Iterator[Callable[[], object]]:
-    """Yields a call that returns when the process is told to stop; threads begun inside do the work.
+    """Yield a function that waits for a stop signal; threads started inside the block do the work.
 
-    An exception out of a signal handler can be lost: it may come where the interpreter has nobody to give it
-    to. A signal that is waited for cannot, not even one that comes before anybody waits.
+    An exception raised in a signal handler can be lost, because Python may be in a place that ignores it. A
+    blocked signal is never lost, even if it comes before the wait.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:

@@ -1,4 +1,4 @@
-"""Supervise the children: start in order, start again after a crash or on request, stop in reverse."""
+"""Supervise the children: start them in order, restart after a crash or on request, stop in reverse order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Say = Callable[[str], None]
 
 
 class ChildFailed(Exception):
-    """A child that cannot start; its own words are already on the terminal."""
+    """A child did not start; it has already printed its reason on the terminal."""
 
     def __init__(self, name: str, code: int) -> None:
         super().__init__(f"the {name} did not start ({describe_exit(code)})")
@@ -32,7 +32,7 @@ class ChildFailed(Exception):
 
 
 class Supervisor:
-    """`ready` is awaited once after the first start of all; `also` are loops that run beside the children."""
+    """`ready` is awaited once, after all children have started; the loops in `also` run at the same time."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Supervisor:
         self._say = say
         self._ready = ready
         self._also = also
-        # Equals among themselves need no order; each then has its grace at the same time.
+        # Children of the same kind need no order, so their grace times run at the same time.
         self._stops_together = stops_together
         self._children: dict[str, Child] = {}
         # Set by `restart`, cleared by the loop that keeps the child.
@@ -57,7 +57,7 @@ class Supervisor:
         self._was_ready = False
 
     async def run(self) -> None:
-        """Until a signal. `ChildFailed` when a child refuses its command or ends before all was ready."""
+        """Run until a signal. Raise `ChildFailed` if a child refuses its command or ends before `ready`."""
         loop = asyncio.get_running_loop()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self._on_signal, number)
@@ -91,7 +91,7 @@ class Supervisor:
         self._was_ready = True
 
     async def restart(self, name: str) -> None:
-        """Stop a child within its grace and start it anew; one that ended by itself is only started."""
+        """Stop a child within its grace time and start it again; a child that has ended is only started."""
         self._restarts[name].set()
         child = self._children[name]
         if child.is_running:
@@ -123,12 +123,12 @@ class Supervisor:
             raise ChildFailed(spec.name, code)
         delay_seconds = CRASH_DELAYS_SECONDS[min(crash_count, len(CRASH_DELAYS_SECONDS)) - 1]
         when = f"in {delay_seconds:g} s" if delay_seconds else "now"
-        self._tell(f"The {spec.name} ended ({describe_exit(code)}) and is started again {when}.")
+        self._tell(f"The {spec.name} ended ({describe_exit(code)}) and restarts {when}.")
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), delay_seconds)
 
     async def _until(self, event: Coroutine[Any, Any, Any]) -> None:
-        """Wait for an event, or for the stop of everything."""
+        """Wait for an event, or until everything stops."""
         waits = [asyncio.ensure_future(event), asyncio.ensure_future(self._stop.wait())]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -147,7 +147,7 @@ class Supervisor:
         self._tell("Stopping at once.")
 
     def _tell(self, sentence: str) -> None:
-        # Whoever listened may be gone (a closed terminal or pipe); that must keep nothing from stopping.
+        # The terminal or pipe may be closed; that must not prevent the stop.
         with suppress(OSError):
             self._say(sentence)
 

@@ -1,4 +1,4 @@
-"""Work: claim units, execute their handlers, report the outcomes, in batches of one commit each."""
+"""The worker: claim jobs, execute their handlers, report the outcomes, each batch in one commit."""
 
 from stepwell.worker.context import Context
 from stepwell.worker.worker import Worker

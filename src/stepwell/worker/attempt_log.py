@@ -1,6 +1,6 @@
-"""Say how attempts and runs end: receives what the database answered, writes one line each.
+"""Log the ends of attempts and runs: receives the answers of the database, writes one line for each.
 
-An attempt that failed is said when the database has judged it: only then it is known what comes next.
+A failed attempt is logged after the database has classified it, because only then the next action is known.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ UNIT_BITS = 20
 
 
 def place(unit_id: int, step_id: str | None) -> dict[str, Any]:
-    """Where something happened, in the words of people: the run and its step, or the job."""
+    """The log fields of a unit: run and step, or job."""
     if unit_id & ((1 << UNIT_BITS) - 1) == 0:
         return {"job": unit_id}
     return {"run": unit_id >> UNIT_BITS, "step": step_id}
 
 
 class AttemptLog:
-    """Failed attempts at warning, or error when no other follows; ends of runs at info; the rest at debug."""
+    """Failed attempts are warnings, or errors if no attempt follows; run ends are info; the rest is debug."""
 
     def __init__(self, log: Any) -> None:
         self._log = log
         self._logger = logging.getLogger("stepwell.worker")
 
     def ended(self, lease: Lease, report: Report | None) -> None:
-        """A handler ended, and not by a failure: those are said when they are judged."""
+        """A handler ended without a failure; `answered` logs failures."""
         if not self._logger.isEnabledFor(logging.DEBUG):
             return
         outcome = "lost" if report is None else str(report.outcome)

@@ -1,7 +1,7 @@
-"""Know which calls have no answer yet: a call that was cut may have leased units that nobody here knows of.
+"""Remember the calls without an answer: a call that lost its connection may have leased unknown units.
 
-Each call that leases gets a batch number above all that were given before it. So whatever a lost answer held
-came after the newest batch that was known when the call began.
+Each call that leases gets a batch number above all earlier ones. So the leases of a lost answer have a batch
+number above the newest one that was known when the call began.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from stepwell.worker.held_leases import HeldLeases
 
 
 class CallsUnderWay:
-    """The calls that wait for their answer, and whether one of them was cut."""
+    """The calls that wait for their answer, and whether one of them lost its connection."""
 
     def __init__(self, held: HeldLeases) -> None:
         self._held = held
-        # Each with the newest batch known when it began.
+        # Number of the call → newest batch that was known when it began.
         self._began_after: dict[int, int] = {}
         self._call_count = 0
         self._landed = asyncio.Event()
-        # A call was cut; whatever it leased came after this batch.
+        # Set if a call lost its connection: its unknown leases have a batch above this one.
         self.doubtful_after: int | None = None
 
     @property
@@ -36,7 +36,7 @@ class CallsUnderWay:
 
     @contextmanager
     def one_more(self) -> Iterator[None]:
-        """A call from its beginning to its answer, or to the loss of it."""
+        """One call, from its beginning until its answer arrives or is lost."""
         self._call_count += 1
         number = self._call_count
         self._began_after[number] = self._held.last_batch_id
@@ -51,7 +51,7 @@ class CallsUnderWay:
             self._landed.set()
 
     async def until_doubt_can_be_settled(self) -> int | None:
-        """Wait until no call is under way; the batch after which leases may be unknown, if any may."""
+        """Wait until no call is under way; return the batch above which leases may be unknown, or None."""
         while self.doubtful_after is not None and self._began_after:
             self._landed.clear()
             await self._landed.wait()

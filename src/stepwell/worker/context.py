@@ -1,4 +1,4 @@
-"""What a handler may ask while it runs: receives its lease, returns checkpoints, sleeps, events, its log."""
+"""The context of a handler while it runs: checkpoints, sleep, events, actions and its log."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ T = TypeVar("T")
 
 
 class Parked(BaseException):
-    """Leaves the handler without a result: the unit sleeps and will run again. Not for handlers to catch."""
+    """Raised to leave the handler: the unit sleeps and then runs again. Handlers must not catch it."""
 
     def __init__(self, seconds: float, checkpoint: str) -> None:
         self.seconds = seconds
         self.checkpoint = checkpoint
 
 
-class Desk(actions.Desk, Protocol):
-    """What the context needs of its worker."""
+class WorkerCalls(actions.WorkerCalls, Protocol):
+    """The calls of the context to its worker."""
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any: ...
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None: ...
@@ -38,11 +38,11 @@ class Desk(actions.Desk, Protocol):
 
 
 class Context:
-    """The handler's view of its own execution."""
+    """A handler reads and controls its own execution through it."""
 
-    def __init__(self, lease: Lease, desk: Desk, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, lease: Lease, worker: WorkerCalls, loop: asyncio.AbstractEventLoop) -> None:
         self._lease = lease
-        self._desk = desk
+        self._worker = worker
         self._loop = loop
         self._sleep_count = 0
         self._checkpoints = dict(lease.checkpoints or {})
@@ -53,8 +53,8 @@ class Context:
 
     @cached_property
     def _acting(self) -> Acting:
-        """Made when it is asked for: most executions act on nothing."""
-        return Acting(self._lease, self._desk)
+        """Made on demand, because most handlers do no action."""
+        return Acting(self._lease, self._worker)
 
     @property
     def run_id(self) -> int:
@@ -72,7 +72,7 @@ class Context:
 
     @property
     def attempt(self) -> int:
-        """1 for the first try."""
+        """1 for the first attempt."""
         return self._lease.attempt
 
     @property
@@ -81,7 +81,7 @@ class Context:
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt of this unit: hand it to systems that deduplicate."""
+        """The same for every attempt of this step or job; give it to systems that remove duplicates."""
         return f"stepwell:{self._lease.tenant_id}:{self._lease.unit_id}"
 
     @property
@@ -94,17 +94,17 @@ class Context:
 
     @property
     def task_type(self) -> str:
-        """RUN, or why it runs again: RESUMED by an event, WAITING_TIMEOUT, SLEPT."""
+        """RUN, or why it runs again: RESUMED (by an event), WAITING_TIMEOUT or SLEPT."""
         return str(self._lease.wake["task_type"]) if self._lease.wake else "RUN"
 
     @property
     def event(self) -> Any:
-        """Payload of the event that ended the wait; None otherwise."""
+        """Payload of the event that ended the wait; None if no event did."""
         return self._lease.wake.get("payload") if self._lease.wake else None
 
     @property
     def cancelled(self) -> bool:
-        """True once the unit was cancelled or its lease lost: stop, the report will not be taken."""
+        """True after a cancellation or the loss of the lease: stop, the report will not be accepted."""
         return self._stop_reason is not None
 
     @property
@@ -114,7 +114,7 @@ class Context:
         return self._log
 
     def log_fields(self) -> dict[str, Any]:
-        """What every line carries that is logged while the handler runs."""
+        """The fields of every line that is logged while the handler runs."""
         return place(self._lease.unit_id, self._lease.step_id) | {"attempt": self._lease.attempt}
 
     @overload
@@ -122,7 +122,7 @@ class Context:
     @overload
     async def step(self, name: str, fn: Callable[..., T], *args: Any) -> T: ...
     async def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Any:
-        """Do a piece of work once: its result is kept, and a later attempt returns it without doing it."""
+        """Call `fn` once and store its result; a later attempt returns the stored result."""
         if name in self._checkpoints:
             return self._checkpoints[name]
         self._require_lease()
@@ -130,23 +130,23 @@ class Context:
         if inspect.isawaitable(value):
             value = await value
         text = json_text.encode(value, f"checkpoint {name}")
-        kept = await self._desk.save_checkpoint(self._lease, name, text)
+        kept = await self._worker.save_checkpoint(self._lease, name, text)
         self._checkpoints[name] = kept
         return kept
 
     def step_sync(self, name: str, fn: Callable[..., T], *args: Any) -> T:
-        """The same for a handler that runs in a thread."""
+        """The same as `step`, for a handler that runs in a thread."""
         if name in self._checkpoints:
             return self._checkpoints[name]  # type: ignore[no-any-return]
         self._require_lease()
         value = fn(*args)
         text = json_text.encode(value, f"checkpoint {name}")
-        saving = self._desk.save_checkpoint(self._lease, name, text)
+        saving = self._worker.save_checkpoint(self._lease, name, text)
         self._checkpoints[name] = asyncio.run_coroutine_threadsafe(saving, self._loop).result()
         return self._checkpoints[name]  # type: ignore[no-any-return]
 
     def sleep(self, duration: Duration) -> Awaitable[None]:
-        """Park for a while without holding a slot. The handler starts anew and passes this point then."""
+        """Sleep without a slot. Then the handler starts again from its beginning and passes this call."""
         self._sleep_count += 1
         name = f"sleep:{self._sleep_count}"
         if name not in self._checkpoints:
@@ -154,28 +154,28 @@ class Context:
         return _Done()
 
     async def emit(self, event_type: str, payload: Mapping[str, Any] | None = None) -> None:
-        """Append an event of your own to the run's history, at once."""
+        """Append an event of your own to the log of the run, immediately."""
         self._require_lease()
         text = json_text.encode(payload or {}, f"event {event_type}")
-        await self._desk.emit(self._lease, event_type, text)
+        await self._worker.emit(self._lease, event_type, text)
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
-        """Say how far the handler is. Costs nothing to call often: the worker sends the last one, rarely."""
+        """Report the progress of the handler. The worker sends the last report every few seconds."""
         self._require_lease()
         self.note_progress(checked(done, total, note))
 
     def note_progress(self, said: Progress) -> None:
-        """The same from wherever the handler runs: the event loop, a thread, a process."""
+        """Called from the event loop, a thread, or for a process."""
         is_first, self._unsaid = self._unsaid is None, said
         self.has_progress = True
         if is_first and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.pass_progress)
 
     def pass_progress(self) -> None:
-        """For the worker, on its loop: take the last word now."""
+        """Give the last report to the worker; called on its event loop."""
         said, self._unsaid = self._unsaid, None
         if said is not None:
-            self._desk.note_progress(self._lease, said)
+            self._worker.note_progress(self._lease, said)
 
     async def act(
         self,
@@ -187,11 +187,11 @@ class Context:
         reversible: bool | None = None,
         key: str | None = None,
     ) -> Any:
-        """Do something in another system, once, if policy allows; returns what the other system said.
+        """Do an action in another system once, if policy allows it; return the result of the connector.
 
-        The same `key` (derived from this unit and the place of the call when left out) never acts twice.
-        Waits for an approval, where policy asks for one, without holding a slot: the handler starts anew.
-        Raises PolicyDenied, ApprovalRejected, ApprovalExpired, or what the connector says.
+        The same `key` never acts twice; the default key is made of the step and the number of the call.
+        If policy requires an approval, the step waits for it without a slot, then the handler starts again.
+        Raises PolicyDenied, ApprovalRejected, ApprovalExpired, or the error of the connector.
         """
         self._require_lease()
         return await self._acting.act(
@@ -199,18 +199,18 @@ class Context:
         )
 
     def act_sync(self, connector: str, operation: str, target: str, *given: Any, **options: Any) -> Any:
-        """The same for a handler that runs in a thread."""
+        """The same as `act`, for a handler that runs in a thread."""
         acting = self.act(connector, operation, target, *given, **options)
         return asyncio.run_coroutine_threadsafe(acting, self._loop).result()
 
     async def reverse(self, receipt_id: int) -> Any:
-        """Undo an effect by its receipt: an action of its own, judged like any other."""
+        """Undo an effect by its receipt. This is a new action, which policy judges like any other."""
         self._require_lease()
         return await self._acting.reverse(receipt_id)
 
     async def heartbeat(self) -> None:
-        """Extend the lease now and learn of a cancellation; the worker also does so by itself."""
-        await self._desk.beat()
+        """Extend the lease now and check for a cancellation; the worker also does this at intervals."""
+        await self._worker.beat()
         self._require_lease()
 
     def stop(self, reason: str) -> None:
@@ -219,11 +219,11 @@ class Context:
 
     def _require_lease(self) -> None:
         if self._stop_reason is not None:
-            raise LeaseLost(f"unit {self.unit_id} is no longer held here ({self._stop_reason})")
+            raise LeaseLost(f"the worker has lost the lease of unit {self.unit_id} ({self._stop_reason})")
 
 
 class _Done:
-    """Awaited or not: a handler in a thread has nothing to await with."""
+    """An awaitable that is done; a handler in a thread calls `sleep` without await."""
 
     def __await__(self) -> Generator[None, None, None]:
         return

@@ -1,14 +1,14 @@
-"""Decide when to ask for more work: receives answers and hints, says whether a claim is worth a call."""
+"""Decide when to claim: receives answers and hints, returns whether a claim may find work."""
 
 from __future__ import annotations
 
 
 class Demand:
-    """One loop asks for all of them while nobody has anything to report; a full answer calls the others."""
+    """While no loop has a report, one loop claims for all of them; a full answer wakes the others."""
 
     def __init__(self) -> None:
         self.is_asking = False
-        # The last answer gave less than was asked for, and no hint came since.
+        # The last answer had fewer leases than asked for, and no hint came since.
         self.is_dry = False
         self._was_full = True
         self.hint_count = 0
@@ -20,8 +20,8 @@ class Demand:
 
     def note_answer(self, got: int, asked: int) -> None:
         self.is_dry = got < asked and not self._was_full
-        # The database counts this worker as idle from this call on. Work that became ready just before sent
-        # no hint, so one more claim follows a full answer.
+        # The database sends hints only to an idle worker, and from this call on it counts this worker as
+        # idle. Work that became ready just before sent no hint, so one more claim follows a full answer.
         self._was_full = got >= asked > 0
 
     def note_hints_since(self, hint_count: int) -> None:

@@ -1,8 +1,8 @@
-"""Trade outcomes for leases: receives finished reports, returns the next leases, in one call and one commit.
+"""Exchange reports for leases: send finished reports and receive the next leases in one call and commit.
 
-Outcomes that finish while a call is under way travel together in the next one: the batch grows with the load
-and is one outcome when the worker is idle. Never more is leased than there are free slots. A run that is
-started in this process while a loop rests is started by it, with the leases of its first steps in one commit.
+Reports that arrive during a call are sent together in the next call: the batch grows with the load. The
+worker never leases more than its free slots. An idle loop also starts runs for a client in the same process,
+and leases their first steps in the same commit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class Exchange:
-    """The loops that carry reports and leases. All on one event loop: no locks."""
+    """The loops that send reports and receive leases. All run on one event loop, so they need no locks."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Exchange:
         on_answer: Callable[[Failed | Refused | Ended], None],
         loop_count: int = 1,
     ) -> None:
-        # Each loop takes its share, so that the database works on several batches at once.
+        # Each loop takes a part of the slots, so that the database works on several batches at the same time.
         self._batch_limit = min(BATCH_LIMIT, max(1, -(-slot_count // loop_count)))
         self._connect = connect
         self._start = start
@@ -73,7 +73,7 @@ class Exchange:
         self.reported_count = 0
 
     def held(self) -> list[LeaseKey]:
-        """(tenant_id, unit_id, lease_no) of all that would be lost with this process."""
+        """(tenant_id, unit_id, lease_no) of all leases of this worker."""
         return self._held.keys()
 
     def holds_unit_of(self, run_id: int) -> bool:
@@ -90,11 +90,11 @@ class Exchange:
 
     @property
     def resting_count(self) -> int:
-        """Loops that have nothing to do."""
+        """The number of idle loops."""
         return self._wake_ups.resting_count
 
     def finish(self, lease: Lease, report: Report | None) -> None:
-        """A handler ended. Its slot is free once the report was accepted; at once when there is none."""
+        """A handler ended. Its slot is free when its report is accepted; at once if there is no report."""
         if report is None:
             self._held.forget(lease.unit_id, lease.lease_no)
             self.give_back()
@@ -102,11 +102,11 @@ class Exchange:
             self._lines.add(report)
 
     def hold(self) -> None:
-        """The call behind a slot cannot be stopped: when its report frees the slot, the slot stays taken."""
+        """Take one more slot for a call that cannot be stopped and still runs after its report."""
         self._slots.take(1)
 
     def give_back(self) -> None:
-        """A held slot is free after all."""
+        """Free a slot without a report."""
         self._slots.free(1)
         self._wake_ups.wake_all()
 
@@ -116,7 +116,7 @@ class Exchange:
         self._wake_ups.wake_all()
 
     async def start(self, start: RunStart) -> Started | None:
-        """Start a run if a loop rests and slots are free; None when nothing was done."""
+        """Start a run if a loop is idle and slots are free; None if nothing was done."""
         if self._wake_ups.resting_count <= len(self._starts) or not self._has_room():
             return None
         request = self._starts.add(start)
@@ -124,11 +124,11 @@ class Exchange:
         return await request.answer
 
     def close(self) -> None:
-        """No loop runs any more: whoever wanted to start something here must do it elsewhere."""
+        """All loops have ended: refuse the requests to start a run; their callers start it themselves."""
         self._starts.close()
 
     async def run(self, loop_no: int = 0) -> None:
-        """One loop on one connection; several may run side by side. After an error it tries again."""
+        """Run one loop on one connection; several may run at the same time. It retries after an error."""
         pause = RETRY_FIRST_SECONDS
         while not self._is_through():
             try:
@@ -139,17 +139,17 @@ class Exchange:
                 finally:
                     await calls.close()
             except StepwellError as error:
-                self._log.warning("cannot trade, trying again", error=error.sentence(), pause_seconds=pause)
+                self._log.warning("exchange failed, retrying", error=error.sentence(), pause_seconds=pause)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, RETRY_LIMIT_SECONDS)
-        # A loop that looked before the last report was through rests, and would not look again.
+        # Wake the loops that became idle before the last report was accepted, so that they end too.
         self._wake_ups.wake_all()
 
     def _is_through(self) -> bool:
         return self.is_stopping and self._lines.is_empty
 
     async def _turn(self, calls: LeaseCalls, loop_no: int) -> bool:
-        """One trade when there is something to do; false when all is done."""
+        """Wait until there is something to do and do it once; false if the worker stops and all is done."""
         while not self._is_through():
             if self._calls.doubtful_after is not None:
                 await self._settle_doubt(calls)
@@ -183,7 +183,7 @@ class Exchange:
         batch = self._lines.take(loop_no, self._batch_limit)
         free_count = max(self._slots.free_count + len(batch), 0)
         asked = min(free_count, self._batch_limit) if self.is_claiming else 0
-        # Slots of the batch stay taken until its report is through; those asked for beyond are taken now.
+        # The slots of the batch stay taken until its reports are accepted; take the further slots now.
         extra = max(asked - len(batch), 0)
         self._slots.take(extra)
         if self._wants_more():
@@ -209,7 +209,7 @@ class Exchange:
             return
         asked = min(self._slots.free_count, self._batch_limit)
         self._slots.take(asked)
-        # After the loss of the session nothing was started.
+        # The answer if the session was lost: nothing was started.
         lost: tuple[Started | None, list[Lease]] = (None, [])
         try:
             started, granted = await self._call(
@@ -218,7 +218,7 @@ class Exchange:
         except BaseException as error:
             self._slots.free(asked)
             if not isinstance(error, StepwellError):
-                # Nobody knows whether it was started: the caller must not try again without a key.
+                # It is unknown whether the run was started: the caller must not try again without a key.
                 request.fail(DatabaseUnavailable("the worker stopped while it started the run"))
                 raise
             request.fail(error)
@@ -229,7 +229,7 @@ class Exchange:
         request.succeed(started)
 
     async def _trade_alone(self, calls: LeaseCalls, report: Report) -> None:
-        """A report that the database may refuse: then the unit fails for that reason, within its attempts."""
+        """Send one report alone. If the database refuses it, report the refusal as a failed attempt."""
         sent = report
         for _ in range(2):
             try:
@@ -246,7 +246,7 @@ class Exchange:
                 raise
             self._settle(answers, [report], 0)
             return
-        # Neither was accepted. The slot is free; the unit comes back when this session ends.
+        # Neither report was accepted. Free the slot; the unit is recovered when this session ends.
         self._settle([], [report], 0)
 
     async def _exchange(self, calls: LeaseCalls, batch: list[Report], asked: int) -> Sequence[Answer]:
@@ -269,12 +269,12 @@ class Exchange:
                 except DatabaseUnavailable:
                     raise
                 except StepwellError as error:
-                    # Two transactions met; the same call goes through when the other is gone.
+                    # The call collided with another transaction; repeat it.
                     if not error.is_transient:
                         raise
 
     async def _settle_doubt(self, calls: LeaseCalls) -> None:
-        """No trade begins while there is doubt; when the last call has its answer, unknown leases go back."""
+        """Wait until every call has its answer, then release the leases whose answer was lost."""
         async with self._settling_doubt:
             batch_id = await self._calls.until_doubt_can_be_settled()
             if batch_id is None:
@@ -297,7 +297,7 @@ class Exchange:
                 if self.is_claiming:
                     self._start(answer)
                 else:
-                    # Asked for before the worker was told to stop.
+                    # This claim was sent before the worker began to stop.
                     self._lines.add(
                         Report(answer.tenant_id, answer.unit_id, answer.lease_no, "released", None)
                     )
@@ -315,5 +315,5 @@ def _failed(report: Report, error: StepwellError) -> Report:
 
 
 def _is_passing(error: StepwellError) -> bool:
-    """True when the call itself was not at fault."""
+    """True if the same call may succeed later."""
     return isinstance(error, LeaseLost) or error.is_transient

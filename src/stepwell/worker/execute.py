@@ -1,6 +1,6 @@
-"""Run one handler: receives a lease, returns one report. Knows no database.
+"""Run one handler: receives a lease, returns one report. Uses no database.
 
-Bind the arguments, call (coroutine, thread or process), judge what came back, encode it.
+It binds the arguments, calls the handler (coroutine, thread or process) and encodes its outcome.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from stepwell.worker.handler_pools import HandlerPools
 
 MESSAGE_LIMIT = 2_000
 TRACE_LIMIT = 8_000
-# More than any limit of the database: such a result is not even sent, only its size.
+# Above every limit of the database: of a larger result only the size is sent.
 SEND_LIMIT_BYTES = 64 * 1024 * 1024
 
 Judged = tuple[OutcomeKind, str | None]
 
 
 class HandlerTimeout(StepwellError):
-    """The handler outlived its time limit."""
+    """The handler ran longer than its time limit."""
 
     code = "handler_timeout"
 
@@ -43,7 +43,7 @@ class Executor:
         self._pools = pools
 
     async def execute(self, lease: Lease, context: Context) -> Report | None:
-        """None when there is nothing to report: the unit is not ours any more."""
+        """The report; None if this worker has lost the lease."""
         try:
             kind, body = await self._judge(lease, context)
         except LeaseLost:
@@ -73,7 +73,7 @@ class Executor:
         except HandlerTimeout as error:
             return OutcomeKind.FAILED, _error_body(error, "timeout")
         except (Exception, SystemExit) as error:
-            # A handler that calls sys.exit ends itself, not the worker and everybody else's work.
+            # sys.exit in a handler is a failed attempt; it must not end the worker.
             return OutcomeKind.FAILED, _error_body(error, _class_of(error))
 
     async def _call(
@@ -129,7 +129,7 @@ def _encode(handler: Handler, value: Any) -> Judged:
 
 
 def _error_body(error: BaseException, failure_class: str | None = None) -> str:
-    """The failure as the database keeps it. Locals are never rendered: they may hold secrets."""
+    """The failure as the database stores it. It never contains local variables: they may hold secrets."""
     lines = traceback.format_exception(error)
     body: dict[str, Any] = {
         "error": {
@@ -146,7 +146,7 @@ def _error_body(error: BaseException, failure_class: str | None = None) -> str:
 
 
 def _class_of(error: BaseException) -> str | None:
-    """The errors of connectors have subclasses of their own; the others are classified by their name."""
+    """The failure class of an error of a connector; the database classifies other errors by their name."""
     match error:
         case EffectRefused():
             return "effect_refused"
@@ -159,5 +159,5 @@ def _class_of(error: BaseException) -> str | None:
 
 
 def _storable(text: str) -> str:
-    """Postgres keeps neither U+0000 nor half a surrogate pair; a message may hold anything."""
+    """Replace U+0000 and half surrogate pairs, which Postgres cannot store."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
-"""Call a function off the event loop, in a thread or a process: receives its arguments, returns its result.
+"""Call a function in a thread or a process: receives its arguments, returns its result.
 
-A thread cannot be ended from outside. A call that is given up while it runs keeps its slot until it returns:
-never more is in flight than there are slots, however badly a handler behaves.
+A thread cannot be stopped. A call that is abandoned while it runs keeps its slot until it returns. So there
+are never more calls than slots, even if handlers ignore their time limits.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from stepwell import handler_progress, logs
 from stepwell.worker.process_progress import ProcessProgress, ProcessReporter
 
 
-class Seats(Protocol):
-    """The slots of the worker."""
+class SlotCalls(Protocol):
+    """Take and free a slot of the worker."""
 
     def hold(self) -> None: ...
     def give_back(self) -> None: ...
 
 
 class HandlerPools:
-    """Threads and processes, made when the first handler needs them."""
+    """A pool of threads and a pool of processes, each made on demand."""
 
-    def __init__(self, slot_count: int, seats: Seats) -> None:
+    def __init__(self, slot_count: int, slots: SlotCalls) -> None:
         self._slot_count = slot_count
-        self._seats = seats
+        self._slots = slots
         self._threads: ThreadPoolExecutor | None = None
         self._processes: ProcessPoolExecutor | None = None
         self._progress: ProcessProgress | None = None
@@ -41,13 +41,13 @@ class HandlerPools:
 
     @property
     def abandoned_count(self) -> int:
-        """Calls that were given up and still run."""
+        """Abandoned calls that still run."""
         return self._abandoned_count
 
     async def in_thread(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._slot_count, thread_name_prefix="stepwell-handler")
-        # In a copy of the context: what the handler logs there carries its run, too.
+        # Run it in a copy of the context, so that its log lines have the run too.
         context = contextvars.copy_context()
         return await self._result(self._threads.submit(context.run, call_by_name, function, arguments))
 
@@ -55,7 +55,7 @@ class HandlerPools:
         if self._progress is None:
             self._progress = ProcessProgress(asyncio.get_running_loop())
         if self._processes is None:
-            # Not forked: this process has threads, and a copy of their locks would wait for them for ever.
+            # Spawn, not fork: a fork copies locks that other threads hold, and nothing would release them.
             self._processes = ProcessPoolExecutor(
                 max_workers=min(self._slot_count, os.cpu_count() or 1),
                 mp_context=multiprocessing.get_context("spawn"),
@@ -68,7 +68,7 @@ class HandlerPools:
             fields = dict(logs.handler_fields())
             return await self._result(pool.submit(call_in_process, function, arguments, fields, number))
         except BrokenProcessPool:
-            # A handler took its process down. The next call gets a new pool.
+            # A handler ended its process. The next call gets a new pool.
             if self._processes is pool:
                 self._processes = None
             raise
@@ -88,19 +88,19 @@ class HandlerPools:
 
         def ended() -> None:
             self._abandoned_count -= 1
-            self._seats.give_back()
+            self._slots.give_back()
 
         def tell(_: Future[Any]) -> None:
-            # In the thread of the call; the loop may be gone by now, and with it whoever wanted to know.
+            # This runs in the thread of the call; the worker and its loop may have ended in the meantime.
             if not loop.is_closed():
                 loop.call_soon_threadsafe(ended)
 
         self._abandoned_count += 1
-        self._seats.hold()
+        self._slots.hold()
         future.add_done_callback(tell)
 
     def close(self) -> None:
-        """Does not wait: processes are ended, a thread that is still busy ends with this process."""
+        """Does not wait: it terminates the processes; a busy thread ends with this process."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
         if self._processes is not None:
@@ -125,12 +125,12 @@ def call_in_process(
     return call_by_name(function, arguments)
 
 
-# In a process of handlers: the way to its worker.
+# In a process of handlers: the socket to its worker.
 _sender: socket.socket | None = None
 
 
 def prepare_process(log_choice: tuple[str, str] | None, sender: socket.socket) -> None:
-    """Ctrl-C reaches the whole group of processes; the worker alone decides what it means."""
+    """Ignore Ctrl-C, which reaches the whole process group: the worker ends its processes itself."""
     global _sender
     _sender = sender
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,15 +1,15 @@
-"""Remember the leases that this worker holds: every unit from its lease until its report was accepted."""
+"""Remember the leases of this worker: each unit from its lease until its report is accepted."""
 
 from __future__ import annotations
 
 from stepwell.store.calls.leases import Lease, LeaseKey
 
-# A unit's id is its run's id and, in the last 20 bits, its number in the run.
+# The id of a unit is the id of its run and, in the last 20 bits, its number in the run.
 UNIT_NO_BITS = 20
 
 
 class HeldLeases:
-    """By unit; also those whose handler has ended and whose report is still on the way."""
+    """Unit → lease; also if the handler has ended and its report is not accepted yet."""
 
     def __init__(self) -> None:
         self._keys: dict[int, LeaseKey] = {}
@@ -22,7 +22,7 @@ class HeldLeases:
         self._keys[lease.unit_id] = (lease.tenant_id, lease.unit_id, lease.lease_no)
 
     def add_unknown(self, key: LeaseKey) -> bool:
-        """A lease whose answer was lost; false when it is known here."""
+        """Add a lease whose answer was lost; false if the lease is known."""
         if self._keys.get(key[1]) == key:
             return False
         self._keys[key[1]] = key
@@ -34,7 +34,7 @@ class HeldLeases:
             del self._keys[unit_id]
 
     def keys(self) -> list[LeaseKey]:
-        """All that would be lost with this process."""
+        """All leases of this worker."""
         return list(self._keys.values())
 
     def has_unit_of(self, run_id: int) -> bool:

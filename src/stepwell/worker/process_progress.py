@@ -1,7 +1,7 @@
-"""Bring how far handlers in processes are to their worker: receives words in a process, returns them here.
+"""Send the progress of handlers in processes to their worker.
 
-By datagrams, because a process may die at any moment: there is no lock that it could take with it, and a
-message is whole or not there. One that does not fit is dropped: the next one says more.
+It uses datagrams, because a process may die at any time: they need no lock, and a message arrives completely
+or not at all. A message that does not fit is dropped; the next one replaces it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from stepwell import json_text
 from stepwell.handler_progress import Progress, Reporter
 
 MESSAGE_BYTES = 4096
-# In the process: what is said more often is not sent.
+# Shortest time between two messages of a process; reports in between are not sent.
 PAUSE_SECONDS = 0.2
 
 
 class ProcessProgress:
-    """The worker's end. `sender` is given to each process."""
+    """The end in the worker. Each process gets `sender`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -32,14 +32,14 @@ class ProcessProgress:
         loop.add_reader(self._receiver, self._read)
 
     def begin(self, report: Reporter | None) -> int:
-        """A call into a process begins; its words carry the number that this returns."""
+        """A call in a process begins; return the number for its messages."""
         number = next(self._numbers)
         if report is not None:
             self._calls[number] = report
         return number
 
     def end(self, number: int) -> None:
-        # What it said last may be on the way.
+        # Its last message may not have been read yet.
         self._read()
         self._calls.pop(number, None)
 
@@ -78,5 +78,5 @@ class ProcessReporter:
                 json_text.encode([self._number, *said], "progress").encode(), socket.MSG_DONTWAIT
             )
         except OSError:
-            # Full, or the worker is gone.
+            # The buffer is full, or the worker has ended.
             return

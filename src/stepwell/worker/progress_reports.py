@@ -1,7 +1,7 @@
-"""Send how far handlers are: receives the last word of each, sends all of them in one call, rarely.
+"""Send the progress of handlers: receives the last report of each, sends all of them in one call.
 
-The first word goes at once, the next ones wait: however often handlers speak, a worker writes at most once in
-`PAUSE_SECONDS`. What cannot be sent is said again by the handler, or does not matter any more.
+The first report is sent immediately, the next ones wait: a worker sends at most once in `PAUSE_SECONDS`. A
+report that cannot be sent is lost; the next report of the handler replaces it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Send = Callable[[Sequence[tuple[LeaseKey, Progress]]], Awaitable[None]]
 
 
 class ProgressReports:
-    """The last word of each handler that has not been sent."""
+    """The last unsent report of each handler."""
 
     def __init__(self, send: Send, log: Any) -> None:
         self._send = send
@@ -39,7 +39,7 @@ class ProgressReports:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def end(self, lease: Lease, report: Report | None) -> None:
-        """The attempt ends. How far it came matters where it did not complete, and can be sent only now."""
+        """The attempt ends. If it did not complete, send its last progress now: later the lease is gone."""
         if report is None or report.outcome == "completed":
             self._unsent.pop(_key(lease), None)
         else:

@@ -1,7 +1,7 @@
 """Keep finished reports until a loop sends them: receives single reports, returns batches in lock order.
 
-There is one line per loop, and all reports of a run join the same line: two loops never wait for the lock of
-one run.
+Each loop has one line, and all reports of a run join the same line. So two loops never wait for the lock of
+the same run.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _by_unit = attrgetter("unit_id")
 
 
 class ReportLines:
-    """`on_added` is told the number of the line that a report joined."""
+    """`on_added` is called with the number of the line that a report joined."""
 
     def __init__(self, line_count: int, on_added: Callable[[int], None]) -> None:
         self._lines: list[deque[Report]] = [deque() for _ in range(line_count)]
         self._line_count = line_count
         self._on_added = on_added
-        # Reports that failed as a batch: each is sent alone, so that one bad report stops no other.
+        # Reports of a refused batch: each is sent alone, so that one wrong report does not block the others.
         self.suspects: deque[Report] = deque()
 
     def add(self, report: Report) -> None:
@@ -42,7 +42,7 @@ class ReportLines:
         return batch
 
     def put_back(self, line_no: int, batch: list[Report]) -> None:
-        """A batch that was not sent goes first again."""
+        """Put a batch that was not accepted at the front of its line."""
         self._lines[line_no].extendleft(reversed(batch))
 
     @property

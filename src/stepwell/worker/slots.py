@@ -1,10 +1,10 @@
-"""Count the slots of a worker: how many leases it can hold at the same time, and how many slots are free."""
+"""Count the slots of a worker: how many leases it can have at the same time, and how many are free."""
 
 from __future__ import annotations
 
 
 class Slots:
-    """A slot is taken when a lease is asked for, and free again when its report was accepted."""
+    """A slot is taken when a claim is sent, and free again when the report is accepted."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -15,7 +15,7 @@ class Slots:
         return self.count - self.free_count
 
     def take(self, count: int) -> None:
-        """More than are free may be taken: a call that cannot be stopped keeps its slot after its report."""
+        """More slots than are free may be taken, for calls that still run after their report."""
         self.free_count -= count
 
     def free(self, count: int) -> None:

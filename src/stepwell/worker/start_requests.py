@@ -1,4 +1,4 @@
-"""Keep requests to start a run until a loop takes one: receives a start, answers with the started run."""
+"""Keep the requests to start a run until a loop takes them: receives a start, returns the started run."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from stepwell.store.calls.runs import RunStart, Started
 
 
 class StartRequest:
-    """A run to be started here, and the caller who waits for it."""
+    """A run to start, and the future that the caller awaits."""
 
     def __init__(self, start: RunStart) -> None:
         self.start = start
         self.answer: asyncio.Future[Started | None] = asyncio.get_running_loop().create_future()
 
     def succeed(self, started: Started | None) -> None:
-        """None: nothing was started, and the caller may start the run another way."""
-        # The caller may have gone in the meantime.
+        """None: nothing was started, and the caller may start the run in another way."""
+        # The caller may have been cancelled in the meantime.
         if not self.answer.done():
             self.answer.set_result(started)
 
@@ -28,7 +28,7 @@ class StartRequest:
 
 
 class StartRequests:
-    """In the order they came."""
+    """The requests in the order of their arrival."""
 
     def __init__(self) -> None:
         self._waiting: deque[StartRequest] = deque()

@@ -1,7 +1,7 @@
-"""Operations that came here and have no handler here: receives their leases, says so to the database once.
+"""Operations without a handler in this worker: receives their leases, tells the database once to omit them.
 
-Several services may share a database, and releases are rolled out one worker after the other: another worker
-may well serve what this one does not. The lease goes back without an attempt counted.
+Several services may share a database, and workers are updated one after the other: another worker may have
+the handler. The lease is released, and no attempt is counted.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from stepwell.errors import StepwellError
 from stepwell.store.calls.leases import Lease
 from stepwell.worker.attempt_log import place
 
-# Before a lease goes back although the database could not be told: it may come again at once.
+# Pause before a lease is released if the database could not be told: the same lease may come again
+# immediately.
 PAUSE_SECONDS = 1.0
 
 
 class Unserved:
-    """What the session's claims leave to others."""
+    """The operations that the claims of this session leave to other workers."""
 
     def __init__(
         self, handlers: Container[str], tell: Callable[[Sequence[str]], Awaitable[None]], log: Any
@@ -27,17 +28,17 @@ class Unserved:
         self._handlers = handlers
         self._tell = tell
         self._log = log
-        # By tenant: an operation has a number for each, and only those are known that are there.
+        # (tenant, operation): each tenant has its own row of an operation, and the database is told for each.
         self._told: set[tuple[int, str]] = set()
         self._logged: set[str] = set()
         self._telling = asyncio.Lock()
 
     def forget(self) -> None:
-        """A new session has been told nothing."""
+        """A new session begins: the database knows nothing about it."""
         self._told.clear()
 
-    async def meet(self, lease: Lease) -> None:
-        """Returns when the lease can go back without coming here again."""
+    async def exclude(self, lease: Lease) -> None:
+        """Tell the database; returns when the lease can be released."""
         met = (lease.tenant_id, lease.operation_name)
         async with self._telling:
             if met in self._told:
@@ -47,11 +48,13 @@ class Unserved:
                 await self._tell(sorted({name for _, name in (*self._told, met)}))
                 self._told.add(met)
             except StepwellError as error:
-                self._log.warning("could not say which operations are served here", error=error.sentence())
+                self._log.warning(
+                    "could not tell the database which operations have no handler", error=error.sentence()
+                )
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def look_again(self) -> None:
-        """A handler may have been registered since."""
+        """Remove operations that have a handler now."""
         async with self._telling:
             left = {met for met in self._told if met[1] not in self._handlers}
             if left != self._told:
@@ -62,7 +65,7 @@ class Unserved:
         if lease.operation_name not in self._logged:
             self._logged.add(lease.operation_name)
             self._log.warning(
-                "no handler for this operation here; it is left to other workers",
+                "this worker has no handler for the operation; other workers may run it",
                 operation=lease.operation_name,
                 **place(lease.unit_id, lease.step_id),
             )

@@ -1,4 +1,4 @@
-"""Let loops rest until there is something to do: one event per loop, and a count of those that rest."""
+"""Let loops wait until there is something to do: one event for each loop, and the count of idle loops."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 class WakeUps:
-    """A report wakes the loop of its line only; the others go on resting."""
+    """A report wakes only the loop of its line."""
 
     def __init__(self, loop_count: int) -> None:
         self._events = [asyncio.Event() for _ in range(loop_count)]
@@ -20,12 +20,12 @@ class WakeUps:
             event.set()
 
     async def rest(self, loop_no: int) -> None:
-        """Until this loop is woken."""
+        """Wait until this loop is woken."""
         event = self._events[loop_no]
         event.clear()
         self.resting_count += 1
         try:
-            # A handler that has nothing to wait for has reported by the next turn of the event loop.
+            # A handler that awaits nothing has reported after one turn of the event loop.
             await asyncio.sleep(0)
             if not event.is_set():
                 await event.wait()

@@ -1,4 +1,4 @@
-"""A worker process: opens a session, keeps it alive, lets handlers run, stops in good order."""
+"""A worker: opens a session, sends heartbeats, runs handlers, and releases its leases when it stops."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ DEFAULT_EXCHANGES = 2
 POLL_FIRST_SECONDS = 0.25
 POLL_LIMIT_SECONDS = 5.0
 GRACE_SECONDS = 20.0
-# How long a cancelled handler may take to let go before its task is left alone.
-LET_GO_SECONDS = 5.0
+# How long the worker waits for cancelled handlers to end.
+CANCEL_LIMIT_SECONDS = 5.0
 CHANNEL = "stepwell_ready"
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ T = TypeVar("T")
 class Worker:
     """Runs the operations of an app: `async with Worker(app):` in the background, `run()` until stopped.
 
-    It also keeps the database, in a thread of its own: of all keepers one leads, the others stand by.
+    It also runs a keeper in a separate thread; one of all keepers acts, the others wait.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Worker:
         self._stop_now = asyncio.Event()
         self._renewing = asyncio.Lock()
         self._reconnecting = asyncio.Lock()
-        self._is_giving_back = False
+        self._is_releasing = False
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -94,7 +94,7 @@ class Worker:
         await self.stop()
 
     def ask_stop(self) -> None:
-        """First call: finish what runs. Second call: stop now and give everything back."""
+        """First call: let running handlers finish. Second call: stop now and release their leases."""
         if self._stop_asked.is_set():
             self._stop_now.set()
         self._stop_asked.set()
@@ -106,7 +106,7 @@ class Worker:
             self._task = None
 
     async def run(self, started: asyncio.Event | None = None) -> None:
-        """Work until `ask_stop`; returns when everything is reported or given back."""
+        """Work until `ask_stop`; return when every lease is reported or released."""
         self._conninfo = await self.app.prepare()
         self._loop = asyncio.get_running_loop()
         self._client = await self.app.client()
@@ -118,7 +118,7 @@ class Worker:
         self._unserved = Unserved(self.app.handlers, self._tell_unserved, self._log)
         self._control = await connect(self._conninfo)
         await self._open_session()
-        # A direct address where there is one: the lead belongs to a connection.
+        # Use the direct address if there is one: the active keeper holds a lock on its connection.
         self._keeper = BackgroundKeeper(
             self.app.listen_conninfo() or self._conninfo, anchor=self.app.settings.audit_anchor
         )
@@ -126,7 +126,7 @@ class Worker:
         helpers.append(asyncio.create_task(self._keep_alive()))
         helpers.append(asyncio.create_task(self._watch()))
         helpers.append(asyncio.create_task(self._progress.run()))
-        self._client.local_workers.meet(self)
+        self._client.local_workers.add(self)
         self._log.info("worker started", slots=self._slots, executors=self._executors)
         if started is not None:
             started.set()
@@ -143,26 +143,26 @@ class Worker:
 
     @property
     def busy_count(self) -> int:
-        """Slots taken: by handlers, by reports on their way, by calls that could not be stopped."""
+        """Slots taken by handlers, by reports that are not accepted yet, and by abandoned calls."""
         return self._exchange.busy_count
 
     @property
     def abandoned_count(self) -> int:
-        """Calls in threads or processes that were given up and still run."""
+        """Abandoned calls in threads or processes that still run."""
         return self._pools.abandoned_count
 
     def hint(self) -> None:
-        """Look for work now, without waiting for a notification."""
+        """Claim now, without waiting for a notification."""
         self._exchange.hint()
 
     async def start_run(self, start: RunStart) -> Started | None:
-        """Start a run and take up its first steps in one commit; None when that cannot be done here now."""
+        """Start a run and lease its first steps in one commit; None if this is not possible now."""
         if asyncio.get_running_loop() is not self._loop:
             return None
         return await self._exchange.start(start)
 
     def holds_step_of(self, run_id: int) -> bool:
-        """A step of the run is leased here, or its report is on the way."""
+        """True if this worker has a lease of a step of the run, or has not finished its report."""
         return self._exchange.holds_unit_of(run_id)
 
     # -- session ------------------------------------------------------------------------------------------
@@ -180,11 +180,11 @@ class Worker:
 
     async def _tell_unserved(self, operations: Sequence[str]) -> None:
         await self._ask(sessions.set_unserved, self._exchange.session_id, operations)
-        # What was left to others while a handler was missing.
+        # Jobs may wait whose handler was missing until now.
         self._exchange.hint()
 
     async def _ask(self, question: Callable[..., Awaitable[T]], *arguments: Any) -> T:
-        """One call on the control connection; made again once when it turns out to be cut."""
+        """One call on the control connection; if the connection is lost, reconnect and call once more."""
         connection = self._control
         try:
             return await question(connection, *arguments)
@@ -196,9 +196,9 @@ class Worker:
             return await question(self._control, *arguments)
 
     async def _renew(self, lost: int) -> None:
-        """The database ended this session: all its leases are lost, and a new session starts without any."""
+        """The database ended this session and its leases: cancel the handlers and open a new session."""
         async with self._renewing:
-            # Several calls may learn of the same end; the first of them has done it all.
+            # Several calls may find the same lost session; only the first one acts.
             if self._exchange.session_id != lost:
                 return
             self._log.warning("session ended, leases lost", session=lost, held=len(self._running))
@@ -222,7 +222,7 @@ class Worker:
                 self._log.warning("heartbeat failed", error=error.sentence())
 
     async def beat(self) -> None:
-        """Extend the session, and tell the handlers whose units are no longer ours."""
+        """Extend the session, and stop the handlers whose leases are lost."""
         exchange, session_id = self._exchange, self._exchange.session_id
         try:
             lost = await self._ask(sessions.heartbeat, session_id, exchange.held(), exchange.known_batch_id)
@@ -238,11 +238,11 @@ class Worker:
     # -- wake-ups -----------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Turn notifications and the passing of time into hints to claim; polling backs off while idle."""
+        """Give a hint to claim after each notification and each pause; the pauses grow while idle."""
         pause = POLL_FIRST_SECONDS
         seen = 0
         async with Listener(self.app.listen_conninfo() or self._conninfo, [CHANNEL]) as listener:
-            # What was notified before anybody listened.
+            # Notifications may have been sent before the listener was ready.
             self._exchange.hint()
             while True:
                 wake = await listener.wait(pause)
@@ -269,20 +269,20 @@ class Worker:
                     context.pass_progress()
                     await self._progress.end(lease, report)
             else:
-                await self._unserved.meet(lease)
+                await self._unserved.exclude(lease)
                 report = _report(lease, "released")
         except asyncio.CancelledError:
-            # Ours when we give back; otherwise the handler's own, and a failure like any other.
-            if self._is_giving_back:
+            # Either the worker cancelled the handler to release its lease, or the handler cancelled itself.
+            if self._is_releasing:
                 report = _report(lease, "released")
             elif not context.cancelled:
                 report = _report(lease, "failed", _fault("CancelledError", "the handler cancelled itself"))
         except LeaseLost as error:
-            # Heard from the database before the heartbeat told us; if it is not so, the failure counts.
+            # The database said it before the heartbeat did. If the lease is still valid, the failure counts.
             report = _report(lease, "failed", _fault("LeaseLost", error.message))
         except Exception as error:
-            self._log.error("handler could not be judged", unit=lease.unit_id, error=repr(error))
-            report = _report(lease, "failed", _fault("WorkerFault", "the worker could not judge the handler"))
+            self._log.error("handler outcome could not be read", unit=lease.unit_id, error=repr(error))
+            report = _report(lease, "failed", _fault("WorkerFault", "the worker could not read the outcome"))
         finally:
             found = self._running.get(lease.unit_id)
             if found is not None and found[0].lease_no == lease.lease_no:
@@ -291,7 +291,7 @@ class Worker:
             self._exchange.finish(lease, report)
 
     def _hear(self, answer: Failed | Refused | Ended) -> None:
-        """What the database said to a report of this worker, besides new leases."""
+        """An answer of the database to a report of this worker, other than a new lease."""
         self._attempts.answered(answer)
         if isinstance(answer, Ended) and answer.is_watched:
             self._client.tell_end(answer.tenant_id, answer.run_id, (answer.state, answer.result))
@@ -319,13 +319,13 @@ class Worker:
         return self._exchange.session_id
 
     async def perform(self, call: Call[T], *, bounded: bool = False) -> T:
-        """A handler's own call, in a transaction of its own, beside the worker's connections."""
+        """Perform a call of a handler on the client's pool, in a separate transaction."""
         return await (await self.app.client()).perform(call, bounded=bounded)
 
     # -- stopping -----------------------------------------------------------------------------------------
 
     async def _drain(self, helpers: list[asyncio.Task[None]]) -> None:
-        """Claim nothing more, let what runs finish, give back what does not in time."""
+        """Stop claiming, let running handlers finish, release the leases of those that do not in time."""
         self._exchange.is_claiming = False
         tasks = self._tasks()
         if tasks:
@@ -345,29 +345,30 @@ class Worker:
         return [task for _, _, task in self._running.values()]
 
     async def _cancel_handlers(self) -> None:
-        self._is_giving_back = True
+        self._is_releasing = True
         tasks = self._tasks()
         for task in tasks:
             task.cancel()
         if tasks:
-            # A handler that will not let go keeps nobody: its lease goes back with the session.
-            await asyncio.wait(tasks, timeout=LET_GO_SECONDS)
+            # A handler that ignores the cancellation does not block the stop: closing the session releases
+            # its lease.
+            await asyncio.wait(tasks, timeout=CANCEL_LIMIT_SECONDS)
 
     async def _shut(self, helpers: list[asyncio.Task[None]]) -> None:
         self._stop_now.set()
         for helper in helpers:
             helper.cancel()
         await asyncio.gather(*helpers, return_exceptions=True)
-        self._client.local_workers.part(self)
+        self._client.local_workers.remove(self)
         self._exchange.close()
         await self._cancel_handlers()
         self._pools.close()
         await asyncio.to_thread(self._keeper.close)
         try:
-            given_back = await self._ask(sessions.close, self._exchange.session_id)
-            self._log.info("worker stopped", given_back=given_back)
+            released = await self._ask(sessions.close, self._exchange.session_id)
+            self._log.info("worker stopped", released=released)
         except StepwellError as error:
-            self._log.warning("session left to expire", error=error.sentence())
+            self._log.warning("session could not be closed; it will expire", error=error.sentence())
         await self._control.close()
 
 

@@ -1,1 +1,1 @@
-"""Every call of a database function or view, one module per subject."""
+"""All calls of database functions and views, one module for each subject."""

@@ -1,7 +1,7 @@
-"""Seal the log and read it back for checking: receives a tenant, returns blocks, leaves and raw events.
+"""Seal the log and read it for verification: receives a tenant, returns blocks, leaves and raw events.
 
-What is read for a check is the raw rows, never a verdict of the database: whoever could change the log could
-change its functions too.
+Verification reads raw rows and does not trust functions of the database: a person who can change the log can
+also change the functions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Tenants with something to seal; `interval_seconds` 0 means that nothing is sealed by itself."""
+    """Tenants with unsealed events; `interval_seconds` 0 means that the keeper seals nothing."""
 
     interval_seconds: int
     tenant_ids: list[int]
@@ -36,7 +36,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A new block. `is_full` says that there may be more to seal right away."""
+    """A new block. If `is_full`, there may be more events to seal immediately."""
 
     block_no: int
     event_count: int
@@ -46,7 +46,7 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The row of a chain: how it began, and what it believes its head to be."""
+    """The row of a chain: its genesis and its stored head."""
 
     tenant_id: int
     chain_id: str
@@ -66,7 +66,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """What each leaf of a block was when it was sealed, in order."""
+    """The stored leaves of a block, in order."""
 
     hashes: list[bytes]
     positions: list[Position]
@@ -93,7 +93,7 @@ def due(limit: int) -> Call[Due]:
 
 
 def seal(tenant_id: int) -> Call[Sealed | None]:
-    """None when nothing is new, or what is new may still be preceded by an older transaction."""
+    """None if there is nothing new, or if an older transaction is still open and may add earlier events."""
     return Call(
         "select block_no, event_count, encode(block_hash, 'hex'), is_full from stepwell.fn_audit_seal(%s)",
         (tenant_id,),
@@ -102,7 +102,7 @@ def seal(tenant_id: int) -> Call[Sealed | None]:
 
 
 def anchor_backlog(tenant_id: int, anchor: str, limit: int) -> Call[list[dict[str, Any]]]:
-    """Headers that the anchor has not been told, oldest first."""
+    """Headers that were not written to the anchor yet, the oldest first."""
     return Call(
         "select stepwell.fn_anchor_backlog(%s, %s, %s)",
         (tenant_id, anchor, limit),
@@ -123,7 +123,7 @@ def record_anchored(tenant_id: int, anchor: str, block_no: int | None, error: st
 
 
 class AuditReader:
-    """Everything on one snapshot, for one tenant."""
+    """Reads the audit tables of one tenant on one snapshot."""
 
     def __init__(self, connection: psycopg.Connection[TupleRow], tenant_id: int) -> None:
         self.connection = connection
@@ -147,7 +147,7 @@ class AuditReader:
         )
 
     def blocks(self, numbers: list[int] | None = None) -> Iterator[dict[str, Any]]:
-        """Headers in the order of their numbers: all of them page by page, or those asked for."""
+        """Headers in the order of their numbers: all of them, read page by page, or only `numbers`."""
         after = 0
         while True:
             wanted = "b.block_no = any (%s)" if numbers is not None else "b.block_no > %s"
@@ -167,7 +167,7 @@ class AuditReader:
             after = rows[-1][0]
 
     def block_of(self, position: Position) -> int | None:
-        """The number of the block that holds a position, once it is sealed."""
+        """The number of the block that contains a position; None if it is not sealed yet."""
         rows = self.rows(
             "select b.block_no from stepwell.audit_block as b where b.tenant_id = %s"
             " and (b.last_tx, b.last_event_id) >= (%s::text::xid8, %s)"
@@ -211,7 +211,7 @@ class AuditReader:
         return [StreamEntry(*row) for row in rows]
 
     def events(self, after: Position, until: Position, limit: int) -> list[dict[str, Any]]:
-        """Raw events between two positions, the payload as the text that is hashed; at most `limit`."""
+        """Raw events between two positions, at most `limit`; the payload is the text that is hashed."""
         return self._events(
             "(e.tx, e.event_id) > (%s::text::xid8, %s) and (e.tx, e.event_id) <= (%s::text::xid8, %s)",
             *after, *until, limit=limit,
@@ -247,7 +247,7 @@ class AuditReader:
 
 @contextmanager
 def reading(conninfo: str, tenant_id: int) -> Iterator[AuditReader]:
-    """A reader on one snapshot: what is sealed meanwhile is not half seen."""
+    """A reader on one snapshot, so that it never sees a part of a new block."""
     try:
         with psycopg.connect(
             named(conninfo, "stepwell audit"), connect_timeout=CONNECT_LIMIT_SECONDS
@@ -263,7 +263,7 @@ def read_moment(text: str) -> datetime:
 
 
 def moment(at: datetime) -> str:
-    """As the database writes it into what is hashed."""
+    """The time in the format of the texts that the database hashes."""
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
 
 

@@ -1,4 +1,4 @@
-"""Every function of the database that content needs: receives plain values, returns a `Call`."""
+"""Calls for content units: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepwell.store.connection.call import Call
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A version, and whether this very call made it."""
+    """A version, and whether this call created it."""
 
     iu_id: int
     version_no: int
@@ -22,7 +22,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class ContentVersion:
-    """One version of a content unit; final."""
+    """One version of a content unit; it never changes."""
 
     code: str
     version_no: int
@@ -36,7 +36,7 @@ class ContentVersion:
 
 @dataclass(frozen=True, slots=True)
 class PinnedContent:
-    """What a step of a run shows."""
+    """The content that a step of a run shows."""
 
     code: str
     version_no: int
@@ -66,7 +66,7 @@ def write(
 
 
 def versions(tenant: int, code: str, version_no: int | None = None) -> Call[list[ContentVersion]]:
-    """Versions of a unit, the newest first; or the one of this number."""
+    """Versions of a content unit, the newest first; or only the version with this number."""
     return Call(
         "select v.iu_code, v.version_no, v.body, v.content_hash, v.written_at, v.written_by, v.note, v.labels"
         " from stepwell.v_content_version as v"

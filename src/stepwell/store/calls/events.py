@@ -1,4 +1,4 @@
-"""Read the history of a run: receives its number, returns its events in the order they were written."""
+"""Read the log of a run: receives its number, returns its events in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunEvent:
 
 
 class Following(NamedTuple):
-    """How a run stands, and how far its log is complete, as `fn_run_follow` says."""
+    """The answer of `fn_run_follow`: the state of a run, and up to where its log is complete."""
 
     state: str
     last_event_id: int
@@ -37,7 +37,7 @@ class Following(NamedTuple):
 
 
 def run_events(tenant: int, run_id: int, *, after: int = 0, limit: int = 100) -> Call[list[RunEvent]]:
-    """At most `limit` events with a higher number than `after`, oldest first."""
+    """At most `limit` events with a higher number than `after`, the oldest first."""
     return Call(
         "select e.event_id, e.at, e.unit_id, e.step_id || coalesce('[' || e.item_no || ']', ''),"
         " e.event_type, e.from_state, e.to_state, e.actor, e.payload"
@@ -49,7 +49,7 @@ def run_events(tenant: int, run_id: int, *, after: int = 0, limit: int = 100) ->
 
 
 def follow_run(tenant: int, run_id: int) -> Call[Following | None]:
-    """From now on, for a minute, changes of the run are told on a channel of `RunEnds`."""
+    """For one minute from now, the database notifies changes of the run on a channel of `RunEnds`."""
     return Call(
         "select f.state_code, f.last_event_id, f.oldest_tx, f.before_tx"
         " from stepwell.fn_run_follow(%s, %s) as f",

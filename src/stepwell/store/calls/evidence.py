@@ -1,4 +1,4 @@
-"""Read and remember the evidence of runs: receives a reader or plain values, returns rows and calls."""
+"""Read and record the evidence of runs: receives a reader or plain values, returns rows and calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.store.connection.call import Call
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A bundle that was made: what its bytes hash to, and where they went last."""
+    """An exported bundle: its hash and size, and where it was stored last."""
 
     run_id: int
     contents_digest: str
@@ -25,7 +25,7 @@ class Recorded:
 
 
 def read_run(reader: AuditReader, run_id: int) -> dict[str, Any]:
-    """Everything but the events, on the reader's snapshot."""
+    """The evidence of a run without its events, on the reader's snapshot."""
     found: dict[str, Any] = reader.rows(
         "select stepwell.fn_evidence_read(%s, %s)", reader.tenant_id, run_id
     )[0][0]  # fmt: skip
@@ -39,7 +39,7 @@ def event_limit(reader: AuditReader) -> int:
 def seal_contents(
     tenant_id: int, run_id: int, digest: str, with_payloads: bool, actor: str
 ) -> Call[Position]:
-    """The position of the event that binds the contents to the log; an old one when bound before."""
+    """Append the event with the digest of the contents, once; return its position."""
     return Call(
         "select event_tx, event_id from stepwell.fn_evidence_seal(%s, %s, %s, %s, %s)",
         (tenant_id, run_id, digest, with_payloads, actor),

@@ -1,4 +1,4 @@
-"""Every function of the database that free-standing jobs need: receives plain values, returns a `Call`."""
+"""Calls for free-standing jobs: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JOB_ENDS = ("completed", "cannot_complete", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """A free-standing job, and whether this very call made it."""
+    """A free-standing job, and whether this call created it."""
 
     job_id: int
     is_new: bool

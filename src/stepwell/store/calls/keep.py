@@ -1,7 +1,7 @@
-"""The keeper's line to the database: receives a conninfo, returns the lead and the calls of its duties.
+"""The connection and the calls of a keeper: receives a conninfo, returns a connection that can take the lead.
 
-The lead is an advisory lock held by the connection: it passes on when the connection ends, however it ends.
-So the connection must be a direct one, not one of a transaction pooler.
+The lead is an advisory lock of the connection: PostgreSQL frees it when the connection ends for any reason.
+So the connection must be direct, not one of a transaction pooler.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONNECT_LIMIT_SECONDS = 10
 CANCEL_LIMIT_SECONDS = 2.0
 # A keeper rather comes back later than waits for what somebody else has locked.
 LOCK_LIMIT_SECONDS = 2
-# "stepkeep" as a number; the database is part of the lock.
+# "stepkeep" as a number; each database has its own lock.
 LEAD_LOCK_KEY = 0x737465706B656570
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TimersFired:
-    """`now_at` is the database's; `due_in_seconds` is when the next timer is due, none when there is none."""
+    """`now_at` is the time of the database; `due_in_seconds` is None if there is no further timer."""
 
     fired_count: int
     now_at: datetime
@@ -39,7 +39,7 @@ class TimersFired:
 
 
 def database_now() -> Call[datetime]:
-    """The only clock."""
+    """The time of the database, the only clock."""
     return Call("select stepwell.now()", (), _first)
 
 
@@ -65,7 +65,7 @@ def _timers_fired(fired_count: int, next_due_at: datetime | None, now_at: dateti
 
 
 def settle_replays(limit: int) -> Call[int]:
-    """How many replayed dead letters have ended since the last look."""
+    """The number of replayed dead letters that have ended since the last call."""
     return Call("select stepwell.fn_replays_settle(%s)", (limit,), _first)
 
 
@@ -94,7 +94,7 @@ def ensure_partitions() -> Call[int]:
 
 
 def sweep_retention() -> Call[dict[str, int]]:
-    """How many rows of each kind were removed."""
+    """Kind of row → how many rows were removed."""
     return Call(
         "select swept, removed_count from stepwell.fn_retention_sweep()",
         (),
@@ -107,14 +107,14 @@ def _first(rows: Rows) -> Any:
 
 
 class KeeperConnection:
-    """One connection, autocommit: every duty is a transaction of its own."""
+    """One connection with autocommit: each duty of the keeper is a separate transaction."""
 
     def __init__(self, connection: psycopg.Connection[TupleRow]) -> None:
         self._connection = connection
         self.leads = False
 
     def try_lead(self) -> bool:
-        """Take the lead if nobody has it; keeps it until the connection ends."""
+        """Take the lead if no other keeper has it; keep it until the connection ends."""
         if not self.leads:
             row = self._execute("select pg_try_advisory_lock(%s)", (LEAD_LOCK_KEY,))[0]
             self.leads = bool(row[0])
@@ -124,7 +124,7 @@ class KeeperConnection:
         return call.decode(self._execute(call.text, call.parameters))
 
     def cancel(self) -> None:
-        """End the statement that runs now, if there is one; from any thread."""
+        """Cancel the current statement, if there is one. Any thread may call it."""
         with suppress(psycopg.Error):
             self._connection.cancel_safe(timeout=CANCEL_LIMIT_SECONDS)
 
@@ -145,7 +145,7 @@ def keeper_connection(conninfo: str) -> Iterator[KeeperConnection]:
         connection = psycopg.connect(
             named(conninfo, "stepwell keeper"), autocommit=True, connect_timeout=CONNECT_LIMIT_SECONDS
         )
-        # A machine that vanished must lose the lead within half a minute, not within hours.
+        # If the machine of a keeper disappears, it must lose the lead within half a minute, not within hours.
         connection.execute(
             "select set_config('tcp_keepalives_idle', '10', false),"
             " set_config('tcp_keepalives_count', '3', false),"
@@ -160,8 +160,8 @@ def keeper_connection(conninfo: str) -> Iterator[KeeperConnection]:
 
 @contextmanager
 def leading(conninfo: str) -> Iterator[KeeperConnection]:
-    """The lead for as long as the block runs: no keeper acts meanwhile. For whoever moves the clock."""
+    """Have the lead during the block, so that no keeper acts. Tests that move the clock use it."""
     with keeper_connection(conninfo) as connection:
         if not connection.try_lead():
-            raise Conflict("a keeper leads this database already", hint="stop its workers and keepers first")
+            raise Conflict("a keeper is active in this database", hint="stop its workers and keepers first")
         yield connection

@@ -1,7 +1,7 @@
-"""Claim, report and start on a worker's own connection: receives reports, returns leases and other answers.
+"""Claim, report and start on the connection of a worker: receives reports, returns leases and other answers.
 
-The database answers with rows of one type, `stepwell.job_lease`, whose first column says what a row is. Each
-kind becomes a type of its own here. Every error of the database becomes one of our own.
+The database answers with rows of one type, `stepwell.job_lease`. The first column is the kind of the row;
+this module turns each kind into its own type. Every database error becomes a StepwellError.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LeaseKey = tuple[int, int, int]
 
 
 class Lease(NamedTuple):
-    """One unit leased to this worker, with all its handler needs. The columns of the row, in its order."""
+    """One unit leased to this worker, with the data for its handler: the columns of the row."""
 
     tenant_id: int
     unit_id: int
@@ -43,7 +43,7 @@ class Lease(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A report that came too late: the lease was not this session's any more."""
+    """A report that came too late: the session no longer had the lease."""
 
     tenant_id: int
     unit_id: int
@@ -51,7 +51,7 @@ class Refused(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """An attempt that failed, as the database judged it. `next` is retry, caught or none."""
+    """A failed attempt, as the database classified it. `next` is retry, caught or none."""
 
     tenant_id: int
     unit_id: int
@@ -67,7 +67,7 @@ class Failed(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A run that ended with a report of this call. Only for a watched one the result is read."""
+    """A run that ended because of a report of this call. Only a watched run has its result here."""
 
     tenant_id: int
     run_id: int
@@ -82,7 +82,7 @@ Answer = Lease | Refused | Failed | Ended
 
 
 class Report(NamedTuple):
-    """One outcome on its way to the database; `body` is a JSON text or nothing."""
+    """One outcome to send to the database; `body` is a JSON text or None."""
 
     tenant_id: int
     unit_id: int
@@ -92,7 +92,7 @@ class Report(NamedTuple):
 
 
 class LeaseCalls:
-    """The calls that a worker repeats all day, on a connection that nobody else uses."""
+    """The calls that a worker repeats most, on a connection that nothing else uses."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -141,11 +141,11 @@ class LeaseCalls:
             (b"%d" % session_id, b"%d" % limit, *map(_written, start)),
             tuple,
         )
-        # In the row of the started run, the unit is the run, and the lease number says whether it is new.
+        # In the row of the started run, the unit is the run, and the lease number is 1 if it is new.
         return Started(first[2], bool(first[3])), [Lease._make(row[1:]) for row in rows]
 
     async def leased_since(self, session_id: int, batch_id: int) -> list[LeaseKey]:
-        """What the session holds by claims after this batch."""
+        """The leases that the session got after this batch."""
         return await self._wire.rows(
             "select l.tenant_id, l.unit_id, l.lease_no from stepwell.fn_worker_leases_read($1, $2) as l",
             (b"%d" % session_id, b"%d" % batch_id),
@@ -157,28 +157,29 @@ def _other(row: tuple[Any, ...]) -> Refused | Failed | Ended:
     if row[0] == "refused":
         return Refused(row[1], row[2], row[3])
     if row[0] == "failed":
-        # In the row of a failed attempt, the input holds what was judged, the deadline the next attempt.
+        # In the row of a failed attempt, the input is the classification, the deadline the time of the next
+        # one.
         judged = row[10]
         return Failed(
             row[1], row[2], row[3], row[5], row[9], row[6], row[7],
             judged["class"], _as_error(judged["error"]), judged["next"], row[16],
         )  # fmt: skip
-    # In the row of an ended run, the unit is the run, the lease number says whether it is watched, the
-    # operation is its state, the step its workflow, the time limit how long it took, the input its result.
+    # In the row of an ended run, the unit is the run, the lease number is 1 if it is watched, the operation
+    # is its state, the step its workflow, the time limit its duration, the input its result.
     return Ended(row[1], row[2], bool(row[3]), row[5], row[9], row[8], row[10])
 
 
 def _as_error(error: Any) -> dict[str, Any]:
-    """Any client may have written it; a worker's has a type and a message."""
+    """The error as a dict; an error of a worker has type and message, other clients may write any value."""
     return error if isinstance(error, dict) else {"message": error}
 
 
 def _written(value: str | int | list[str] | None) -> bytes | None:
-    """What Postgres reads as this value."""
+    """The value in the text format of Postgres."""
     if value is None:
         return None
     try:
         return (arrays.of_texts(value) if isinstance(value, list) else str(value)).encode()
     except UnicodeEncodeError as error:
-        # Half a surrogate pair: the fault of one caller, and no reason for a worker to stop.
+        # Half a surrogate pair: an error of one caller; the worker must not stop because of it.
         raise from_database(psycopg.DataError(str(error))) from error

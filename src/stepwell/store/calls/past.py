@@ -1,4 +1,4 @@
-"""Read a run as it was: receives a position in the log or a moment, returns the state of every unit then."""
+"""Read a past state of a run: receives a position in the log or a time, returns the state of every unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POSITION_LIMIT = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class PastState:
-    """A unit at that point; `event_id` brought it there, None when nothing had happened to it yet."""
+    """A unit at that time; `event_id` is its last event until then, None if it had none."""
 
     unit_id: int
     scope: str
@@ -40,7 +40,7 @@ def state_at(tenant: int, run_id: int, point: int | datetime) -> Call[list[PastS
 
 
 def read_point(text: str) -> int | datetime:
-    """A position (the number of an event) or a moment (ISO 8601 with a zone)."""
+    """A position (the number of an event) or a time (ISO 8601 with a zone)."""
     if text.isascii() and text.isdigit() and int(text) <= POSITION_LIMIT:
         return int(text)
     try:
@@ -49,7 +49,7 @@ def read_point(text: str) -> int | datetime:
         moment = None
     if moment is None or moment.tzinfo is None:
         raise InvalidInput(
-            f"at: {text!r} is neither the number of an event nor a moment",
+            f"at: {text!r} is neither the number of an event nor a time with a zone",
             hint="write 1234, or 2026-03-01T14:00:00+01:00",
             field="at",
         )

@@ -1,4 +1,4 @@
-"""Every function of the database that people's work needs: receives plain values, returns a `Call`."""
+"""Calls for human steps, people and approvals: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INBOX_LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class HumanStep:
-    """A human step or a task, as its people see it."""
+    """A human step or a task, as it is shown to people."""
 
     step_run_id: int
     run_id: int
@@ -50,9 +50,9 @@ class HumanStep:
     now_at: datetime
     parent_step_id: str | None
     item_no: int | None
-    # What the person is shown, stored when the step opened; a task shows those of its step.
+    # The values that the person sees, stored when the step opened; a task shows the inputs of its step.
     inputs: dict[str, Any] | None
-    # How far the handler says it is: done, total, note, at.
+    # The progress that the handler reported: done, total, note, at.
     progress: dict[str, Any] | None
     step_kind: str
     # A human step or a task, or an operation that a person corrects.
@@ -60,14 +60,14 @@ class HumanStep:
 
     @property
     def name(self) -> str:
-        """As a person types it: 7/sign-off, 7/pack[1] for an item of a map, 7/sign-off/check for a task."""
+        """The name that a person types: 7/sign-off, 7/pack[1] in a map, 7/sign-off/check for a task."""
         inside = self.step_id if self.item_no is None else f"{self.step_id}[{self.item_no}]"
         return "/".join(str(part) for part in (self.run_id, self.parent_step_id, inside) if part is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A question put to reviewers."""
+    """An approval that reviewers decide."""
 
     approval_id: int
     state_code: str
@@ -92,7 +92,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """A step that a correction touches: `around` it, a map or sub-workflow that opens with it; or `after`."""
+    """A step that a correction affects: `around` (a map or sub-workflow that reopens with it) or `after`."""
 
     relation: str
     run_id: int
@@ -108,7 +108,7 @@ _APPROVAL = ", ".join(f"a.{field.name}" for field in fields(Approval))
 
 
 def step_call(name: str, tenant: int, unit_id: int, *positional: Any, **named: Any) -> Call[dict[str, Any]]:
-    """`fn_step_<name>` with the tenant and the step first; parameters by name without their p_."""
+    """Call `fn_step_<name>`: tenant and step first; `named` are parameter names without the prefix p_."""
     places = ["%s"] * (2 + len(positional)) + [f"p_{word} => %s" for word in named]
     return Call(
         f"select stepwell.fn_step_{name}({', '.join(places)})",
@@ -145,7 +145,7 @@ def inbox(tenant: int, person: str | None, role: str | None, limit: int) -> Call
 
 
 def step_card(tenant: int, unit_id: int) -> Call[HumanStep | None]:
-    """Any step or task, also one that no person works on."""
+    """A step or task of any kind, also one without people."""
     return Call(
         f"select {_HUMAN} from stepwell.v_step_card as h where h.tenant_id = %s and h.step_run_id = %s",
         (tenant, unit_id),
@@ -163,7 +163,7 @@ def tasks(tenant: int, unit_id: int) -> Call[list[HumanStep]]:
 
 
 def find_step(tenant: int, run_id: int, step_id: str) -> Call[int | None]:
-    """The number of a step by run and id; one of an item as step[1], a task as step/task."""
+    """The number of a step, by run and id; a step of a map item is step[1], a task is step/task."""
     step, _, task = step_id.partition("/")
     item = re.fullmatch(r"(.+)\[(\d{1,7})\]", step)
     return Call(

@@ -1,4 +1,4 @@
-"""Every function of the database that policy needs: receives plain values, returns a `Call`."""
+"""Calls for policy: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rules = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class PolicyVersion:
-    """A rule set; `state_code` is active, replaced, or that of its proposal."""
+    """A rule set; `state_code` is active, replaced, or the state of its proposal."""
 
     version_no: int
     state_code: str
@@ -35,7 +35,7 @@ class PolicyVersion:
 
 @dataclass(frozen=True, slots=True)
 class PolicyProblem:
-    """What is wrong with a rule; number 0 is the set as a whole."""
+    """A problem of a rule; number 0 is a problem of the whole set."""
 
     rule_no: int
     field: str | None
@@ -44,7 +44,7 @@ class PolicyProblem:
 
 @dataclass(frozen=True, slots=True)
 class RuleAnswer:
-    """How one rule stands to an action: true, false, unknown, or why it cannot be evaluated."""
+    """Whether one rule matches an action: true, false, unknown, or why it cannot be evaluated."""
 
     priority: int
     rule: str
@@ -54,7 +54,7 @@ class RuleAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judgement on record."""
+    """A stored verdict of policy on an action."""
 
     verdict_id: int
     run_id: int
@@ -132,7 +132,7 @@ def versions(tenant: int, limit: int) -> Call[list[PolicyVersion]]:
 
 
 def version(tenant: int, version_no: int | None) -> Call[PolicyVersion | None]:
-    """One version; the one in force without a number."""
+    """One version; without a number the active one."""
     return Call(
         f"select {_VERSION} from stepwell.v_policy as p where p.tenant_id = %s"
         " and (p.version_no = %s or (%s::int is null and p.state_code = 'active'))",

@@ -1,4 +1,4 @@
-"""Every function of the database that actions and receipts need: receives plain values, returns a `Call`."""
+"""Calls for actions and receipts: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepwell.store.connection.call import Call, Rows
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """An effect in another system, meant, confirmed or in doubt."""
+    """The record of an effect in another system: intended, confirmed, unconfirmed, void or reversed."""
 
     receipt_id: int
     state_code: str
@@ -53,7 +53,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What became of a proposed action; `answer` is one of the words of fn_action_propose."""
+    """The answer to a proposed action; `answer` is one of the values of fn_action_propose."""
 
     answer: str
     idempotency_key: str

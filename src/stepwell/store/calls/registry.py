@@ -13,7 +13,7 @@ CONNECT_LIMIT_SECONDS = 10
 
 
 def read(conninfo: str) -> Registry:
-    """The whole registry in one call; a database that was never migrated is refused with the remedy."""
+    """The whole registry in one call; raises SchemaError if the database was never migrated."""
     try:
         with psycopg.connect(
             named(conninfo, "stepwell registry"), autocommit=True, connect_timeout=CONNECT_LIMIT_SECONDS
@@ -29,7 +29,7 @@ def read(conninfo: str) -> Registry:
 
 
 def check() -> Call[list[tuple[str, bool, str | None]]]:
-    """What the registry says about its own rows: the name of each rule, whether it holds, and a detail."""
+    """The checks of the registry on its own rows: the name of each rule, whether it holds, and a detail."""
     return Call(
         "select c.* from stepwell.fn_registry_check() as c",
         (),

@@ -1,6 +1,6 @@
-"""Set the clock of a test's own database: receives times, returns what is in flight, due, or asked of people.
+"""Control the clock of a test database: receives times, returns what is active, due, or open for people.
 
-Everything here is for databases that hold nothing but a test; `stepwell.testing` is its only caller.
+Only `stepwell.testing` uses this module, on databases that a test creates for itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stepwell.store.connection.call import Call
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """One look at a database: what can be claimed, what is leased, what happens next when time passes.
+    """The work in a database at one moment: what can be claimed, what is leased, what is due next.
 
     `next_due_at` is the next timer, rate limit or schedule; at `next_expiry_at` an open approval expires.
     """
@@ -39,7 +39,7 @@ class Flight:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Work or a decision that a person is asked for, or a unit that stands still, with the reason."""
+    """A human step, a task or an approval that waits for a person, or another unit, with the reason."""
 
     run_id: int | None
     name: str
@@ -56,27 +56,27 @@ def look(executors: Sequence[str], operations: Sequence[str]) -> Call[Flight]:
 
 
 def prepare_months(at: datetime) -> Call[int]:
-    """Partitions of the log for the month that the clock is about to reach."""
+    """Create the partitions of the log for the month to which the clock will move."""
     return Call("select stepwell.fn_partitions_ensure(%s)", (at,), lambda rows: int(rows[0][0]))
 
 
 def stop_clock(at: datetime | None) -> Call[datetime]:
-    """From now on no time passes but by `move_clock`. Stands at the present time, or where it is set."""
+    """Stop the clock at the present time or at `at`; from now on only `move_clock` moves it."""
     return Call("select stepwell.fn_clock_stop(%s)", (at,), lambda rows: rows[0][0])
 
 
 def release_clock() -> Call[None]:
-    """The clock runs again, from where it stands."""
+    """Let the clock run again from its present time."""
     return Call("select stepwell.fn_clock_release()", (), lambda rows: None)
 
 
 def move_clock(at: datetime) -> Call[datetime]:
-    """Time passes for everybody; sessions of workers stay alive, as they would by their heartbeats."""
+    """Move the clock forward; worker sessions do not expire, as if their heartbeats had continued."""
     return Call("select stepwell.fn_clock_move(%s)", (at,), lambda rows: rows[0][0])
 
 
 def asked(tenant: int, run_id: int | None) -> Call[list[Open]]:
-    """Open human steps, tasks and approvals: of a run and the runs inside it, or of all runs."""
+    """Open human steps, tasks and approvals: of a run and its sub-workflow runs, or of all runs."""
     return Call(
         "select * from stepwell.fn_rehearsal_asked(%s, %s)",
         (tenant, run_id),
@@ -85,7 +85,7 @@ def asked(tenant: int, run_id: int | None) -> Call[list[Open]]:
 
 
 def standing(tenant: int) -> Call[list[Open]]:
-    """Units that are leased or can be claimed, each with the reason why it does not go on."""
+    """Units that are leased or can be claimed, each with its reason."""
     return Call(
         "select * from stepwell.fn_rehearsal_standing(%s)",
         (tenant,),
@@ -100,14 +100,14 @@ def run_count() -> Call[int]:
 def require_empty(run_total: int) -> None:
     if run_total:
         raise UsageError(
-            f"the database of the harness holds {run_total} runs already",
-            hint="give it a database of its own: the harness turns the clock for all of it",
+            f"the database of the harness already has {run_total} runs",
+            hint="give an empty database: the harness moves the clock for everything in it",
             field="dsn",
         )
 
 
 def broken_invariants(conninfo: str) -> list[str]:
-    """What the database's own check finds wrong; nothing when all holds."""
+    """The invariants that do not hold, found by the check in the database; empty if all hold."""
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
             rows = connection.execute(

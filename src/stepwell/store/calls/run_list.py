@@ -1,4 +1,4 @@
-"""List and count runs: receives filters, returns calls on the view of runs that ask only what is given."""
+"""List and count runs: receives filters, returns calls on the view of runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Colour = Literal["gray", "green", "yellow", "red"]
 
 
 class RunFilter(TypedDict, total=False):
-    """Which runs: those for which everything holds that is given. None asks nothing."""
+    """Filters of runs; a run must match all filters that are given. None is no filter."""
 
     workflow: str | None
     state: RunState | None
     colour: Colour | None
-    # The key it was started with; of another source than its workflow, with `source`.
+    # The key of the start; with `source` if the source is not the workflow itself.
     key: str | None
     source: str | None
     # Runs of sub-workflow steps of this run.
@@ -86,6 +86,6 @@ def _asked(only: RunFilter) -> Iterator[tuple[str, Any]]:
             )
         if isinstance(given, datetime) and given.tzinfo is None:
             raise InvalidInput(
-                f"{name}: {given} has no time zone", hint="give it one, such as UTC", field=name
+                f"{name}: {given} has no time zone", hint="give a time with a zone, such as UTC", field=name
             )
         yield _ASKS[name], given

@@ -1,4 +1,4 @@
-"""Every function of the database that runs need: receives plain values, returns a `Call`."""
+"""Calls for runs: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUN_ENDS = ("completed", "failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run, and whether this very call started it."""
+    """A run, and whether this call started it."""
 
     run_id: int
     is_new: bool
@@ -23,18 +23,18 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Signalled:
-    """`accepted` is false when this event key had been delivered before."""
+    """`accepted` is false if an event with this key was delivered before."""
 
     accepted: bool
     woken_unit_id: int | None
 
 
 class RunStart(NamedTuple):
-    """What fn_run_start is told of one or more runs of a workflow, in the order of its parameters."""
+    """The parameters of fn_run_start in their order: one or more runs of a workflow."""
 
     tenant_id: int
     workflow: str
-    # An array of JSON objects as Postgres reads it: one run each.
+    # An array literal of JSON objects: one object for each run.
     inputs: str
     trigger_refs: list[str] | None
     trigger_type: str | None
@@ -119,7 +119,7 @@ def find_run(tenant: int, workflow: str, key: str) -> Call[int | None]:
 
 
 def run_outcome(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
-    """State of a run, and its result once it has completed."""
+    """State of a run, and its result if it has completed."""
     return Call(
         "select o.state_code, o.result from stepwell.v_run_outcome as o"
         " where o.tenant_id = %s and o.run_id = %s",
@@ -129,7 +129,7 @@ def run_outcome(tenant: int, run_id: int) -> Call[tuple[str, Any] | None]:
 
 
 def watch_runs(tenant: int, run_ids: Sequence[int]) -> Call[dict[int, tuple[str, Any]]]:
-    """State and result of runs by number; the end of each will be told on a channel of `RunEnds`."""
+    """Run → state and result; the database will notify the end of each on a channel of `RunEnds`."""
     return Call(
         "select w.run_id, w.state_code, w.result from stepwell.fn_runs_watch(%s, %s::bigint[]) as w",
         (tenant, list(run_ids)),

@@ -1,4 +1,4 @@
-"""Schedules in the database: receives plain values, returns calls for whoever has a connection."""
+"""Calls for schedules: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepwell.store.connection.call import Call
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule as its owner sees it."""
+    """A schedule as it is shown to people."""
 
     name: str
     workflow: str
@@ -31,7 +31,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class DueSchedule:
-    """A schedule a keeper must look at, and the time by the database's clock."""
+    """A schedule that is due, and the time of the database."""
 
     tenant_id: int
     name: str
@@ -56,7 +56,7 @@ def set_schedule(
     next_at: datetime,
     actor: str,
 ) -> Call[bool]:
-    """Make or change it; true when it is new."""
+    """Create or change a schedule; true if it is new."""
     return Call(
         "select stepwell.fn_schedule_set(%s, %s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s)",
         (
@@ -76,7 +76,7 @@ def delete_schedule(tenant: int, name: str) -> Call[None]:
 
 
 def list_schedules(tenant: int, name: str | None = None) -> Call[list[Schedule]]:
-    """All of a tenant, or the one with this name."""
+    """All schedules of a tenant, or the one with this name."""
     return Call(
         "select s.schedule_name, s.workflow, s.cron, s.time_zone, s.input, s.misfire, s.backfill_limit,"
         " s.is_paused, s.next_at, s.last_at, s.created_at, s.created_by from stepwell.v_schedule as s"
@@ -97,7 +97,7 @@ def due_schedules(limit: int) -> Call[list[DueSchedule]]:
 def fire_schedule(
     due: DueSchedule, fire_ats: Sequence[datetime], next_at: datetime
 ) -> Call[list[tuple[int, datetime]]]:
-    """Start the runs of these times; empty when another keeper was faster."""
+    """Start the runs of these times; empty if another keeper has already started them."""
     return Call(
         "select * from stepwell.fn_schedule_fire(%s, %s, %s::timestamptz, %s::timestamptz[], %s)",
         (due.tenant_id, due.name, due.next_at, list(fire_ats), next_at),

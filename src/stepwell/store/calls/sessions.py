@@ -1,6 +1,6 @@
 """The session of a worker: register, heartbeat, checkpoints and events of its handlers, close.
 
-Every error of the database becomes one of our own.
+Every database error becomes a StepwellError.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell.store.connection.wire import Connection
 
 
 class Lost(NamedTuple):
-    """A lease that this worker holds no longer."""
+    """A lease that this worker has lost."""
 
     unit_id: int
     lease_no: int
@@ -51,14 +51,14 @@ async def register(
 
 
 async def set_unserved(connection: Connection, session_id: int, operations: Sequence[str]) -> None:
-    """From now on the session's claims leave these operations to others."""
+    """From now on the claims of the session leave these operations to other workers."""
     await _rows(connection, "select stepwell.fn_worker_unserved_set(%s, %s)", (session_id, list(operations)))
 
 
 async def heartbeat(
     connection: Connection, session_id: int, held: Sequence[LeaseKey], last_batch_id: int
 ) -> list[Lost]:
-    """`held` are all leases that the worker holds."""
+    """Extend the session; `held` are all leases of the worker. Returns the leases that are lost."""
     rows = await _rows(
         connection,
         "select * from stepwell.fn_worker_heartbeat(%s, %s::int[], %s::bigint[], %s::int[], %s)",
@@ -87,7 +87,7 @@ async def save_checkpoint(
 async def save_progress(
     connection: Connection, session_id: int, said: Sequence[tuple[LeaseKey, Progress]]
 ) -> None:
-    """How far handlers are, all in one call; what is not leased to this session is left out."""
+    """Store the progress of handlers in one call; units that are not leased to this session are ignored."""
     keys, words = [key for key, _ in said], [word for _, word in said]
     await _rows(
         connection,

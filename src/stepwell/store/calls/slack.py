@@ -1,4 +1,4 @@
-"""Every function of the database that approvals in Slack need: receives plain values, returns a `Call`."""
+"""Calls for approvals in Slack: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepwell.store.connection.call import Call
 
 @dataclass(frozen=True, slots=True)
 class DueCard:
-    """An approval whose message is missing or behind. `face` is what it ought to show, in short."""
+    """An approval whose Slack message is missing or outdated. `face` is a short text of what it must show."""
 
     approval_id: int
     channel: str
@@ -79,7 +79,7 @@ def accept_callback(tenant: int, signature: str, sent_epoch: int) -> Call[None]:
 
 
 def map_user(tenant: int, slack_user_id: str, person: str, actor: str) -> Call[bool]:
-    """Whether this very call changed something."""
+    """True if this call changed something."""
     return Call(
         "select stepwell.fn_slack_user_map(%s, %s, %s, %s)",
         (tenant, slack_user_id, person, actor),

@@ -1,4 +1,4 @@
-"""Tenants and caps in the database: receives plain values, returns calls for whoever has a connection."""
+"""Calls for tenants and caps: receives plain values, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepwell.store.connection.call import Call, value_or_none
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What a tenant, or one of its workflows, may use; None is no cap."""
+    """The caps of a tenant or of a workflow; None is no cap."""
 
     name: str
     max_concurrency: int | None
@@ -36,7 +36,7 @@ def tenant_id(code: str) -> Call[int | None]:
 
 
 def set_tenant(code: str, settings: Mapping[str, object]) -> Call[int]:
-    """Make or change it; settings not given stay, None takes a cap away."""
+    """Create or change a tenant; settings that are not given stay, None removes a cap."""
     return Call(
         "select stepwell.fn_tenant_set(%s, %s::jsonb)",
         (code, json_text.encode(settings, "settings")),
@@ -45,7 +45,7 @@ def set_tenant(code: str, settings: Mapping[str, object]) -> Call[int]:
 
 
 def tenants(code: str | None = None) -> Call[list[Tenant]]:
-    """All of them, or the one with this name."""
+    """All tenants, or the one with this name."""
     return Call(
         "select t.tenant_code, t.max_concurrency, t.max_runs_per_min, t.max_writes_per_run, t.weight"
         " from stepwell.tenant as t where %s::text is null or t.tenant_code = %s order by t.tenant_code",

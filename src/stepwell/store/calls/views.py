@@ -1,6 +1,7 @@
-"""Read what people look at: receives filters, returns calls whose rows are frozen values, from the views.
+"""Read runs, steps and jobs from the views: receives filters, returns calls that give frozen values.
 
-Lists are pages, newest first: `after` is the number of the last row seen, `limit` at most PAGE_LIMIT.
+Lists are pages, the newest row first: `after` is the number of the last row of the page before, `limit` is at
+most PAGE_LIMIT.
 """
 
 from __future__ import annotations
@@ -48,18 +49,18 @@ class Run:
 
     @property
     def key(self) -> str | None:
-        """What it was started with to be started once."""
+        """The key of the start: a second start with the same key returns this run."""
         return self.trigger_ref
 
     @property
     def colour(self) -> str:
-        """Where it stands at a glance: gray, green, yellow or red."""
+        """The roll-up of its steps: gray, green, yellow or red."""
         return self.rollup_state_code
 
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """A step of a run. `why_*` say why it is not worked on, for steps that have not ended."""
+    """A step of a run. `why_*`: why a step that has not ended is not running."""
 
     step_run_id: int
     step_no: int
@@ -82,9 +83,9 @@ class RunStep:
     deadline_at: datetime | None
     last_error: dict[str, Any] | None
     output: Any
-    # What the person of a human step is shown.
+    # The values that a human step shows to its person.
     inputs: dict[str, Any] | None
-    # How far the handler says it is: done, total, note, at.
+    # The progress that the handler reported: done, total, note, at.
     progress: dict[str, Any] | None
     started_at: datetime | None
     completed_at: datetime | None
@@ -96,13 +97,13 @@ class RunStep:
 
     @property
     def name(self) -> str:
-        """The step's id; inside a Map with the number of the item."""
+        """The id of the step; in a Map with the number of the item."""
         return self.step_id if self.scope_no == 0 else f"{self.step_id}[{self.item_no}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something executable: a free-standing job, or the machine step of a run."""
+    """A free-standing job, or an operation step of a run."""
 
     job_id: int
     job_kind: str
@@ -129,7 +130,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One attempt that did not succeed."""
+    """One failed attempt."""
 
     attempt: int
     failure_class: str
@@ -149,7 +150,7 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A unit that will not be tried again, and how each attempt failed."""
+    """A unit without attempts left, and how each attempt failed."""
 
     job_id: int
     operation: str | None
@@ -181,7 +182,7 @@ _STEP_COLUMNS = ", ".join(f"s.{field.name}" for field in fields(RunStep))
 
 
 def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[RunStep]]:
-    """In the order of the graph; a reason costs a call each, so a live picture leaves them out."""
+    """The steps in the order of the graph. Each reason needs a call, so a live picture leaves them out."""
     return Call(
         f"select {_STEP_COLUMNS} from stepwell.fn_run_steps_read(%s, %s, %s, %s) as s",
         (tenant, run_id, with_reasons, STEP_LIMIT),
@@ -207,7 +208,7 @@ def jobs(
     after: int | None = None,
     limit: int = 50,
 ) -> Call[list[Job]]:
-    """Free-standing jobs; with the machine steps of runs when asked for, or of one run."""
+    """Free-standing jobs; `with_steps`: also the operation steps of runs; `run_id`: those of one run."""
     return Call(
         f"select {_JOB_COLUMNS} from stepwell.job_queue as j where j.tenant_id = %s"
         " and (%s::text is null or j.state_code = %s) and (%s::text is null or j.operation = %s)"
@@ -241,7 +242,7 @@ def failed_step(tenant: int, run_id: int) -> Call[tuple[str, dict[str, Any] | No
 
 
 def failures(tenant: int, unit_id: int) -> Call[list[Failure]]:
-    """Oldest first."""
+    """The failed attempts, the oldest first."""
     return Call(
         "select f.attempt_count, f.failure_class, f.classification, f.error, f.failed_at, f.next_eligible_at"
         " from stepwell.unit_failure as f where f.tenant_id = %s and f.unit_id = %s"
@@ -260,7 +261,7 @@ def why(tenant: int, unit_id: int) -> Call[Why]:
 
 
 def dead_letters(tenant: int, *, with_resolved: bool = False, limit: int = 50) -> Call[list[DeadLetter]]:
-    """Latest first, each with its whole history."""
+    """The newest first, each with all its failures."""
     return Call(
         "select d.unit_id, d.operation, d.run_id, d.step_id, d.workflow, d.died_at, d.failure_class, d.error,"
         " d.attempt_count, d.resolved_at, d.resolution, d.failures from stepwell.v_dead_letter as d"

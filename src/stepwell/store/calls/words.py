@@ -1,4 +1,4 @@
-"""Read what people call things: receives numbers or a scope, returns calls for names and shown states."""
+"""Read names and state labels: receives numbers or a scope, returns calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepwell.store.connection.call import Call
 
 @dataclass(frozen=True, slots=True)
 class UnitWords:
-    """What a unit is called: `name` is the id of a step or task, or the operation of a job."""
+    """The name of a unit: `name` is the id of a step or task, or the operation of a job."""
 
     unit_id: int
     scope: str
@@ -20,7 +20,7 @@ class UnitWords:
 
 @dataclass(frozen=True, slots=True)
 class StateFace:
-    """How a state is shown, as the registry declares it."""
+    """The labels, colour and icon of a state, from the registry."""
 
     state_code: str
     label_en: str
@@ -30,7 +30,7 @@ class StateFace:
 
 
 def units(tenant: int, unit_ids: Sequence[int]) -> Call[dict[int, UnitWords]]:
-    """By number; a unit that is gone is missing."""
+    """Number → name; a unit that was removed is missing."""
     return Call(
         "select u.unit_id, u.scope, u.name, u.workflow from stepwell.v_unit_name as u"
         " where u.tenant_id = %s and u.unit_id = any (%s::bigint[])",
@@ -40,7 +40,7 @@ def units(tenant: int, unit_ids: Sequence[int]) -> Call[dict[int, UnitWords]]:
 
 
 def states(scope: str) -> Call[dict[str, StateFace]]:
-    """Every state of the machine that is active for this scope, by its code."""
+    """Code → label of every state of the active machine of this scope."""
     return Call(
         "select s.state_code, s.label_en, s.label_vi, s.color_token, s.icon_token"
         " from stepwell.v_state_label as s where s.scope = %s order by s.ordinal",

@@ -1,4 +1,4 @@
-"""Published workflows in the database: receives names, returns calls for whoever has a connection."""
+"""Calls for published workflows: receives names, returns a `Call`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.store.connection.call import Call, nothing
 
 @dataclass(frozen=True, slots=True)
 class PublishedWorkflow(Caps):
-    """A workflow, its newest version and its own caps."""
+    """A workflow, its newest version and its caps."""
 
     title: str | None
     version_no: int
@@ -24,13 +24,13 @@ class PublishedWorkflow(Caps):
     step_count: int
     published_at: datetime
     published_by: str
-    # What a run may be started with, as a JSON Schema; None accepts everything.
+    # JSON Schema of the input of a run; None accepts every input.
     input_schema: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowVersion:
-    """One version, as it was published: it never changes."""
+    """One published version; it never changes."""
 
     name: str
     version_no: int
@@ -41,7 +41,7 @@ class WorkflowVersion:
     published_at: datetime
     published_by: str
     input_schema: dict[str, Any] | None
-    # As it is stored; `graph` reads it.
+    # The stored document; `graph` reads it.
     document: dict[str, Any]
 
     @property
@@ -56,7 +56,7 @@ _VERSION = ", ".join(f"v.{field.name}" for field in fields(WorkflowVersion))
 def workflows(
     tenant: int, *, has_caps: bool = False, after: str | None = None, limit: int = 100
 ) -> Call[list[PublishedWorkflow]]:
-    """By name; with `has_caps` only those that have caps of their own."""
+    """Workflows by name; with `has_caps` only workflows that have caps."""
     return Call(
         f"select {_WORKFLOW} from stepwell.v_workflow as w"
         " where w.tenant_id = %s and (%s::text is null or w.name > %s) and (not %s or"

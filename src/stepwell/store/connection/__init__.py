@@ -1,1 +1,1 @@
-"""Connections to Postgres: pools, the worker's wire, LISTEN, and how a call is carried out."""
+"""Connections to Postgres: pools, the connection of the worker, LISTEN, and how to perform a call."""

@@ -1,6 +1,7 @@
-"""Write array literals: receives numbers or texts, returns what Postgres reads as an array of them.
+"""Write array literals: receives numbers or texts, returns an array in the text format of Postgres.
 
-A list that the driver adapts item by item costs several times as much, and hot calls carry thousands.
+The driver converts a list item by item, which costs several times as much; frequent calls have thousands of
+items.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def of_texts(texts: Iterable[str | None]) -> str:
 
 
 def of_objects(values: Sequence[object], what: str) -> str:
-    """`what` names one of them in errors."""
+    """`what` is the name of a value in errors."""
     return of_texts(
         json_text.encode(value, what if len(values) == 1 else f"{what}s[{no}]") if value else "{}"
         for no, value in enumerate(values)

@@ -1,6 +1,6 @@
-"""A call of the database as data: receives a statement and its parameters, returns a `Call`.
+"""A database call as data: receives a statement and its parameters, returns a `Call`.
 
-Whoever has a connection, sync or async, its own or the caller's, carries it out.
+`perform.py` performs it on a pool or on a connection of the caller, sync or async.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One statement, its parameters, and how its rows become a value."""
+    """One statement, its parameters, and the function that turns its rows into a value."""
 
     text: str
     parameters: tuple[Any, ...]

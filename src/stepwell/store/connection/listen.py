@@ -1,7 +1,7 @@
-"""Wait for a hint that there is something to do: receives channels, returns a `Wake`.
+"""Wait for a notification: receives channels, returns a `Wake`.
 
-A NOTIFY is only a hint; the caller asks the tables after each wake, whatever the reason. A lost connection,
-a pooler that cannot LISTEN or no address at all only make the wait as long as its limit.
+A notification is only a hint: the caller reads the tables after each wake, whatever the reason. If the
+connection is lost, if a pooler does not support LISTEN or if there is no address, the wait ends at its limit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _log = logging.getLogger("stepwell.listen")
 class WakeReason(enum.StrEnum):
     NOTIFIED = "notified"
     LIMIT = "limit"
-    # Notifications may have been missed while there was no connection.
+    # A new connection: notifications may have been lost before it.
     CONNECTED = "connected"
 
 
@@ -44,7 +44,7 @@ class Wake:
 
 
 class Listener:
-    """One direct connection that listens, made again when it is lost. `conninfo` None: polling only."""
+    """One direct connection that listens; it reconnects when it is lost. `conninfo` None: polling only."""
 
     def __init__(self, conninfo: str | None, channels: Sequence[str]) -> None:
         self._conninfo = None if conninfo is None else named(conninfo, "stepwell listen")
@@ -72,7 +72,7 @@ class Listener:
             await connection.close()
 
     async def wait(self, limit_seconds: float) -> Wake:
-        """Return at the first notification, on a new connection, or at the limit."""
+        """Return at the first notification, after a new connection, or at the limit."""
         deadline = time.monotonic() + limit_seconds
         while (left := deadline - time.monotonic()) > 0:
             if not self.is_connected:
@@ -91,7 +91,7 @@ class Listener:
             found = self._connection.notifies(timeout=limit_seconds, stop_after=1)
             return tuple([(notify.channel, notify.payload) async for notify in found])
         except psycopg.Error as error:
-            _log.warning("lost the connection that listens; polling until it is back (%s)", error)
+            _log.warning("lost the connection that listens; polling until it is connected again (%s)", error)
             await self.close()
             return ()
 

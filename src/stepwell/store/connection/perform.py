@@ -1,4 +1,4 @@
-"""Carry out a call: receives it and a pool, or a connection of the caller's; returns its decoded value."""
+"""Perform a call: receives the call and a pool or a connection of the caller; returns the decoded value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Connection(Protocol):
 
 
 async def on_pool(pool: AsyncPool, call: Call[T], *, bounded: bool = False) -> T:
-    """A transaction of its own; `bounded` by the time limit of a judgement."""
+    """Perform it in a new transaction; `bounded`: with the time limit for the verdict on an action."""
     for attempt in range(1, ATTEMPT_LIMIT + 1):
         try:
             async with pool.connection() as own, own.transaction() if bounded else nullcontext():
@@ -43,7 +43,7 @@ async def on_pool(pool: AsyncPool, call: Call[T], *, bounded: bool = False) -> T
                 return call.decode(await cursor.fetchall())
         except psycopg.Error as error:
             found = _ours(error)
-            # Two transactions met and one gave way; nothing was written, so the same call may go again.
+            # After a collision with another transaction nothing was written, so the call can be repeated.
             if error.sqlstate not in COLLISION_SQLSTATES or attempt == ATTEMPT_LIMIT:
                 raise found from error
         await asyncio.sleep(random.uniform(0.0, 0.02 * attempt))
@@ -51,9 +51,9 @@ async def on_pool(pool: AsyncPool, call: Call[T], *, bounded: bool = False) -> T
 
 
 async def on_connection(connection: Connection, call: Call[T]) -> T:
-    """Part of the caller's transaction, on a connection of either kind."""
+    """Perform it as part of the caller's transaction, on a sync or async connection."""
     try:
-        # A cursor of our own: the caller's rows may be dicts or models.
+        # Its own cursor with tuples, because the caller's connection may return dicts or models.
         cursor = connection.cursor(row_factory=tuple_row)
         executing = cursor.execute(call.text, call.parameters)
         if inspect.isawaitable(executing):

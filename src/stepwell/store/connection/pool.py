@@ -1,7 +1,7 @@
 """Open pools of connections: receives a conninfo, returns psycopg pools, sync or async.
 
-Every name in our SQL is written in full and every call is one statement in a transaction of its own, so a
-connection needs no session state and may be one of a transaction pooler such as PgBouncer.
+Every name in our SQL includes the schema, and every call is one statement in one transaction. So a connection
+needs no session state and may go through a transaction pooler such as PgBouncer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AsyncPool = AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]]
 
 
 def named(conninfo: str, application_name: str = APPLICATION_NAME) -> str:
-    """The conninfo with a name the operator sees in pg_stat_activity, unless it has one."""
+    """The conninfo with an application name for pg_stat_activity, unless it has one."""
     if conninfo_to_dict(conninfo).get("application_name"):
         return conninfo
     return make_conninfo(conninfo, application_name=application_name)
@@ -58,7 +58,7 @@ def sync_pool(
 async def async_pool(
     conninfo: str, *, min_size: int = 1, max_size: int = 10, prepares: bool = True
 ) -> AsyncIterator[AsyncPool]:
-    """The same for an event loop."""
+    """The same as `sync_pool`, for an event loop."""
     try:
         async with AsyncConnectionPool(
             named(conninfo),
@@ -75,7 +75,7 @@ async def async_pool(
 
 
 def probe(conninfo: str) -> None:
-    """Connect once, so that whoever types is told at once why it cannot be; a pool goes on trying."""
+    """Connect once, so that a failure is reported immediately with its reason; a pool would keep trying."""
     try:
         psycopg.connect(named(conninfo), connect_timeout=PROBE_LIMIT_SECONDS).close()
     except psycopg.OperationalError as error:
@@ -83,7 +83,7 @@ def probe(conninfo: str) -> None:
 
 
 def _reason(conninfo: str, error: psycopg.OperationalError) -> StepwellError:
-    """A pool that got no connection does not give the reason; one more attempt does."""
+    """A pool does not give the reason why it got no connection; one more attempt does."""
     if isinstance(error, PoolTimeout):
         try:
             probe(conninfo)
@@ -101,7 +101,7 @@ def _pool_settings(max_size: int) -> dict[str, Any]:
         "max_size": max_size,
         "timeout": CHECKOUT_LIMIT_SECONDS,
         "max_idle": IDLE_LIMIT_SECONDS,
-        # A caller that gets no connection is told so; the queue does not grow without end.
+        # Limits the queue of callers; a further caller gets an error.
         "max_waiting": 1000,
         "name": APPLICATION_NAME,
     }

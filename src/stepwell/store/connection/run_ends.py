@@ -1,7 +1,8 @@
-"""Hear that runs ended or changed: receives run numbers, tells each waiter. One connection for all of them.
+"""Notify waiters in this process that runs ended or changed: receives run numbers, wakes each waiter.
 
-A word may get lost (a cut connection, a pooler that cannot LISTEN): whoever waits asks again now and then. A
-worker of the same process says more, and sooner: it knows the outcome of the run that its report ended.
+One connection listens for all waiters. A notification may be lost (a lost connection, a pooler without
+LISTEN), so each waiter also polls. A worker in the same process notifies earlier and with the outcome,
+because it knows the outcome of a run that its report ended.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from stepwell.store.connection.listen import Listener, WakeReason
 ENDED = "stepwell_ended"
 CHANGED = "stepwell_changed"
 LISTEN_SECONDS = 3600.0
-# Words that came before anybody here waited for them: a run may be over before its start has come back.
+# How many ended runs are remembered that had no waiter: a run may end before the answer to its start arrives.
 EARLY_LIMIT = 1000
 
 
@@ -25,7 +26,7 @@ Outcome = tuple[str, Any]
 
 
 class RunEnd:
-    """What one waiter is told: which of its runs have ended or may have, and perhaps how."""
+    """One waiter: which of its runs have ended or may have ended, and the outcome if it is known."""
 
     def __init__(self) -> None:
         self._told = asyncio.Event()
@@ -39,12 +40,12 @@ class RunEnd:
         return self._outcomes.get(run_id)
 
     def take(self) -> dict[int, Outcome | None]:
-        """What was told since the last call, by run."""
+        """Run → outcome or None, since the last call."""
         told, self._outcomes = self._outcomes, {}
         return told
 
     async def wait(self, limit_seconds: float) -> bool:
-        """Until the word comes, or the limit is reached; says whether it came."""
+        """Wait for a notification or the limit; true if a notification came."""
         with suppress(TimeoutError):
             async with asyncio.timeout(limit_seconds):
                 await self._told.wait()
@@ -54,13 +55,13 @@ class RunEnd:
 
 
 class RunEnds:
-    """Listens from the first waiter on until it is closed."""
+    """All waiters. It listens from the first waiter until `close`."""
 
     def __init__(self, conninfo: str) -> None:
         self._listener = Listener(conninfo, [ENDED, CHANGED])
         self._waiting: defaultdict[int, set[RunEnd]] = defaultdict(set)
         self._following: defaultdict[int, set[RunEnd]] = defaultdict(set)
-        # In the order they came; the oldest goes first.
+        # Ended runs without a waiter, in order of arrival; the oldest is removed first.
         self._early: dict[int, None] = {}
         self._beginning = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -68,7 +69,7 @@ class RunEnds:
 
     @property
     def is_heard(self) -> bool:
-        """Words do arrive here: one did, and the connection still stands."""
+        """True if notifications arrive: one has arrived, and the connection is open."""
         return self._has_heard and self._listener.is_connected
 
     async def begin(self) -> None:
@@ -86,7 +87,7 @@ class RunEnds:
 
     @contextmanager
     def expecting(self, *run_ids: int) -> Iterator[RunEnd]:
-        """Told when one of the runs has ended, or may have."""
+        """A waiter that is woken when one of the runs has ended or may have ended."""
         end = RunEnd()
         for run_id in self._early.keys() & set(run_ids):
             end.say(run_id, None)
@@ -95,16 +96,16 @@ class RunEnds:
 
     @contextmanager
     def following(self, run_id: int) -> Iterator[RunEnd]:
-        """Told when the run has changed, or may have."""
+        """A waiter that is woken when the run has changed or may have changed."""
         with _registered(self._following, (run_id,), RunEnd()) as end:
             yield end
 
     def tell(self, run_id: int, outcome: Outcome | None = None) -> None:
-        """The run has ended, as `outcome` (state and result) says if it is known."""
+        """Wake the waiters of an ended run; `outcome` is state and result, if known."""
         self._tell_followers(run_id)
         waiting = self._waiting.get(run_id)
         if waiting is None:
-            # Without the outcome: results may be large, and most of these words are never asked for.
+            # Do not store the outcome: results may be large, and most of these runs get no waiter.
             self._early[run_id] = None
             if len(self._early) > EARLY_LIMIT:
                 del self._early[next(iter(self._early))]

@@ -1,4 +1,4 @@
-"""Choose the database to work on: receives settings, returns a conninfo that works inside the block."""
+"""Choose the database: receives settings, returns a conninfo that is valid in the block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepwell.store.embedded.server import EmbeddedServer
 
 @contextmanager
 def database(settings: Settings) -> Iterator[str]:
-    """The address that was given, or the embedded server, started for as long as the block runs."""
+    """The given address, or the address of the embedded server, which runs during the block."""
     if settings.database_url is not None:
         yield settings.database_url
         return

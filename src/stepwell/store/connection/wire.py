@@ -1,8 +1,8 @@
-"""Speak to libpq directly: receives a statement and its parameters as bytes, returns rows.
+"""Use libpq directly: receives a statement and its parameters as bytes, returns rows.
 
-For the few statements a worker repeats all day: each is prepared once, and one reader on the socket stays for
-the life of the connection. The driver's cursor costs this process twice as much per call. Types come back as
-the driver loads them; everything that goes wrong comes out as one of our own errors.
+It is for the few statements that a worker repeats most. Each is prepared once, and one reader on the socket
+stays for the life of the connection. A cursor of the driver costs twice as much for each call. The driver
+loads the types; every error becomes a StepwellError.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CANCEL_LIMIT_SECONDS = 2.0
 
 
 async def connect(conninfo: str) -> Connection:
-    """A direct connection: a worker's statements are few and always the same, so all are prepared at once."""
+    """A direct connection. A worker has few different statements, so each is prepared at its first use."""
     try:
         connection = await psycopg.AsyncConnection[TupleRow].connect(
             named(conninfo, "stepwell worker"),
@@ -48,23 +48,23 @@ async def connect(conninfo: str) -> Connection:
 
 
 class Wire:
-    """A connection nobody else uses; one call at a time. Once broken it stays so: close it, open another."""
+    """A connection that nothing else uses; one call at a time. A broken one must be closed and replaced."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._libpq = connection.pgconn
         self._loop = asyncio.get_running_loop()
-        # Remembered: libpq forgets the number when it drops the connection, the loop does not.
+        # Stored, because libpq forgets the number when it closes the connection, but the loop needs it.
         self._socket = self._libpq.socket
         self._names: dict[str, bytes] = {}
-        # One for all answers: to look up the loaders of a lease's columns costs a fifth of a call.
+        # One for all answers, because looking up the loaders of the columns costs a fifth of a call.
         self._loading = Transformer(connection)
         self._is_calling = False
         self._is_sending = False
         self._is_given_up = False
         self._broken: str | None = None
         self._results: list[PGresult] = []
-        # Done when every result is in, or when the connection broke.
+        # Done when all results have arrived, or when the connection broke.
         self._answered: asyncio.Future[None] | None = None
         self._loop.add_reader(self._socket, self._on_readable)
 
@@ -75,24 +75,24 @@ class Wire:
     async def rows(
         self, text: str, parameters: Sequence[bytes | None], make_row: Callable[[Sequence[Any]], T]
     ) -> list[T]:
-        """`text` has the placeholders $1, $2, ...; the parameters are what Postgres reads, in UTF-8."""
+        """`text` has the placeholders $1, $2, ...; the parameters are Postgres text format in UTF-8."""
         if self._is_calling:
-            raise RuntimeError("a wire carries one call at a time")
+            raise RuntimeError("a wire performs one call at a time")
         self._is_calling = True
         try:
             if self._broken is not None:
                 raise psycopg.OperationalError(self._broken)
             name = self._names.get(text) or await self._prepare(text)
             for parameter in parameters:
-                # libpq would cut the value there and say nothing.
+                # libpq would cut the value there without an error.
                 if parameter is not None and b"\0" in parameter:
                     raise psycopg.DataError("a parameter cannot contain NUL (0x00) bytes")
-            # The answer comes as text: in binary a real would come back with digits it was not given.
+            # Results in text format: in binary format a `real` would get digits that it does not have.
             self._libpq.send_query_prepared(name, parameters)
             result = await self._answer()
             self._loading.set_pgresult(result)
             rows = self._loading.load_rows(0, result.ntuples, make_row)
-            # The answer may be large, and the next one far away.
+            # Free the answer: it may be large, and the next call may come much later.
             self._loading.set_pgresult(None)
             return rows
         except psycopg.Error as error:
@@ -103,7 +103,7 @@ class Wire:
             self._is_calling = False
 
     async def close(self) -> None:
-        """Waits for no answer. A statement that was given up is stopped: its locks would help nobody."""
+        """Close without waiting for an answer. Cancel an abandoned statement, so that it frees its locks."""
         self._break("the connection is closed")
         try:
             if self._is_given_up:
@@ -120,7 +120,7 @@ class Wire:
         return name
 
     async def _answer(self) -> PGresult:
-        """The result of what was just sent, when all of it has been read."""
+        """Wait for the complete result of what was just sent."""
         self._answered = self._loop.create_future()
         try:
             if self._libpq.flush():
@@ -128,15 +128,15 @@ class Wire:
                 self._loop.add_writer(self._socket, self._on_writable)
             await self._answered
         except BaseException:
-            # The answer will come, and must not be taken for that of another call.
+            # The answer will still arrive; the next call must not read it as its own.
             self._is_given_up = True
-            self._break("a call was given up")
+            self._break("a call was abandoned")
             raise
         finally:
             self._answered = None
         results, self._results = self._results, []
         for result in results:
-            # An error that ended the connection says more than its end.
+            # Check this first: the error of the server gives the reason, the closed connection does not.
             if result.status == ExecStatus.FATAL_ERROR:
                 raise error_from_result(result)
         if self._broken is not None:
@@ -144,7 +144,7 @@ class Wire:
         return results[-1]
 
     def _on_readable(self) -> None:
-        """Also between calls: the server may speak, or hang up, at any time."""
+        """Also called between calls: the server may send a message or close the connection at any time."""
         answered = self._answered
         try:
             self._libpq.consume_input()
@@ -153,7 +153,7 @@ class Wire:
                     return
                 result = self._libpq.get_result()
                 if result is None:
-                    # To consume input also sends; the last of it may have gone that way.
+                    # consume_input also sends; it may have sent the last part.
                     self._end_sending()
                     answered.set_result(None)
                 else:
@@ -169,7 +169,7 @@ class Wire:
             self._break(str(error))
 
     def _break(self, reason: str) -> None:
-        # Only once: the number of the socket may soon be that of another connection.
+        # Only once: another connection may soon get the same socket number.
         if self._broken is None:
             self._broken = reason
             self._loop.remove_reader(self._socket)

@@ -1,1 +1,1 @@
-"""Run a PostgreSQL of our own: the server, its cluster folder and its account."""
+"""The embedded PostgreSQL: the server, its cluster folder and its account."""

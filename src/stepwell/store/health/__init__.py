@@ -1,1 +1,1 @@
-"""Read and examine the health of an installation."""
+"""Read and check the health of an installation."""

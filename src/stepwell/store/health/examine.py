@@ -1,6 +1,6 @@
-"""Examine an installation: receives settings and a conninfo, returns one finding per check.
+"""Check an installation: receives settings and a conninfo, returns findings.
 
-`CHECKS` is open: a module that knows more appends a function from `Subject` to findings.
+Other modules may append a check to `CHECKS`: a function that receives a `Subject` and returns findings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DISK_FAIL_BYTES = 512 * 1024**2
 DISK_WARN_BYTES = 5 * 1024**3
 NOTIFY_LIMIT_SECONDS = 5.0
 DOUBT_LIMIT = 10_000
-# So many intervals an event may wait for its seal before somebody should look.
+# A warning if an event waits for its seal longer than so many intervals.
 SEAL_WARN_INTERVALS = 10
 
 
@@ -46,19 +46,19 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: what was looked at, how it stands, and what to do about it."""
+    """One line: what was checked, the result, and how to fix it."""
 
     check: str
     level: Level
     detail: str
     remedy: str | None = None
-    # Vietnamese, where the words are ours; what a database or a system says stays as it is.
+    # In Vietnamese, for our own texts; messages of the database or the system have no translation.
     detail_vi: str | None = None
     remedy_vi: str | None = None
 
 
 def worded(check: str, level: Level, detail: str, remedy: str | None = None, **facts: object) -> Finding:
-    """A finding in the words of `examine_words`; the remedy is said only when something is wrong."""
+    """A finding with the texts of `translations/health.py`; with the remedy only if something is wrong."""
     said, said_vi = say(detail, **facts)
     helps, helps_vi = (None, None) if remedy is None or level is Level.OK else say(remedy, **facts)
     return Finding(check, level, said, helps, said_vi, helps_vi)
@@ -66,7 +66,7 @@ def worded(check: str, level: Level, detail: str, remedy: str | None = None, **f
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a check may look at. `connection` is in autocommit; `listen` is a direct address."""
+    """The input of a check. `connection` uses autocommit; `listen_conninfo` is a direct address."""
 
     settings: Settings
     conninfo: str
@@ -82,7 +82,7 @@ class Subject:
 
 
 def examine(settings: Settings, conninfo: str) -> Iterator[Finding]:
-    """Run every check; one that breaks is a finding too, and does not stop the others."""
+    """Run every check; a check that fails is a finding too and does not stop the others."""
     try:
         connection = _connect(conninfo)
     except psycopg.Error as error:
@@ -169,7 +169,7 @@ def check_clock(subject: Subject) -> Iterable[Finding]:
     before = time.time()
     server = float(str(subject.value("select date_part('epoch', clock_timestamp())")))
     after = time.time()
-    # The server's answer lies somewhere within the round trip; count only what that cannot explain.
+    # The server read its clock at some moment between `before` and `after`; count only a larger difference.
     skew = max(before - server, server - after, 0.0)
     level = Level.WARNING if skew > SKEW_WARN_SECONDS else Level.OK
     yield worded("clock", level, "clock.apart", "clock.remedy", seconds=f"{skew:.3f}")
@@ -203,7 +203,7 @@ def check_disk(subject: Subject) -> Iterable[Finding]:
 
 
 def check_notify(subject: Subject) -> Iterable[Finding]:
-    """Listen on the direct address, notify on the one that works, and see it arrive."""
+    """Listen at the direct address, notify at the working address, and wait for the notification."""
     channel = f"stepwell_doctor_{secrets.token_hex(4)}"
     with _connect(subject.listen_conninfo) as listener:
         listener.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
@@ -218,7 +218,7 @@ def check_notify(subject: Subject) -> Iterable[Finding]:
 
 
 def check_pooler(subject: Subject) -> Iterable[Finding]:
-    """Two open connections on one backend, or a session that forgets: a transaction pooler."""
+    """Two connections share a backend, or a session loses its settings: it is a transaction pooler."""
     with _several(subject.conninfo, 2) as (first, second):
         mark = secrets.token_hex(4)
         first.execute("select set_config('stepwell.doctor_mark', %s, false)", (mark,))
@@ -248,7 +248,7 @@ def _several(conninfo: str, count: int) -> Iterator[list[Connection]]:
 
 
 def check_registry(subject: Subject) -> Iterable[Finding]:
-    """What the schema says about its own rows."""
+    """The checks of the registry on its own rows."""
     if subject.value("select to_regprocedure('stepwell.fn_registry_check()')::oid") is None:
         return
     check = registry.check()
@@ -259,7 +259,7 @@ def check_registry(subject: Subject) -> Iterable[Finding]:
 
 
 def check_seal(subject: Subject) -> Iterable[Finding]:
-    """How far behind the seal of the log is, for the tenant furthest behind."""
+    """How long the oldest event of any tenant has waited for its seal."""
     if subject.value("select to_regclass('stepwell.v_audit_seal')::oid") is None:
         return
     row = subject.connection.execute(support_text("health_seal")).fetchone()
@@ -276,7 +276,7 @@ def check_seal(subject: Subject) -> Iterable[Finding]:
 
 
 def check_receipts(subject: Subject) -> Iterable[Finding]:
-    """Effects in other systems that nobody but a person can settle."""
+    """Effects in other systems that only a person can settle."""
     if subject.value("select to_regclass('stepwell.v_action_receipt')::oid") is None:
         return
     row = subject.connection.execute(support_text("health_receipts"), {"limit": DOUBT_LIMIT}).fetchone()

@@ -1,7 +1,7 @@
-"""Read the health of an installation: receives a conninfo, returns what the database says of itself.
+"""Read the health of an installation: receives a conninfo, returns facts about database, schema and work.
 
-Each reading is one new connection with short limits: a pool would answer for a database that takes no new
-callers, and a health page that hangs is of no use.
+Each reading uses a new connection with short time limits. A pool would hide that the database accepts no new
+connections, and a health page must not hang.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DatabaseHealth:
 
 @dataclass(frozen=True, slots=True)
 class SchemaHealth:
-    """`drifted`: the database remembers other migrations than this release carries."""
+    """`drifted`: the database has other migrations than this release."""
 
     state: SchemaState
     migration_count: int
@@ -51,7 +51,7 @@ class SchemaHealth:
 
 
 def ping(conninfo: str) -> None:
-    """Returns when the database answers; raises what kept it from answering."""
+    """Return when the database answers; raise the error if it does not."""
     with _connect(conninfo) as connection:
         connection.execute("select 1")
 
@@ -61,7 +61,7 @@ def read_database(conninfo: str) -> DatabaseHealth:
         row = connection.execute(support_text("health_database").encode()).fetchone()
     assert row is not None, "a select without from has one row"
     version, started_at, size_bytes, connection_count, connection_limit = row
-    # "15.13 (Debian 15.13-0+deb12u1)": the packager's part is noise on a page.
+    # "15.13 (Debian 15.13-0+deb12u1)" → "15.13"
     return DatabaseHealth(version.split()[0], started_at, size_bytes, connection_count, connection_limit)
 
 
@@ -78,7 +78,7 @@ def read_schema(conninfo: str) -> SchemaHealth:
 
 
 def read_counts(conninfo: str) -> dict[str, int]:
-    """How much work there is, by a code; `COUNT_LIMIT` means that many or more. Needs a current schema."""
+    """Code → number of runs, jobs and so on; `COUNT_LIMIT` means so many or more. Needs a current schema."""
     with _connect(conninfo) as connection:
         rows = connection.execute(support_text("health_counts").encode(), {"limit": COUNT_LIMIT})
         return {code: int(count) for code, count in rows}

@@ -1,1 +1,1 @@
-"""Bring a database to the schema of this release, and find where it differs."""
+"""Migrate a database to the schema of this release, and find differences."""

@@ -1,7 +1,7 @@
-"""Read a schema as text: receives a connection, returns entries, their picture (`render`) and their drift.
+"""Read a schema as text: receives a connection, returns entries, their snapshot (`render`) and their drift.
 
-An entry is one table, constraint, index, … with its definition. The picture is committed as
-`schema.snapshot.sql`: for reviewing what a migration changes, not for running.
+An entry is one table, constraint, index, … with its definition. The snapshot is committed as
+`schema.snapshot.sql`: it shows reviewers what a migration changes, it is never run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEADER = """\
 
 Key = tuple[str, str]
 
-# Settings of a session, a role or a database that change how PostgreSQL prints a definition.
+# Settings that change how PostgreSQL prints a definition.
 _PRINTING = {
     "search_path": "",
     "quote_all_identifiers": "off",
@@ -35,7 +35,7 @@ _PRINTING = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`fingerprint` covers what `definition` leaves out: the body of a view or function."""
+    """`fingerprint` is a hash of what `definition` leaves out: the body of a view or function."""
 
     definition: str
     fingerprint: str | None = None
@@ -56,7 +56,7 @@ class Drift:
 
 
 def read(connection: psycopg.Connection[TupleRow]) -> dict[Key, Entry]:
-    # Rolled back: inside a larger transaction "local" would last longer than this block.
+    # Roll back: in a larger transaction the local settings would last longer than this block.
     with connection.transaction(force_rollback=True):
         for name, value in _PRINTING.items():
             connection.execute("select set_config(%s, %s, true)", (name, value))
@@ -71,7 +71,7 @@ def render(entries: Mapping[Key, Entry]) -> str:
 
 
 def parse(text: str) -> dict[Key, Entry]:
-    """Entries of a rendered picture; without fingerprints."""
+    """The entries of a snapshot, without fingerprints."""
     found: dict[Key, Entry] = {}
     for part in text.removeprefix(HEADER).split("\n\n"):
         head, _, definition = part.strip("\n").partition("\n")
@@ -82,7 +82,7 @@ def parse(text: str) -> dict[Key, Entry]:
 
 
 def compare(expected: Mapping[Key, Entry], found: Mapping[Key, Entry]) -> list[Drift]:
-    """Every difference, by name. Fingerprints count only where both sides have one."""
+    """Every difference. Fingerprints are compared only if both sides have one."""
     drifts: list[Drift] = []
     for (kind, name), entry in expected.items():
         other = found.get((kind, name))
@@ -91,7 +91,7 @@ def compare(expected: Mapping[Key, Entry], found: Mapping[Key, Entry]) -> list[D
         elif entry.definition != other.definition:
             drifts.append(Drift(kind, name, "changed", entry.definition, other.definition))
         elif None not in (entry.fingerprint, other.fingerprint) and entry.fingerprint != other.fingerprint:
-            drifts.append(Drift(kind, name, "changed", "body as in this release", "another body"))
+            drifts.append(Drift(kind, name, "changed", "the body of this release", "another body"))
     for (kind, name), entry in found.items():
         if (kind, name) not in expected:
             drifts.append(Drift(kind, name, "extra", found=entry.definition))

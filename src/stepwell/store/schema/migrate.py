@@ -1,7 +1,7 @@
-"""Bring a database to the schema of this release: receives SQL files, returns a report of what was done.
+"""Migrate a database to the schema of this release: receives SQL files, returns a report of what was done.
 
-Everything of one call is one transaction under one advisory lock: a migrator that dies leaves the old
-schema, and of many that start at once one works while the others wait and then find nothing to do.
+One call is one transaction under one advisory lock. If it fails, the old schema stays. If several calls start
+at the same time, one migrates; the others wait and then find nothing to do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stepwell.store.schema import routines, sql_files
 from stepwell.store.schema.sql_files import SqlFile, SqlFiles
 
 MINIMUM_VERSION_NUM = 150000
-# "stepwell" as a number; one key per database, and the database is part of the lock.
+# "stepwell" as a number; each database has its own lock.
 ADVISORY_LOCK_KEY = 0x7374657077656C6C
 LOCK_LIMIT_SECONDS = 300
 TABLE_LOCK_LIMIT_SECONDS = 30
@@ -27,7 +27,7 @@ Connection = psycopg.Connection[TupleRow]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one migrate did."""
+    """What one call of `migrate` did."""
 
     applied: tuple[str, ...] = ()
     routines_applied: bool = False
@@ -36,7 +36,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a database stands against the files of this release."""
+    """Which files of this release are applied in a database."""
 
     server_version: str
     applied: tuple[str, ...]
@@ -49,7 +49,7 @@ class Status:
 
 
 def migrate(conninfo: str, files: SqlFiles | None = None) -> Report:
-    """Apply what is missing. Safe to call at every start, from many processes at once."""
+    """Apply what is missing. Safe to call at every start and from many processes at the same time."""
     files = files or sql_files.load()
     try:
         with psycopg.connect(conninfo) as connection:
@@ -60,7 +60,7 @@ def migrate(conninfo: str, files: SqlFiles | None = None) -> Report:
 
 
 def status(conninfo: str, files: SqlFiles | None = None) -> Status:
-    """Read only; raises when a recorded migration was changed or is unknown to this release."""
+    """Reads only; raises SchemaError if a recorded migration was changed or is unknown to this release."""
     files = files or sql_files.load()
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
@@ -93,7 +93,7 @@ def check_version(connection: Connection) -> None:
 def _migrate(connection: Connection, files: SqlFiles) -> Report:
     connection.execute(f"set local lock_timeout = '{LOCK_LIMIT_SECONDS}s'")
     connection.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK_KEY,))
-    # From here on others may wait for us: rather give up than hold up the workers for long.
+    # From here on workers may wait for our locks: fail after a short time instead of blocking them for long.
     connection.execute(f"set local lock_timeout = '{TABLE_LOCK_LIMIT_SECONDS}s'")
     connection.execute("set local client_min_messages = warning")
     connection.execute(support_text("bookkeeping"))
@@ -109,7 +109,7 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     dropped = routines.replace(connection, files)
     _make_partitions(connection)
     if connection.execute("select to_regproc('stepwell.fn_privileges_apply')").fetchone() != (None,):
-        # What is new is closed until it is opened: a function would be everybody's otherwise.
+        # PostgreSQL lets every role call a new function, so set the privileges again.
         connection.execute("select stepwell.fn_privileges_apply()")
     return Report(tuple(file.name for file in pending), routines_applied=True, dropped=dropped)
 
@@ -126,14 +126,14 @@ def _recorded(connection: Connection) -> dict[int, tuple[str, str]]:
 
 
 def _pending(files: SqlFiles, recorded: dict[int, tuple[str, str]]) -> list[SqlFile]:
-    """What is still to apply; refuses a database that remembers other files than ours."""
+    """The migrations to apply; raises SchemaError if the database has other migrations than this release."""
     by_number = {file.number: file for file in files.migrations}
     for number, (name, sha256) in recorded.items():
         file = by_number.get(number)
         if file is None:
             raise SchemaError(
-                f"the database has migration {name}, which this release does not know",
-                hint="run the release of stepwell that made it, or a newer one",
+                f"the database has migration {name}, which this release does not have",
+                hint="use the release of stepwell that applied it, or a newer one",
             )
         if file.sha256 != sha256 or file.name != name:
             raise SchemaError(
@@ -144,7 +144,7 @@ def _pending(files: SqlFiles, recorded: dict[int, tuple[str, str]]) -> list[SqlF
             )
     if missing := [number for number in range(1, max(recorded, default=0)) if number not in recorded]:
         raise SchemaError(
-            f"the database has no record of migration {missing[0]:04d} but of later ones",
+            f"the database has no record of migration {missing[0]:04d}, but it has records of later ones",
             hint="restore the table stepwell.schema_migration from a backup",
         )
     return [file for file in files.migrations if file.number not in recorded]

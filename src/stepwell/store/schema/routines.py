@@ -1,7 +1,7 @@
-"""Put the routines of this release in force: receives SQL files inside a transaction, returns what vanished.
+"""Install the routines of this release: receives SQL files in a transaction, returns the dropped routines.
 
-Functions and views are `create or replace`, in path order; a file that needs a later one waits for it.
-What an earlier set made and this one no longer makes is dropped.
+Functions and views are `create or replace`, in the order of their paths; a file that needs a later file is
+run again after it. Routines that an earlier release made and this one does not have are dropped.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from stepwell.sql import support_text
 from stepwell.store.schema import catalog
 from stepwell.store.schema.sql_files import SqlFile, SqlFiles
 
-# Undefined table, function, object, column: a later file may define it.
+# Undefined table, function, object or column: a later file may define it.
 _DEFINED_LATER = frozenset({"42P01", "42883", "42704", "42703"})
 # "create or replace" cannot change the columns of a view or the result of a function.
 _SHAPE_CHANGED = frozenset({"42P16", "42P13"})
-_BUSY = "another session holds a lock on the table; end it or stop the workers, then try again"
+_BUSY = "another session has a lock on the table; end it or stop the workers, then try again"
 
 Connection = psycopg.Connection[TupleRow]
 # (kind, name), kind being "function" or "view"
@@ -29,7 +29,7 @@ Key = tuple[str, str]
 
 
 def apply_file(connection: Connection, file: SqlFile) -> None:
-    """Run one file in the transaction that is open; an error names file and line."""
+    """Run one file in the open transaction; an error names file and line."""
     try:
         connection.execute(file.text.encode())
     except psycopg.Error as error:
@@ -37,7 +37,7 @@ def apply_file(connection: Connection, file: SqlFile) -> None:
     if connection.info.transaction_status is not TransactionStatus.INTRANS:
         raise SchemaError(
             f"{file.name} ends the transaction",
-            hint="remove commit and rollback from it: one migrate is one transaction",
+            hint="remove commit and rollback from the file: all migrations run in one transaction",
         )
 
 
@@ -56,16 +56,16 @@ def _located(error: psycopg.Error, file: SqlFile) -> SchemaError:
 
 
 def recorded(connection: Connection) -> tuple[str, frozenset[str]] | None:
-    """Hash and object names of the set in force; None before the first."""
+    """Hash and object names of the installed routines; None if none were installed."""
     row = connection.execute(support_text("routines_recorded")).fetchone()
     return None if row is None else (row[0], frozenset(row[1]))
 
 
 def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
-    """Apply all routine files in one go; returns the names of what was dropped."""
+    """Apply all routine files; return the names of the dropped routines."""
     in_force = recorded(connection)
     known = in_force[1] if in_force else frozenset()
-    # Off while applying, so that no file depends on its place; the validators run at the end.
+    # Off, so that the order of the files does not matter; `_validate` checks the bodies at the end.
     connection.execute("set local check_function_bodies = off")
     before = _objects(connection)
     connection.execute("savepoint routines")
@@ -79,11 +79,11 @@ def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
         _apply_in_any_order(connection, files.routines)
     made = {key for key, place in _objects(connection).items() if before.get(key) != place}
     vanished = sorted(key for key in before if key[1] in known and key not in made)
-    # Views first: they may use the functions that go.
+    # Views first: they may use the functions that are dropped.
     for kind, name in reversed(vanished):
         _drop(connection, kind, name)
     _validate(connection)
-    # Replacing a function removes its settings.
+    # `create or replace` removes the settings of a function, so set them again.
     if connection.execute("select to_regproc('stepwell._plans_apply')").fetchone() != (None,):
         connection.execute("select stepwell._plans_apply()")
     connection.execute(
@@ -94,7 +94,7 @@ def replace(connection: Connection, files: SqlFiles) -> tuple[str, ...]:
 
 
 def _objects(connection: Connection) -> dict[Key, str]:
-    """(kind, name) → place of the catalog row, which every `create or replace` moves."""
+    """(kind, name) → place of the catalog row, which every `create or replace` changes."""
     rows = connection.execute(support_text("routine_objects")).fetchall()
     return {(kind, name): place for kind, name, place in rows}
 
@@ -125,9 +125,9 @@ def _apply_in_any_order(connection: Connection, files: Sequence[SqlFile]) -> Non
 
 
 def _drop_known(connection: Connection, objects: dict[Key, str], known: frozenset[str]) -> dict[Key, str]:
-    """Clear the way for a changed shape. What is not a routine must come out unharmed, or nothing happens."""
+    """Drop the routines because a result or column type changed. Raises SchemaError if a table uses one."""
     tables = _tables(connection)
-    # A trigger function has one shape only: replacing it is enough, and dropping it takes the trigger along.
+    # Keep trigger functions: their result type never changes, and dropping one would drop its trigger.
     kept = {name for (name,) in connection.execute(support_text("routine_triggers")).fetchall()}
     for kind, name in sorted(objects, reverse=True):
         if name in known and name not in kept:
@@ -136,7 +136,7 @@ def _drop_known(connection: Connection, objects: dict[Key, str], known: frozense
     if harmed:
         raise SchemaError(
             f"a routine changed its result or its columns, and {harmed[0].kind} {harmed[0].name} uses it",
-            hint="give the changed routine a new name, and move the user to it in a migration",
+            hint="give the changed routine a new name, and use the new name there in a migration",
         )
     return _objects(connection)
 
@@ -154,7 +154,7 @@ def _drop(connection: Connection, kind: str, name: str, *, behaviour: str = "res
 
 
 def _validate(connection: Connection) -> None:
-    """Parse every body now that everything exists; the error names the function."""
+    """Check every function body after all objects exist; the error names the function."""
     connection.execute("set local check_function_bodies = on")
     for name, query in connection.execute(support_text("routine_validators")).fetchall():
         try:

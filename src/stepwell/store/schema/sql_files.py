@@ -1,4 +1,4 @@
-"""Read the SQL that makes the schema: receives a folder, returns numbered migrations and hashed routines."""
+"""Read the SQL files of the schema: receives a folder, returns migrations and routines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIGRATION_NAME = re.compile(r"^(\d{4})_[a-z0-9_]+\.sql$")
 
 @dataclass(frozen=True)
 class SqlFile:
-    """One file; `name` is its path inside its folder, `migrations` or `routines`."""
+    """One file; `name` is its path in `folder`, which is `migrations` or `routines`."""
 
     folder: str
     name: str
@@ -45,7 +45,7 @@ class SqlFiles:
 
     @cached_property
     def sha256(self) -> str:
-        """One hash of everything that makes the schema."""
+        """One hash of all files of the schema."""
         digest = hashlib.sha256(support_text("bookkeeping").encode())
         for file in (*self.migrations, *self.routines):
             digest.update(f"{file.name}\0{file.sha256}\n".encode())

@@ -1,4 +1,4 @@
-"""Make a database for one test: returns the conninfo of a migrated database and drops it at the end.
+"""Create a database for one test: returns the conninfo of a migrated database and drops it at the end.
 
 All harnesses of a process share one embedded server, which ends with the process.
 """
@@ -20,14 +20,14 @@ from psycopg.conninfo import make_conninfo
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
 
-# A test's data need not survive a power cut.
+# Test data does not have to survive a power cut.
 FAST_SETTINGS = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off", "shared_buffers": "64MB"}
 TEMPLATE_NAME = "stepwell_test_template"
 
 
 @contextmanager
 def throwaway_database() -> Iterator[str]:
-    """A migrated database on a server that all harnesses of this process share; dropped at the end."""
+    """A migrated database on a server that all harnesses of this process share; it is dropped at the end."""
     server = _shared.start()
     name = f"stepwell_test_{secrets.token_hex(6)}"
     admin_conninfo = server.conninfo("postgres")
@@ -39,7 +39,7 @@ def throwaway_database() -> Iterator[str]:
 
 
 class _Shared:
-    """One embedded server for the process, in a folder that goes with it."""
+    """One embedded server for this process, in a folder that is removed at exit."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

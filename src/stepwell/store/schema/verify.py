@@ -1,7 +1,7 @@
-"""Find where a database differs from what this release would make: receives a conninfo, returns drifts.
+"""Compare a database with the schema of this release: receives a conninfo, returns the differences (drift).
 
-The measure is a scratch database made fresh on the same server; where none may be created it is the committed
-picture, which knows no bodies of views and functions.
+It compares with a new scratch database on the same server. If the role may not create one, it compares with
+the committed snapshot, which does not contain the bodies of views and functions.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from stepwell.store.schema.sql_files import SqlFiles
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`measure` says what the database was compared with."""
+    """`measure` is what the database was compared with."""
 
     measure: str
     drifts: tuple[catalog.Drift, ...]
 
 
 def verify(conninfo: str, files: SqlFiles | None = None) -> Verdict:
-    """Compare a migrated database; raises when it is not migrated at all or not current."""
+    """Compare a migrated database; raises SchemaError if its schema is not current."""
     files = files or sql_files.load()
     state = migrate.status(conninfo, files)
     if not state.is_current:
-        missing = f"lacks {', '.join(state.pending)}" if state.pending else "has routines of another release"
+        pending = ", ".join(state.pending)
+        missing = f"does not have {pending}" if pending else "has routines of another release"
         raise SchemaError(f"the database {missing}", hint="run 'stepwell db migrate' first")
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
@@ -47,7 +48,7 @@ def verify(conninfo: str, files: SqlFiles | None = None) -> Verdict:
 
 
 def dump(conninfo: str) -> str:
-    """The picture of the schema of a database."""
+    """The schema of a database as a snapshot."""
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
             migrate.check_version(connection)
@@ -71,7 +72,7 @@ def _expected(conninfo: str, files: SqlFiles) -> tuple[dict[catalog.Key, catalog
 
 @contextmanager
 def scratch_database(conninfo: str) -> Iterator[str]:
-    """An empty database on the same server for as long as the block runs."""
+    """An empty database on the same server; it is dropped at the end of the block."""
     name = f"stepwell_scratch_{secrets.token_hex(6)}"
     with psycopg.connect(conninfo, autocommit=True) as admin:
         identifier = sql.Identifier(name)
