@@ -17,7 +17,7 @@ from tests.support.slowest import SlowestFiles
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # A worker of xdist belongs to the run of its controller.
+    # The worker processes of xdist belong to the test run of their controller.
     if getattr(config, "workerinput", None) is None:
         run.begin()
         config.pluginmanager.register(SlowestFiles())
@@ -31,7 +31,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def server() -> RunServer:
-    """The PostgreSQL of this run; it stops when the run ends."""
+    """The PostgreSQL server of this test run; it stops when the run ends."""
     started = RunServer()
     started.start()
     return started
@@ -49,20 +49,20 @@ def databases(server: RunServer) -> Iterator[Databases]:
 
 @pytest.fixture(scope="session")
 def template(databases: Databases) -> str:
-    """Name of the migrated database the others are cloned from."""
+    """Name of the migrated database from which the others are cloned."""
     return databases.template()
 
 
 @pytest.fixture
 def empty_dsn(databases: Databases) -> Iterator[str]:
-    """Conninfo of a fresh database without our schema."""
+    """Conninfo of a new database without our schema."""
     with databases.fresh() as dsn:
         yield dsn
 
 
 @pytest.fixture
 def dsn(databases: Databases, template: str) -> Iterator[str]:
-    """Conninfo of a fresh database with our schema."""
+    """Conninfo of a new database with our schema."""
     with databases.fresh(template) as dsn:
         yield dsn
 
@@ -86,7 +86,7 @@ def clock(dsn: str) -> Iterator[Clock]:
 
 @pytest.fixture
 def plain_role(server: RunServer) -> Iterator[Callable[[str], str]]:
-    """Turns a conninfo into one of a role without any rights: may connect, nothing more."""
+    """Turns a conninfo into that of a role that may only connect."""
     name = f"stepwell_plain_{secrets.token_hex(4)}"
     with psycopg.connect(server.admin_conninfo, autocommit=True) as admin:
         admin.execute(f"create role {name} login password '{name}' nosuperuser nocreatedb")

@@ -1,6 +1,6 @@
-"""An app whose one step acts on a file and passes gates around the effect, where a test may stop and kill it.
+"""An app with one step that writes to a file. It passes gates around the effect, where a test can kill it.
 
-A gate is an advisory lock in the database; the file is the other system, and counts what happened to it.
+A gate is an advisory lock in the database; the file stands for the other system and counts the effects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ app = sw.App()
 
 
 class GatedLedger(Ledger):
-    """Stands still at `before` and `after` while the test has closed that gate."""
+    """Waits at `before` and `after` while the test has closed that gate."""
 
     async def perform(self, action: Action) -> Effect:
         await asyncio.to_thread(pass_gate, "before")

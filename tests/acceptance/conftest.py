@@ -1,3 +1,5 @@
+"""Fixtures of the acceptance tests: data folders with an embedded server."""
+
 from __future__ import annotations
 
 import subprocess
@@ -14,14 +16,14 @@ from stepwell.store.schema import migrate
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Not below pytest's: another run that starts meanwhile closes that one to the server's account again."""
+    """A new folder outside pytest's: another test run would make that one unreadable for the server."""
     with tempfile.TemporaryDirectory(prefix="stepwell-test-", ignore_cleanup_errors=True) as folder:
         yield Path(folder) / "data"
 
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """A data folder whose database is stopped after the test, also when the test killed its owner."""
+    """A data folder whose database is stopped after the test, also if its owner was killed."""
     with own_folder() as folder:
         yield folder
         server = EmbeddedServer(folder)
@@ -32,7 +34,7 @@ def data_dir() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def used_folder() -> Iterator[Path]:
-    """What an installation leaves behind when it was stopped: a migrated cluster."""
+    """The data folder of a stopped installation: a migrated cluster."""
     with own_folder() as folder:
         with EmbeddedServer(folder) as server:
             migrate.migrate(server.conninfo())
@@ -41,6 +43,6 @@ def used_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def used_dir(data_dir: Path, used_folder: Path) -> Path:
-    """A copy of it for this test, owners kept: a start costs no initdb."""
+    """A copy of `used_folder` for this test, with its owners, so that the start needs no initdb."""
     subprocess.run(["cp", "-a", str(used_folder), str(data_dir)], check=True)
     return data_dir

@@ -1,4 +1,4 @@
-"""Run `stepwell up` as a person does: receives arguments, returns output, address, processes."""
+"""Runs `stepwell up` as a user does: receives arguments, returns output, address, processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMANDS = ("serve", "worker", "keeper")
 
 
 class Running:
-    """One `stepwell up` or `dev`. A thread reads its output: waiting for a line is waiting for an event."""
+    """One process of `stepwell up` or `dev`. A thread reads its output, so a test can wait for a line."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Running:
         return "\n".join(self.lines)
 
     def wait_for(self, pattern: str, *, after: int = 0) -> re.Match[str]:
-        """The first line that matches, now or later; `after` so many lines."""
+        """Waits for the first line that matches the pattern, behind the first `after` lines."""
 
         def found() -> re.Match[str] | None:
             return next((match for line in self.lines[after:] if (match := re.search(pattern, line))), None)
@@ -67,7 +67,7 @@ class Running:
         with self._changed:
             self._changed.wait_for(lambda: found() or self._is_over, LIMIT_SECONDS)
             match = found()
-        assert match is not None, f"{pattern!r} was not said, but:\n{self.output}"
+        assert match is not None, f"{pattern!r} was not printed; the output is:\n{self.output}"
         return match
 
     def wait_ready(self) -> httpx.Client:
@@ -96,7 +96,7 @@ class Running:
 
 @contextmanager
 def up(*arguments: str, command: str = "up", environment: dict[str, str] | None = None) -> Iterator[Running]:
-    """Ends it however the test ended; a database that was left behind is stopped by `stop_database`."""
+    """Runs `stepwell up` inside the block and ends it however the test ended."""
     running = Running(*arguments, command=command, environment=environment)
     try:
         yield running
@@ -112,7 +112,7 @@ def clean_environment(extra: dict[str, str] | None = None) -> dict[str, str]:
 
 
 def run(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """A command that is expected to end by itself."""
+    """Runs a command until it ends by itself."""
     return subprocess.run(
         [sys.executable, "-m", "stepwell", *arguments],
         capture_output=True,

@@ -1,6 +1,6 @@
-"""An app that can be stopped anywhere: each phase of each step passes a gate the test may close.
+"""An app that a test can stop anywhere: each phase of each step passes a gate that the test can close.
 
-A gate is an advisory lock in the database. Effects are rows; a checkpoint that was done twice leaves two.
+A gate is an advisory lock in the database. Effects are rows; a checkpoint that ran twice leaves two rows.
 """
 
 from __future__ import annotations

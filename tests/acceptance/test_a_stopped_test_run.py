@@ -16,7 +16,7 @@ from tests.support.wait import until
 
 
 def marked(controller: int) -> list[psutil.Process]:
-    """The processes that carry the mark of the run that this controller leads."""
+    """The processes that carry the mark of the test run of this controller."""
     found = []
     for process in psutil.process_iter(["environ"]):
         mark = (process.info["environ"] or {}).get(MARK, "")
@@ -26,16 +26,16 @@ def marked(controller: int) -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_a_stopped_run_leaves_nothing(tmp_path: Path, sent: signal.Signals):
+def test_a_stopped_test_run_leaves_no_process_and_no_folder(tmp_path: Path, sent: signal.Signals):
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
     with subprocess.Popen(
         [*command, "tests/support/endless_run.py"],
         cwd=processes.ROOT,
-        env=processes.environment({"ENDLESS_RUN_TELLS": str(tmp_path)}),
+        env=processes.environment({"ENDLESS_RUN_FOLDER": str(tmp_path)}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as pytest_run:
-        until(lambda: len(list(tmp_path.glob("[12]"))) == 2, what="both tests at work")
+        until(lambda: len(list(tmp_path.glob("[12]"))) == 2, what="both tests running")
         (first_pid, server_folder), (second_pid, data_dir, holder_pid, server_pid) = (
             (tmp_path / name).read_text().splitlines() for name in "12"
         )
@@ -46,5 +46,5 @@ def test_a_stopped_run_leaves_nothing(tmp_path: Path, sent: signal.Signals):
         assert marked(pytest_run.pid)
         pytest_run.send_signal(sent)
     until(lambda: not any(psutil.pid_exists(pid) for pid in pids), what="every server and process ended")
-    until(lambda: not any(folder.exists() for folder in folders), what="every folder gone")
+    until(lambda: not any(folder.exists() for folder in folders), what="every folder removed")
     until(lambda: not marked(pytest_run.pid), what="no process of the run left")

@@ -1,4 +1,4 @@
-"""The example that orders in somebody else's shop: allowed, approved by two, undone, each order once."""
+"""examples/acting.py: orders in another system are allowed, approved by two, reversed, and made once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.wait import until_async
 
 
 class Shop(ThreadingHTTPServer):
-    """Takes an order once per Idempotency-Key, and forgets it when it is deleted."""
+    """Accepts one order for each Idempotency-Key, and removes it when it is deleted."""
 
     daemon_threads = True
 
@@ -58,7 +58,7 @@ class ShopHandler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
     def log_message(self, *words: object) -> None:
-        """Quiet."""
+        """Logs nothing."""
 
 
 @pytest.fixture
@@ -73,7 +73,9 @@ def shop(monkeypatch) -> Iterator[Shop]:
 
 
 @pytest.mark.requirement("RT-06", "RT-09", "RT-12")
-def test_orders_go_through_wait_for_two_leads_and_are_undone(dsn, db: psycopg.Connection, shop, monkeypatch):
+def test_small_orders_are_allowed_large_ones_need_two_leads_and_can_be_reversed(
+    dsn, db: psycopg.Connection, shop, monkeypatch
+):
     monkeypatch.setenv("STEPWELL_DATABASE_URL", dsn)
     app = load_app(f"{ROOT}/examples/acting.py:app")
     policy = (ROOT / "examples" / "policy.yaml").read_text()

@@ -1,4 +1,4 @@
-"""kill -9 of a worker around an effect: the next worker finds out, and the effect is there once."""
+"""kill -9 of a worker around an effect: the next worker resolves it, and the effect happened once."""
 
 from __future__ import annotations
 
@@ -41,11 +41,13 @@ def start(dsn: str, operation: str) -> None:
         pytest.param("add", "returning", 1, id="after the receipt"),
     ],
 )
-def test_a_killed_worker_acts_once(dsn, db, tmp_path, ledger, operation, gate, effects_by_then):
+def test_the_effect_of_a_killed_worker_happens_once(
+    dsn, db, tmp_path, ledger, operation, gate, effects_by_then
+):
     with worker(dsn, tmp_path / "first.log", *LEASE, app=APP) as first:
-        with closed_gate(dsn, gate) as gatekeeper:
+        with closed_gate(dsn, gate) as gate_holder:
             start(dsn, operation)
-            until_at_gate(gatekeeper)
+            until_at_gate(gate_holder)
             assert len(ledger.keys()) == effects_by_then
             first.kill()
         with worker(dsn, tmp_path / "second.log", *LEASE, app=APP):
@@ -57,11 +59,11 @@ def test_a_killed_worker_acts_once(dsn, db, tmp_path, ledger, operation, gate, e
 
 
 @pytest.mark.requirement("RT-05")
-def test_what_nobody_can_tell_waits_for_a_person(dsn, db, tmp_path, ledger):
+def test_an_effect_that_cannot_be_confirmed_waits_for_a_person(dsn, db, tmp_path, ledger):
     with worker(dsn, tmp_path / "first.log", *LEASE, app=APP) as first:
-        with closed_gate(dsn, "after") as gatekeeper:
+        with closed_gate(dsn, "after") as gate_holder:
             start(dsn, "blind")
-            until_at_gate(gatekeeper)
+            until_at_gate(gate_holder)
             first.kill()
         with worker(dsn, tmp_path / "second.log", *LEASE, app=APP):
             until_row(db, "select state_code = 'waiting' from step_run")

@@ -1,4 +1,4 @@
-"""Approvals at a terminal: named people, roles and tiers; a run that is cancelled with one."""
+"""Approvals on the command line: approvers, roles and tiers; a run is cancelled with an approval."""
 
 from __future__ import annotations
 

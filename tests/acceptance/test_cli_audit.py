@@ -1,4 +1,4 @@
-"""Sealing and evidence at a terminal: what is printed, and with which exit code."""
+"""Seals and evidence on the command line: the output and the exit code."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def run_id(db: psycopg.Connection) -> int:
     return made
 
 
-def test_a_log_is_sealed_checked_and_found_changed(
+def test_a_log_is_sealed_and_verified_and_a_change_is_found(
     dsn: str, db: psycopg.Connection, run_id: int, tmp_path: Path
 ):
     anchor = str(tmp_path / "seals.jsonl")
     database = ("--database-url", dsn)
     assert "nothing is sealed yet" in stepwell(*database, "audit", "verify").stdout
     seal(db)
-    told = stepwell(*database, "audit", "seal", "--anchor", anchor)
-    assert "1 block anchored" in told.stdout
+    sealed = stepwell(*database, "audit", "seal", "--anchor", anchor)
+    assert "1 block anchored" in sealed.stdout
     good = stepwell(*database, "audit", "verify", "--anchor", anchor)
     assert (good.returncode, good.stdout.startswith("✓ intact")) == (0, True)
     (block,) = json.loads(stepwell(*database, "audit", "blocks", "--json").stdout)
@@ -66,7 +66,7 @@ def test_evidence_is_exported_and_checked(dsn: str, db: psycopg.Connection, run_
     assert (cut.returncode, cut.stdout.startswith("✗ truncated")) == (1, True)
 
 
-def test_what_cannot_be_done_is_said_in_one_sentence(dsn: str, db: psycopg.Connection, tmp_path: Path):
+def test_a_refusal_is_one_sentence(dsn: str, db: psycopg.Connection, tmp_path: Path):
     engine = Engine(db)
     engine.publish("w", wait("parcel", "came"))
     run_id = engine.start("w")
@@ -81,7 +81,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(dsn: str, db: psycopg.Conne
     assert "a webhook cannot be read back" in unreadable.stderr
 
 
-def test_the_doctor_says_how_far_behind_the_seal_is(dsn: str, db: psycopg.Connection, clock: Clock):
+def test_the_doctor_says_how_old_the_unsealed_events_are(dsn: str, db: psycopg.Connection, clock: Clock):
     def finding() -> dict[str, str]:
         found = json.loads(stepwell("--database-url", dsn, "doctor", "--json").stdout)
         return next(item for item in found if item["check"] == "seal")

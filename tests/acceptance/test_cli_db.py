@@ -1,4 +1,4 @@
-"""The commands `db` and `doctor` as a user runs them: what they do, and one sentence when they cannot."""
+"""The commands `db` and `doctor` as a user runs them: their output, and one sentence for an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def data_dir():
 
 
 def fails_in_one_sentence(done, *, code: int = 1) -> str:
-    """Exit code as documented, nothing on stdout, no traceback, one line that ends like a sentence."""
+    """Checks the exit code, that stdout is empty, and that stderr is one sentence; returns it."""
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     lines = done.stderr.strip().splitlines()
@@ -32,7 +32,7 @@ def fails_in_one_sentence(done, *, code: int = 1) -> str:
     return lines[0]
 
 
-def test_version():
+def test_the_version_is_printed():
     done = stepwell("--version")
     assert (done.returncode, done.stdout.split()[0]) == (0, "stepwell")
 
@@ -51,7 +51,7 @@ def test_the_shell_completes_commands(shell):
     assert "doctor" in listed.stdout
 
 
-def test_migrate_status_verify_and_dump_on_one_database(empty_dsn):
+def test_migrate_status_verify_and_dump_work_on_one_database(empty_dsn):
     env = {"STEPWELL_DATABASE_URL": empty_dsn}
     before = stepwell("db", "status", env=env)
     assert before.returncode == 1
@@ -88,37 +88,37 @@ def test_the_embedded_server_is_used_by_default_and_stopped_afterwards(data_dir)
     "arguments",
     [["--bogus"], ["db", "bogus"], ["db", "migrate", "--bogus"], ["bogus"], ["db", "status", "extra"]],
 )
-def test_an_unknown_option_or_command_is_one_sentence(arguments):
+def test_the_error_for_an_unknown_option_or_command_is_one_sentence(arguments):
     assert "--help" in fails_in_one_sentence(stepwell(*arguments), code=2)
 
 
-def test_a_wrong_setting_is_one_sentence():
+def test_the_error_for_a_wrong_setting_is_one_sentence():
     said = fails_in_one_sentence(stepwell("db", "status", env={"STEPWELL_DATABASE_URL": "mysql://x"}), code=2)
     assert "postgresql://" in said
 
 
-def test_an_unreachable_database_is_one_sentence():
+def test_the_error_for_an_unreachable_database_is_one_sentence():
     said = fails_in_one_sentence(stepwell("--database-url", "postgresql://127.0.0.1:1/x", "db", "status"))
     assert "cannot be reached" in said
 
 
-def test_a_database_that_does_not_exist_is_one_sentence(server):
+def test_the_error_for_an_unknown_database_is_one_sentence(server):
     said = fails_in_one_sentence(stepwell("--database-url", server.conninfo("nowhere"), "db", "status"))
     assert '"nowhere" does not exist' in said
 
 
-def test_a_too_old_database_is_one_sentence():
+def test_the_error_for_a_too_old_database_is_one_sentence():
     with old_server("14.9") as dsn:
         said = fails_in_one_sentence(stepwell("--database-url", dsn, "db", "migrate"))
     assert said == "stepwell: the server runs PostgreSQL 14.9: stepwell needs PostgreSQL 15 or newer."
 
 
-def test_a_missing_permission_is_one_sentence(empty_dsn, plain_role):
+def test_the_error_for_a_missing_permission_is_one_sentence(empty_dsn, plain_role):
     said = fails_in_one_sentence(stepwell("--database-url", plain_role(empty_dsn), "db", "migrate"))
     assert "permission denied" in said
 
 
-def test_a_corrupt_data_folder_is_one_sentence(data_dir):
+def test_the_error_for_a_corrupt_data_folder_is_one_sentence(data_dir):
     (data_dir / "pg18").mkdir(parents=True)
     (data_dir / "pg18" / "stray").touch()
     said = fails_in_one_sentence(stepwell("--data-dir", data_dir, "db", "status"))
@@ -126,14 +126,14 @@ def test_a_corrupt_data_folder_is_one_sentence(data_dir):
     assert "backup" in said
 
 
-def test_a_damaged_cluster_is_one_sentence(data_dir):
+def test_the_error_for_a_damaged_cluster_is_one_sentence(data_dir):
     with EmbeddedServer(data_dir) as server:
         pass
     (server.cluster_dir / "global" / "pg_control").unlink()
     assert "pg_control is missing" in fails_in_one_sentence(stepwell("--data-dir", data_dir, "db", "status"))
 
 
-def test_a_cluster_that_cannot_start_is_one_sentence_with_the_reason(data_dir):
+def test_the_error_for_a_cluster_that_cannot_start_names_the_reason(data_dir):
     with EmbeddedServer(data_dir) as server:
         pass
     shutil.rmtree(server.cluster_dir / "pg_wal")
@@ -142,24 +142,24 @@ def test_a_cluster_that_cannot_start_is_one_sentence_with_the_reason(data_dir):
 
 
 @pytest.mark.parametrize("place", ["pg18", "pg17"])
-def test_a_folder_of_another_major_version_is_one_sentence(data_dir, place):
+def test_the_error_for_a_folder_of_another_major_version_is_one_sentence(data_dir, place):
     (data_dir / place).mkdir(parents=True)
     (data_dir / place / "PG_VERSION").write_text("17\n")
     said = fails_in_one_sentence(stepwell("--data-dir", data_dir, "db", "status"))
     assert "has data of PostgreSQL 17, this release runs 18" in said
 
 
-def test_a_file_in_place_of_the_folder_is_one_sentence(data_dir):
+def test_the_error_for_a_file_in_place_of_the_folder_is_one_sentence(data_dir):
     data_dir.touch()
     assert "cannot be written" in fails_in_one_sentence(stepwell("--data-dir", data_dir, "db", "status"))
 
 
-def test_a_read_only_folder_is_one_sentence(data_dir):
+def test_the_error_for_a_read_only_folder_is_one_sentence(data_dir):
     data_dir.mkdir()
     data_dir.chmod(0o555)
     prefix: list[str] = []
     if os.geteuid() == 0:
-        # Root writes anywhere; without its capabilities it is bound by the permission bits like anybody.
+        # Root can write anywhere; without its capabilities the permission bits apply to it too.
         if shutil.which("setpriv") is None:
             pytest.skip("needs setpriv to drop the rights of root")
         prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]

@@ -1,4 +1,4 @@
-"""`stepwell doctor`: one line per check, with the remedy; exit code 1 when one fails."""
+"""`stepwell doctor` prints one line for each check, with the remedy; the exit code is 1 if one fails."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_role_without_rights_fails_with_the_remedy(dsn, plain_role):
     assert "create in the database" in found["permissions"]["detail"]
 
 
-def test_a_damaged_registry_is_named(dsn):
+def test_a_damaged_registry_fails_its_check(dsn):
     with psycopg.connect(dsn) as connection:
         connection.execute("delete from stepwell.i18n_text where lang = 'en'")
     found = findings("--database-url", dsn)
@@ -81,7 +81,7 @@ def test_an_unreachable_database_is_one_failed_line():
     assert "→" in done.stdout
 
 
-def test_a_too_old_database_is_named():
+def test_a_too_old_database_fails_its_check():
     with old_server("13.2") as dsn:
         done = stepwell("--database-url", dsn, "doctor")
     assert done.returncode == 1
@@ -121,7 +121,7 @@ def pgbouncer(dsn, tmp_path):
         )
         command = [binary, str(folder / "pgbouncer.ini")]
         if str(to["host"]).startswith("/") and os.geteuid() == 0:
-            # It refuses to be root, and the socket is open only to the account of the server.
+            # PgBouncer refuses to run as root, and only the account of the server may use the socket.
             account = Path(to["host"]).stat().st_uid
         process = subprocess.Popen(
             command, user=account if os.geteuid() == 0 else None, stderr=subprocess.DEVNULL

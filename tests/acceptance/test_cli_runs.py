@@ -1,4 +1,4 @@
-"""The round trip a user types: publish, start, show, watch, signal, pause, cancel, retry, jobs."""
+"""The commands that a user types: publish, start, show, watch, signal, pause, cancel, retry, jobs."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_workflow_from_yaml_runs_to_its_end(run, shop_worker, db):
 
 
 @pytest.mark.requirement("RX-11")
-def test_a_run_is_shown_as_it_was_then(run, db):
+def test_a_run_is_shown_at_a_past_event_or_time(run, db):
     run("publish", "order.yaml")
     run("start", "order.process", "-i", "order_id=A-1")
     position, moment = db.execute("select max(event_id), max(at) from event_log where run_id = 1").fetchone()
@@ -142,7 +142,7 @@ def test_a_run_is_shown_as_it_was_then(run, db):
     assert "Đã hủy" not in shown
 
 
-def test_lists_are_pages_with_filters_and_json(run, db):
+def test_lists_have_pages_filters_and_json(run, db):
     run("publish", "order.yaml")
     for number in range(5):
         run("start", "order.process", "-i", f"order_id={number}", "--priority", str(number))
@@ -171,7 +171,7 @@ def test_runs_are_paused_resumed_and_cancelled(run, db):
     assert "⊘ Cancelled" in run("runs", "show", "1")
 
 
-def test_a_failed_run_shows_why_and_its_dead_letter(run, shop_worker, db):
+def test_a_failed_run_shows_its_error_and_its_dead_letter(run, shop_worker, db):
     run("publish", "order.yaml")
     done = run("start", "order.process", "-i", "order_id=BAD", "--wait", code=1)
     assert "run 1 ended as failed" in done
@@ -201,7 +201,7 @@ def test_a_failed_run_is_retried_and_completes(run, shop, dsn, db):
 
 
 @pytest.mark.requirement("SM-13")
-def test_a_step_that_is_tried_again_says_how_often(run, dsn, shop, db):
+def test_a_retried_step_shows_its_attempts(run, dsn, shop, db):
     (shop / "flaky.py").write_text(FLAKY)
     run("publish", "--app", "flaky.py:app")
     with worker(dsn, shop / "flaky.log", app=str(shop / "flaky.py")):
@@ -218,7 +218,7 @@ def test_a_step_that_is_tried_again_says_how_often(run, dsn, shop, db):
     assert db.execute("select state_code from step_run").fetchone() == ("ready",)
 
 
-def test_waiting_prints_the_result(run, shop_worker, db):
+def test_start_with_wait_prints_the_result(run, shop_worker, db):
     run("publish", "order.yaml")
     (shop := Path(shop_worker.log).parent / "input.json").write_text('{"order_id": "F"}')
     run("start", "order.process", "--input", f"@{shop}", "--key", "F")
@@ -244,7 +244,7 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
     [
         (("publish",), 2, "nothing to publish"),
         (("publish", "missing.yaml"), 2, "missing.yaml cannot be read: No such file or directory."),
-        (("start", "nobody"), 1, "nobody"),
+        (("start", "unknown"), 1, "unknown"),
         (("start", "x", "--input", "{"), 2, "--input is not JSON"),
         (("start", "x", "--input", "[]"), 2, "--input is not a JSON object"),
         (("start", "x", "-i", "novalue"), 2, "-i 'novalue' is not name=value"),
@@ -268,14 +268,14 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_a_mistake_is_one_clear_sentence(dsn, shop, arguments, code, message):
+def test_the_error_for_a_wrong_call_is_one_sentence(dsn, shop, arguments, code, message):
     done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn}, cwd=shop)
     assert done.returncode == code, done.stderr
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_every_problem_of_a_file_is_named_with_its_line(run, shop):
+def test_publish_names_every_problem_of_a_file_with_its_line(run, shop):
     (shop / "bad.yaml").write_text("workflow: w\nsteps:\n  - a\n  - b:\n  - wait: 3\n    timeout: soon\n")
     said = run("publish", "bad.yaml", code=2)
     assert "bad.yaml:4:" in said
@@ -283,39 +283,39 @@ def test_every_problem_of_a_file_is_named_with_its_line(run, shop):
     assert run("publish", "--check", "order.yaml") == "order.process: no problem found\n"
 
 
-def test_watch_draws_a_tree_at_a_terminal(run, dsn, shop_worker):
+def test_watch_draws_a_tree_in_a_terminal(run, dsn, shop_worker):
     run("publish", "order.yaml")
     run("start", "order.process", "-i", "order_id=T", "--key", "T")
     run("signal", "order.process/T", "carrier.picked_up")
-    ours, theirs = pty.openpty()
+    terminal, terminal_of_process = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "stepwell", "runs", "watch", "1"],
         env=environment({"STEPWELL_DATABASE_URL": dsn, "TERM": "xterm-256color", "COLUMNS": "120"}),
-        stdin=theirs, stdout=theirs, stderr=theirs,
+        stdin=terminal_of_process, stdout=terminal_of_process, stderr=terminal_of_process,
     )  # fmt: skip
-    os.close(theirs)
+    os.close(terminal_of_process)
     drawn = b""
     while True:
         try:
-            part = os.read(ours, 65536)
+            part = os.read(terminal, 65536)
         except OSError:
             break
         if not part:
             break
         drawn += part
     assert process.wait(60) == 0
-    os.close(ours)
+    os.close(terminal)
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn.decode())
     assert "100 %" in text
     assert re.search(r"└─ ship +✓ Completed", text)
 
 
 def _as_in_a_terminal() -> None:
-    """What a shell starts in its background ignores Ctrl-C, and so would everything the tests start."""
+    """Restores Ctrl-C: a process that a shell starts in the background ignores it, with all its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_leaving_a_watch_leaves_the_run(run, dsn, shop_worker, db):
+def test_ending_a_watch_does_not_end_the_run(run, dsn, shop_worker, db):
     run("publish", "order.yaml")
     run("start", "order.process", "-i", "order_id=T")
     until_row(db, "select count(*) > 0 from event_wait")
@@ -363,7 +363,7 @@ app.publish(sw.Workflow("shapes", sw.Sequential(
 """
 
 
-def test_branches_and_items_hang_on_what_made_them(run, shop, dsn, db):
+def test_the_tree_shows_branches_and_items_under_their_step(run, shop, dsn, db):
     (shop / "shapes.py").write_text(SHAPES)
     run("publish", "--app", "shapes.py:app")
     with worker(dsn, shop / "shapes.log", app=str(shop / "shapes.py")):

@@ -1,4 +1,4 @@
-"""Tenants at a terminal: weights and caps, of tenants and workflows, and what a bad value is told."""
+"""Tenants on the command line: weights and caps of tenants and workflows, and the errors for wrong values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.acceptance.running import clean_environment
 from tests.sql.drive import Engine, operation
 
 
-def test_caps_are_set_listed_and_taken_away(dsn: str, db: psycopg.Connection):
+def test_caps_are_set_listed_and_removed(dsn: str, db: psycopg.Connection):
     Engine(db).publish("order.process", operation("a"))
 
     def run(*arguments: str, code: int = 0) -> str:

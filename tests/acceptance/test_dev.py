@@ -1,4 +1,4 @@
-"""`stepwell dev`: an edited file gives a new worker, a mistake in it is shown and changes nothing."""
+"""`stepwell dev` starts a new worker after an edit; a mistake in the file is shown, and the worker stays."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def result(data_dir: Path) -> str:
     return json.loads(done.stdout)
 
 
-def test_a_changed_file_gives_a_new_worker_and_everything_else_stays(shop: Path, used_dir: Path):
+def test_a_changed_file_starts_a_new_worker_and_nothing_else(shop: Path, used_dir: Path):
     with developing(shop, used_dir) as running, running.wait_ready() as client:
         running.wait_for(READY)
         assert "start greeting -i name=A-1 --watch" in running.output
@@ -91,7 +91,7 @@ def test_a_mistake_is_shown_with_its_line_and_the_worker_stays(shop: Path, used_
         assert running.children()["worker"].pid != worker.pid
 
 
-def test_a_mistake_at_the_start_waits_for_its_correction(shop: Path, used_dir: Path):
+def test_with_a_mistake_at_the_start_the_worker_starts_after_its_correction(shop: Path, used_dir: Path):
     shop.write_text(APP.replace("import stepwell as sw", "import stepwel as sw"))
     with developing(shop, used_dir) as running, running.wait_ready() as client:
         running.wait_for("shop needs the module stepwel")
@@ -111,7 +111,7 @@ def test_a_killed_worker_is_started_again_without_a_change(shop: Path, used_dir:
         running.wait_for(READY, after=seen)
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
+def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path):
     done = run("dev", str(tmp_path / "none" / "shop.py"))
     assert done.returncode == 2
     assert f"there is no folder {tmp_path / 'none'} to watch" in done.stderr

@@ -1,4 +1,4 @@
-"""The embedded server: shared, durable, and started again whatever happened before."""
+"""The embedded server is shared and durable, and starts again whatever happened before."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ready(line: str) -> int:
     return int(pid)
 
 
-def test_it_starts_in_an_empty_folder_and_finds_its_data_again(data_dir):
+def test_the_server_starts_in_an_empty_folder_and_keeps_its_data(data_dir):
     with EmbeddedServer(data_dir) as server:
         query(server, "create table kept as select 42 as answer")
     assert server.postmaster_pid is None
@@ -49,7 +49,7 @@ def test_it_starts_in_an_empty_folder_and_finds_its_data_again(data_dir):
         assert query(server, "select answer from kept") == 42
 
 
-def test_its_settings_are_durable(data_dir):
+def test_the_settings_of_the_server_are_durable(data_dir):
     with EmbeddedServer(data_dir) as server:
         for name in ("fsync", "synchronous_commit", "full_page_writes", "data_checksums"):
             assert query(server, f"show {name}") == "on"
@@ -59,7 +59,7 @@ def test_its_settings_are_durable(data_dir):
         assert query(server, "show server_version_num").startswith("18")
 
 
-def test_only_its_owner_can_reach_it(data_dir):
+def test_only_the_owner_can_reach_the_server(data_dir):
     with EmbeddedServer(data_dir) as server:
         process = psutil.Process(server.postmaster_pid)
         assert not [found for found in process.net_connections() if found.family != socket.AF_UNIX]
@@ -70,7 +70,7 @@ def test_only_its_owner_can_reach_it(data_dir):
         assert process.uids().real != 0
 
 
-def test_two_processes_share_it_and_the_last_one_stops_it(data_dir):
+def test_two_processes_share_the_server_and_the_last_one_stops_it(data_dir):
     with talker(HOLDER, data_dir) as first, talker(HOLDER, data_dir) as second:
         pid = ready(first.hear())
         assert ready(second.hear()) == pid
@@ -96,7 +96,7 @@ def test_two_uses_in_one_process_count_as_two(data_dir):
         assert query(outer, "select 1") == 1
 
 
-def test_a_killed_process_leaves_a_server_that_the_next_one_uses_and_stops(data_dir):
+def test_the_next_process_uses_and_stops_the_server_of_a_killed_process(data_dir):
     with talker(HOLDER, data_dir) as holder:
         pid = ready(holder.hear())
         holder.kill()
@@ -107,7 +107,7 @@ def test_a_killed_process_leaves_a_server_that_the_next_one_uses_and_stops(data_
     assert server.postmaster_pid is None
 
 
-def test_a_killed_process_among_others_does_not_count(data_dir):
+def test_a_killed_process_no_longer_counts_as_a_user(data_dir):
     with talker(HOLDER, data_dir) as first, talker(HOLDER, data_dir) as second:
         ready(first.hear())
         ready(second.hear())
@@ -115,7 +115,7 @@ def test_a_killed_process_among_others_does_not_count(data_dir):
         assert second.ask("stop") == "stopped True"
 
 
-def test_a_forked_child_neither_holds_nor_ends_the_use(data_dir):
+def test_a_forked_child_neither_uses_nor_stops_the_server(data_dir):
     with talker(HOLDER, data_dir) as holder:
         ready(holder.hear())
         child = int(holder.ask("fork").split()[1])
@@ -138,8 +138,8 @@ def test_committed_work_survives_a_killed_server(data_dir):
         assert query(again, "select count(*) from kept") == 1000
 
 
-def test_it_starts_at_once_after_the_postmaster_alone_was_killed(data_dir):
-    """Orphaned backends may still be there for a moment; they are waited for, not run over."""
+def test_the_server_starts_again_after_only_the_postmaster_was_killed(data_dir):
+    """Backends of the killed server may still run for a moment; the start waits for them."""
     server = EmbeddedServer(data_dir)
     server.start()
     busy = psycopg.connect(server.conninfo(), autocommit=True)
@@ -151,7 +151,9 @@ def test_it_starts_at_once_after_the_postmaster_alone_was_killed(data_dir):
     busy.close()
 
 
-@pytest.mark.parametrize("pid", [os.getpid(), 1, 99_999_998], ids=["of-somebody", "of-init", "of-nobody"])
+@pytest.mark.parametrize(
+    "pid", [os.getpid(), 1, 99_999_998], ids=["of this process", "of init", "of no process"]
+)
 def test_a_stale_pid_file_does_not_stop_the_start(data_dir, pid):
     with EmbeddedServer(data_dir) as server:
         text = (server.cluster_dir / "postmaster.pid").read_text()
@@ -167,13 +169,13 @@ def test_a_stale_pid_file_does_not_stop_the_start(data_dir, pid):
         assert again.postmaster_pid != pid
 
 
-def test_a_copy_of_a_running_folder_is_not_taken_for_the_original(data_dir):
+def test_a_copy_of_a_running_folder_is_not_confused_with_the_original(data_dir):
     copy = data_dir.with_name("copy")
     with EmbeddedServer(data_dir) as original:
         query(original, "checkpoint")
         shutil.copytree(data_dir, copy, copy_function=_with_owner, ignore=shutil.ignore_patterns("run"))
         _own_as(copy, data_dir)
-        # The server of the copy cannot start; the socket its left-over pid file names answers all the same.
+        # The server of the copy cannot start. The socket in its copied pid file is that of the original.
         (copy / "pg18" / "global" / "pg_control").write_bytes(b"x" * 8192)
         with pytest.raises(DatabaseUnavailable, match="did not start"), EmbeddedServer(copy):
             pass
@@ -212,7 +214,7 @@ def test_an_empty_pid_file_does_not_stop_the_start(data_dir):
         assert query(again, "select 1") == 1
 
 
-def test_a_process_killed_while_it_makes_the_cluster_leaves_nothing_in_the_way(data_dir):
+def test_the_server_starts_after_a_process_was_killed_during_initdb(data_dir):
     with talker(HOLDER, data_dir) as holder:
         wait.until(lambda: list(data_dir.glob("pg18.new-*/global")), what="initdb began")
         holder.kill()
@@ -220,7 +222,7 @@ def test_a_process_killed_while_it_makes_the_cluster_leaves_nothing_in_the_way(d
         assert query(server, "select 1") == 1
 
 
-def test_what_a_killed_process_left_half_made_is_swept_away(data_dir):
+def test_an_unfinished_cluster_of_a_killed_process_is_removed(data_dir):
     (data_dir / "pg18.new-123" / "base").mkdir(parents=True)
     with EmbeddedServer(data_dir):
         pass
@@ -234,7 +236,7 @@ def test_a_path_too_long_for_a_socket_works(data_dir):
         assert query(server, "select 1") == 1
         folder = Path(query(server, "show unix_socket_directories").strip('"'))
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        # Another TMPDIR in another process finds the same server.
+        # A process with another TMPDIR finds the same server.
         with talker(HOLDER, long, env={"TMPDIR": str(data_dir), "XDG_RUNTIME_DIR": None}) as other:
             assert ready(other.hear()) == server.postmaster_pid
     assert not folder.exists()
@@ -246,7 +248,7 @@ def test_an_odd_path_works(data_dir, name):
         assert query(server, "select 1") == 1
 
 
-def test_root_starts_it_in_a_folder_of_an_ordinary_user(data_dir, ordinary_uid):
+def test_root_starts_the_server_in_a_folder_of_an_ordinary_user(data_dir, ordinary_uid):
     data_dir.parent.chmod(0o755)
     data_dir.mkdir()
     os.chown(data_dir, ordinary_uid, ordinary_uid)
@@ -261,7 +263,7 @@ def test_root_starts_it_in_a_folder_of_an_ordinary_user(data_dir, ordinary_uid):
         assert psutil.Process(server.postmaster_pid).uids().real == ordinary_uid
 
 
-def test_a_folder_of_root_is_refused_to_an_ordinary_user(data_dir, ordinary_uid):
+def test_an_ordinary_user_cannot_use_a_folder_of_root(data_dir, ordinary_uid):
     data_dir.parent.chmod(0o755)
     with EmbeddedServer(data_dir):
         pass
@@ -272,7 +274,7 @@ def test_a_folder_of_root_is_refused_to_an_ordinary_user(data_dir, ordinary_uid)
 
 @pytest.fixture
 def ordinary_uid():
-    """An account to switch to; only root can, and only where that account may read our files."""
+    """The id of an ordinary account. Only root can switch to it, and only if it may read our files."""
     if os.geteuid() != 0:
         pytest.skip("needs root to become another user")
     if python_for_others() is None:

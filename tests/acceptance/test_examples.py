@@ -17,7 +17,7 @@ async def _order(dsn: str, monkeypatch: pytest.MonkeyPatch) -> object:
     app = load_app(f"{EXAMPLE}:app")
     async with app, sw.Worker(app):
         run = await app.start("order.process", {"order_id": "A-1"}, key="A-1")
-        # The carrier may come before the boxes are packed: the event is kept.
+        # The event may arrive before the boxes are packed: it is kept.
         await app.signal(("order.process", "A-1"), "carrier.picked_up", {"carrier": "X"}, event_id="pickup-1")
         return await run.result()
 

@@ -1,4 +1,4 @@
-"""Policies at a terminal: checked with line numbers, tested, explained, proposed, put in force."""
+"""Policies on the command line: checked with line numbers, tested, explained, proposed, put in force."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(dsn: str):
     return call
 
 
-def test_a_file_is_checked_with_its_lines(run, tmp_path):
+def test_a_policy_file_is_checked_and_errors_name_the_line(run, tmp_path):
     assert run("policy", "check", POLICY).stdout == f"{POLICY}: 5 rules and 5 cases, no problem found\n"
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(
@@ -54,7 +54,7 @@ def test_a_file_is_checked_with_its_lines(run, tmp_path):
     assert "wrong.yaml:3:13: action: a mapping is accepted" in found.stderr
 
 
-def test_the_cases_of_a_file_are_carried_out(run, tmp_path):
+def test_the_cases_of_a_policy_file_are_run(run, tmp_path):
     found = run("policy", "test", POLICY)
     assert found.returncode == 0, found.stdout + found.stderr
     assert found.stdout.splitlines()[-1] == "5 of 5 cases passed"
@@ -106,7 +106,7 @@ def test_a_policy_is_proposed_put_in_force_explained_and_changed(run, db: psycop
     assert [(one["version_no"], one["state_code"]) for one in versions] == [(2, "active"), (1, "replaced")]
 
 
-def test_missing_words_are_named(run):
+def test_the_error_names_a_missing_argument_or_object(run):
     assert run("policy", "explain", "shop").stderr == (
         "stepwell: operation is missing: give connector, operation and target.\n"
     )

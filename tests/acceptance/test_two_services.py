@@ -47,31 +47,31 @@ def start_many(db: psycopg.Connection, count: int) -> None:
 
 
 def attempts(db: psycopg.Connection) -> tuple[int, int]:
-    """(failed attempts, dead letters)"""
+    """(number of failed attempts, number of dead letters)"""
     return db.execute(
         "select (select count(*) from unit_failure), (select count(*) from job_dead_letter)"
     ).fetchone()
 
 
-def test_two_services_work_on_the_same_runs(dsn, db, files, tmp_path):
+def test_two_services_complete_the_same_runs(dsn, db, files, tmp_path):
     orders, parcels = files
     with (
-        worker(dsn, tmp_path / "orders.log", app=orders) as ours,
-        worker(dsn, tmp_path / "parcels.log", app=parcels) as theirs,
+        worker(dsn, tmp_path / "orders.log", app=orders) as orders_worker,
+        worker(dsn, tmp_path / "parcels.log", app=parcels) as parcels_worker,
     ):
         start_many(db, RUN_COUNT)
         until_row(db, "select count(*) = %s from workflow_run where state_code = 'completed'", (RUN_COUNT,))
         assert attempts(db) == (0, 0)
-        for log in (ours.output, theirs.output):
+        for log in (orders_worker.output, parcels_worker.output):
             assert log.count("no handler for the operation") <= 1
     assert check_invariants(dsn) == []
 
 
-def test_what_nobody_serves_is_shown_and_goes_on_when_somebody_does(dsn, db, files, tmp_path):
+def test_an_unserved_step_is_shown_and_completes_when_a_worker_serves_it(dsn, db, files, tmp_path):
     orders, parcels = files
-    with worker(dsn, tmp_path / "orders.log", app=orders) as ours:
+    with worker(dsn, tmp_path / "orders.log", app=orders) as orders_worker:
         start_many(db, 1)
-        ours.wait_for("no handler for the operation")
+        orders_worker.wait_for("no handler for the operation")
         until_row(db, "select count(*) = 1 from step_run where step_id = 'ship' and state_code = 'ready'")
         shown = stepwell("runs", "show", "1", env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "200"})
         assert "no live worker serves operation ship" in " ".join(shown.stdout.split())
@@ -80,8 +80,8 @@ def test_what_nobody_serves_is_shown_and_goes_on_when_somebody_does(dsn, db, fil
     assert attempts(db) == (0, 0)
 
 
-def test_a_rolling_release_kills_nothing(dsn, db, files, tmp_path):
-    """The old release knows nothing of what the new one added; both work while they change places."""
+def test_a_rolling_release_fails_no_step(dsn, db, files, tmp_path):
+    """The old release does not serve the operation that the new one added; both run during the release."""
     orders, _ = files
     new = tmp_path / "release2.py"
     new.write_text(ORDERS + PARCELS.removeprefix(HEAD))

@@ -1,3 +1,5 @@
+"""`stepwell up` starts server, worker, keeper and database, and starts again what was killed."""
+
 from __future__ import annotations
 
 import signal
@@ -30,7 +32,7 @@ def tree_of(running: Running) -> list[psutil.Process]:
     return [parent, *parent.children(recursive=True)]
 
 
-def remember(data_dir: Path, word: str) -> None:
+def store(data_dir: Path, word: str) -> None:
     with (
         EmbeddedServer(data_dir) as server,
         psycopg.connect(server.conninfo(), autocommit=True) as connection,
@@ -39,12 +41,12 @@ def remember(data_dir: Path, word: str) -> None:
         connection.execute("insert into public.kept values (%s)", (word,))
 
 
-def remembered(data_dir: Path) -> list[str]:
+def stored(data_dir: Path) -> list[str]:
     with EmbeddedServer(data_dir) as server, psycopg.connect(server.conninfo()) as connection:
         return [word for (word,) in connection.execute("select word from public.kept order by word")]
 
 
-def test_up_serves_interface_and_api_and_says_where(data_dir: Path):
+def test_up_serves_the_web_console_and_the_api_and_prints_the_address(data_dir: Path):
     with up(*args(data_dir)) as running, running.wait_ready() as client:
         assert str(data_dir) in running.output
         assert client.get("/readyz").status_code == 200
@@ -53,7 +55,7 @@ def test_up_serves_interface_and_api_and_says_where(data_dir: Path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_whole_tree_and_the_database(used_dir: Path, number: signal.Signals):
+def test_a_signal_ends_all_processes_and_the_database(used_dir: Path, number: signal.Signals):
     with up(*args(used_dir)) as running, running.wait_ready():
         tree = tree_of(running)
         database = postmaster(used_dir)
@@ -65,7 +67,7 @@ def test_a_signal_ends_the_whole_tree_and_the_database(used_dir: Path, number: s
         assert "Traceback" not in running.output
 
 
-def test_it_stops_though_nobody_reads_what_it_says(used_dir: Path):
+def test_up_stops_although_its_output_is_closed(used_dir: Path):
     arguments = [sys.executable, "-m", "stepwell", "up", *args(used_dir)]
     with subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=clean_environment()
@@ -80,18 +82,18 @@ def test_it_stops_though_nobody_reads_what_it_says(used_dir: Path):
     assert postmaster(used_dir) is None
 
 
-def test_a_second_start_finds_its_data(used_dir: Path):
+def test_a_second_start_finds_the_data_of_the_first(used_dir: Path):
     with up(*args(used_dir)) as running, running.wait_ready():
-        remember(used_dir, "first")
+        store(used_dir, "first")
         running.signal(signal.SIGINT)
         assert running.wait_end() == 0
     with up(*args(used_dir)) as running, running.wait_ready():
-        assert remembered(used_dir) == ["first"]
+        assert stored(used_dir) == ["first"]
 
 
-def test_children_die_with_a_killed_parent_and_the_next_start_works(used_dir: Path):
+def test_the_children_of_a_killed_parent_end_and_the_next_start_works(used_dir: Path):
     with up(*args(used_dir)) as running, running.wait_ready():
-        remember(used_dir, "before the kill")
+        store(used_dir, "before the kill")
         children = list(running.children().values())
         assert children
         running.signal(signal.SIGKILL)
@@ -99,12 +101,12 @@ def test_children_die_with_a_killed_parent_and_the_next_start_works(used_dir: Pa
         until(lambda: all_gone(children), what="the end of the children")
     with up(*args(used_dir)) as running, running.wait_ready() as client:
         assert client.get("/readyz").status_code == 200
-        assert remembered(used_dir) == ["before the kill"]
+        assert stored(used_dir) == ["before the kill"]
 
 
-def test_a_tree_killed_with_its_database_starts_again(used_dir: Path):
+def test_up_starts_again_after_all_processes_and_the_database_were_killed(used_dir: Path):
     with up(*args(used_dir)) as running, running.wait_ready():
-        remember(used_dir, "before the crash")
+        store(used_dir, "before the crash")
         database = postmaster(used_dir)
         assert database is not None
         for process in [*tree_of(running), database]:
@@ -112,7 +114,7 @@ def test_a_tree_killed_with_its_database_starts_again(used_dir: Path):
         running.wait_end()
     with up(*args(used_dir)) as running, running.wait_ready() as client:
         assert client.get("/readyz").status_code == 200
-        assert remembered(used_dir) == ["before the crash"]
+        assert stored(used_dir) == ["before the crash"]
 
 
 def test_a_killed_server_is_started_again_at_the_same_address(used_dir: Path):
@@ -147,14 +149,14 @@ def test_a_second_signal_does_not_wait_for_a_child_that_hangs(used_dir: Path):
         assert all_gone([server])
 
 
-def test_a_busy_port_gives_the_next_free_one_and_says_so(used_dir: Path):
+def test_instead_of_a_busy_port_the_next_free_one_is_used_and_printed(used_dir: Path):
     taken = socket.socket()
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind(("127.0.0.1", DEFAULT_PORT))
         taken.listen()
     except OSError:
-        pass  # Somebody else has it: busy all the same.
+        pass  # Another process already uses the port.
     with taken, up("--data-dir", str(used_dir)) as running, running.wait_ready() as client:
         port = client.base_url.port
         assert port is not None
@@ -163,7 +165,7 @@ def test_a_busy_port_gives_the_next_free_one_and_says_so(used_dir: Path):
         assert client.get("/healthz").status_code == 200
 
 
-def test_two_installations_run_side_by_side_on_one_database(used_dir: Path):
+def test_two_installations_can_use_one_database(used_dir: Path):
     with up(*args(used_dir)) as first, first.wait_ready() as one:
         with up(*args(used_dir)) as second, second.wait_ready() as other:
             assert other.get("/readyz").status_code == 200
@@ -172,7 +174,7 @@ def test_two_installations_run_side_by_side_on_one_database(used_dir: Path):
         assert one.get("/readyz").status_code == 200
 
 
-def test_no_worker_starts_the_server_alone(used_dir: Path):
+def test_the_option_no_worker_starts_only_the_server(used_dir: Path):
     with up(*args(used_dir), "--no-worker") as running, running.wait_ready():
         assert set(running.children()) == {"serve"}
 
@@ -196,7 +198,7 @@ def app_file(tmp_path: Path) -> Path:
     return place
 
 
-def test_an_app_brings_a_worker_that_is_kept_running(used_dir: Path, app_file: Path):
+def test_with_an_app_a_worker_runs_and_is_started_again_when_killed(used_dir: Path, app_file: Path):
     with up(*args(used_dir), "--app", f"{app_file}:app") as running, running.wait_ready() as client:
         assert set(running.children()) == {"serve", "worker", "keeper"}
         running.wait_for("Worker .* is ready; operations: greet")
@@ -214,7 +216,7 @@ def counts(client: httpx.Client) -> dict[str, int]:
     return {entry["code"]: entry["count"] for entry in client.get("/api/v1/health").json()["counts"]}
 
 
-def test_without_an_app_there_is_no_worker_and_a_hint(used_dir: Path):
+def test_without_an_app_there_is_no_worker_and_a_hint_is_printed(used_dir: Path):
     with up(*args(used_dir)) as running, running.wait_ready():
         assert set(running.children()) == {"serve", "keeper"}
         assert "--app module:app" in running.output

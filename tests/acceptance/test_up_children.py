@@ -1,3 +1,5 @@
+"""The child processes of `stepwell up`, and the addresses it listens on."""
+
 from __future__ import annotations
 
 import asyncio
@@ -20,11 +22,11 @@ def serving(used_dir: Path, listener: socket.socket, grace_seconds: float) -> Ch
     return ChildSpec("server", arguments, handles=(handle,), grace_seconds=grace_seconds)
 
 
-def test_a_child_that_hangs_is_killed_after_its_grace(used_dir: Path):
+def test_a_child_that_hangs_is_killed_after_its_grace_time(used_dir: Path):
     async def scenario() -> int | None:
         with listen("127.0.0.1", 0).listener as listener:
             child = await Child.start(serving(used_dir, listener, grace_seconds=0.1))
-            # Stopped, it cannot hear SIGTERM; only SIGKILL reaches it.
+            # A suspended process does not react to SIGTERM, only to SIGKILL.
             process = psutil.Process(child.process.pid)
             process.suspend()
             await until_async(lambda: process.status() == psutil.STATUS_STOPPED, what="the stop")
@@ -34,8 +36,8 @@ def test_a_child_that_hangs_is_killed_after_its_grace(used_dir: Path):
     assert asyncio.run(scenario()) == -signal.SIGKILL
 
 
-def test_a_child_is_out_of_reach_of_the_terminal(used_dir: Path):
-    """Ctrl-C goes to the group in front; the parent decides when and in which order its children end."""
+def test_a_child_has_no_terminal(used_dir: Path):
+    """Ctrl-C reaches only the parent, which decides when and in which order its children end."""
 
     async def scenario() -> bool:
         with listen("127.0.0.1", 0).listener as listener:
@@ -60,7 +62,7 @@ def test_an_exit_is_described_in_words(code: int, words: str):
 @pytest.mark.parametrize(
     ("host", "is_loopback"), [("127.0.0.1", True), ("localhost", True), ("0.0.0.0", False)]
 )
-def test_an_address_knows_who_can_reach_it(host: str, is_loopback: bool):
+def test_an_address_knows_whether_it_is_loopback(host: str, is_loopback: bool):
     address = listen(host, 0)
     with address.listener:
         assert address.is_loopback is is_loopback

@@ -1,4 +1,4 @@
-"""Bad input: one clear sentence, an exit code, no traceback, nothing left behind."""
+"""Wrong options of `stepwell up`: one sentence, an exit code, no traceback, no database left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sentence(done: subprocess.CompletedProcess[str]) -> str:
     return lines[0]
 
 
-def test_a_port_that_was_asked_for_and_is_in_use(data_dir: Path):
+def test_a_given_port_that_is_in_use_is_refused(data_dir: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = run("up", "--data-dir", str(data_dir), "--port", str(port))
@@ -32,7 +32,7 @@ def test_a_port_that_was_asked_for_and_is_in_use(data_dir: Path):
 
 
 @pytest.mark.parametrize("port", ["65536", "-1", "http"])
-def test_a_port_that_is_no_port(data_dir: Path, port: str):
+def test_an_impossible_port_is_refused(data_dir: Path, port: str):
     done = run("up", "--data-dir", str(data_dir), "--port", port)
     assert done.returncode == EXIT_USAGE
     assert "--port" in sentence(done)
@@ -40,20 +40,20 @@ def test_a_port_that_is_no_port(data_dir: Path, port: str):
 
 
 @pytest.mark.parametrize("host", ["203.0.113.77", "no such host"])
-def test_a_host_that_is_not_ours(data_dir: Path, host: str):
+def test_a_host_of_another_machine_is_refused(data_dir: Path, host: str):
     done = run("up", "--data-dir", str(data_dir), "--host", host)
     assert done.returncode == EXIT_USAGE
     assert "--host" in sentence(done)
     assert postmaster(data_dir) is None
 
 
-def test_an_unknown_option():
+def test_an_unknown_option_is_refused():
     done = run("up", "--colour", "red")
     assert done.returncode == EXIT_USAGE
     assert "--colour" in sentence(done)
 
 
-def test_a_database_that_does_not_answer():
+def test_a_database_that_does_not_answer_is_named_without_its_password():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     url = f"postgresql://someone:secret-word@127.0.0.1:{port}/none"
@@ -63,14 +63,14 @@ def test_a_database_that_does_not_answer():
     assert str(port) in sentence(done)
 
 
-def test_a_folder_that_cannot_be_written():
+def test_a_folder_that_cannot_be_written_is_refused():
     done = run("up", "--data-dir", "/proc/stepwell", "--port", "0")
     assert done.returncode == EXIT_FAILED
     assert "/proc/stepwell" in sentence(done)
     assert "--data-dir" in sentence(done)
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path):
+def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path):
     place = tmp_path / "file"
     place.write_text("here already")
     done = run("up", "--data-dir", str(place), "--port", "0")
@@ -78,7 +78,7 @@ def test_a_folder_that_is_a_file(tmp_path: Path):
     assert str(place) in sentence(done)
 
 
-def test_a_folder_that_is_no_cluster(data_dir: Path):
+def test_a_folder_without_a_cluster_is_refused(data_dir: Path):
     (data_dir / "pg18").mkdir(parents=True)
     (data_dir / "pg18" / "notes.txt").write_text("not a database")
     done = run("up", "--data-dir", str(data_dir), "--port", "0")
@@ -86,7 +86,7 @@ def test_a_folder_that_is_no_cluster(data_dir: Path):
     assert "is not a PostgreSQL cluster" in sentence(done)
 
 
-def test_an_app_that_is_not_there(used_dir: Path):
+def test_an_app_that_does_not_exist_is_refused(used_dir: Path):
     done = run("up", "--data-dir", str(used_dir), "--port", "0", "--app", "nowhere:app")
     assert done.returncode == EXIT_FAILED
     assert "Traceback" not in done.stderr

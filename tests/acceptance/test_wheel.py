@@ -1,4 +1,4 @@
-"""The wheel as a user gets it: built from source, installed where there is no Node, seen in a browser."""
+"""The wheel: built from source, installed without Node, and its web console opened in a browser."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | Non
 
 
 def without_node(programs: Path) -> dict[str, str]:
-    """This machine without Node: one folder with links to every other program of PATH."""
+    """The environment without Node: PATH is one folder with links to every other program."""
     programs.mkdir()
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         for program in Path(folder).glob("*"):
@@ -47,7 +47,7 @@ def without_node(programs: Path) -> dict[str, str]:
                 link.symlink_to(program)
     assert shutil.which("sh", path=str(programs))
     assert not [name for name in NODE_PROGRAMS if shutil.which(name, path=str(programs))]
-    # A PYTHONPATH would show the clean environment our sources instead of the wheel.
+    # With a PYTHONPATH Python would import our sources instead of the wheel.
     changed = {"PATH": str(programs), "PYTHONPATH": "", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     return clean_environment(changed)
 
@@ -62,7 +62,7 @@ def copy_sources(folder: Path) -> None:
 
 
 def build(sources: Path, target: Path, environment: dict[str, str]) -> tuple[Path, Path]:
-    """sdist, and the wheel made from it: what the sdist forgets cannot be in the wheel."""
+    """Builds the sdist, and the wheel from it: a file that the sdist lacks is not in the wheel either."""
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", target, sources, env=environment)
     (sdist,) = target.glob("*.tar.gz")
     (wheel,) = target.glob("*.whl")
@@ -70,7 +70,7 @@ def build(sources: Path, target: Path, environment: dict[str, str]) -> tuple[Pat
 
 
 def install(wheel: Path, folder: Path, environment: dict[str, str]) -> Path:
-    """Python of a clean environment with the wheel and what it depends on; no Node, not even as a package."""
+    """Installs the wheel and its dependencies in a new environment without Node; returns its Python."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", "--no-compile", wheel, env=environment)
@@ -99,10 +99,10 @@ def check_wheel(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("ui/", "tests/")) or "node_modules" in name]
 
 
-# One test, not five: its steps build on each other, and parallel workers would each repeat the slow ones.
+# One test, not five: each part needs the one before, and parallel test workers would repeat the slow ones.
 @pytest.mark.wheel
 @pytest.mark.timeout(900)
-def test_the_wheel_is_whole_and_serves_the_interface_where_there_is_no_node(tmp_path: Path, data_dir: Path):
+def test_the_wheel_is_complete_and_serves_the_web_console_without_node(tmp_path: Path, data_dir: Path):
     environment = without_node(tmp_path / "programs")
     copy_sources(tmp_path / "sources")
     sdist, wheel = build(tmp_path / "sources", tmp_path / "dist", environment)

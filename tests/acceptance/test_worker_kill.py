@@ -1,4 +1,4 @@
-"""kill -9 of a worker in every phase: each step is done once in the log, each checkpoint once."""
+"""kill -9 of a worker in every phase: each step completes once, and each checkpoint runs once."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def assert_done_once(db: psycopg.Connection, dsn: str) -> None:
         pytest.param("claimed:three", 2, 1, id="after report"),
     ],
 )
-def test_a_killed_worker_loses_nothing_and_repeats_nothing(
+def test_after_a_killed_worker_no_step_is_lost_or_repeated(
     dsn, effects, tmp_path, gate, finished_count, lost_count
 ):
     with worker(dsn, tmp_path / "first.log", *LEASE) as first:
-        with closed_gate(dsn, gate) as gatekeeper:
+        with closed_gate(dsn, gate) as gate_holder:
             start(dsn)
-            until_at_gate(gatekeeper)
+            until_at_gate(gate_holder)
             finished = effects.execute(
                 "select count(*) from step_run where state_code = 'completed'"
             ).fetchone()
@@ -74,13 +74,13 @@ def test_a_killed_worker_loses_nothing_and_repeats_nothing(
 
 
 @pytest.mark.requirement("LN-05")
-def test_a_report_that_commits_after_its_worker_died_counts_once(dsn, effects, tmp_path):
-    """The backend waits for the run's lock when the worker is killed, and goes on alone when it has it."""
+def test_a_report_that_commits_after_its_worker_was_killed_counts_once(dsn, effects, tmp_path):
+    """When the worker is killed its report waits for the lock of the run; the report commits later."""
     with worker(dsn, tmp_path / "first.log", *LEASE) as first:
         with psycopg.connect(dsn) as holder:
-            with closed_gate(dsn, "returning:two") as gatekeeper:
+            with closed_gate(dsn, "returning:two") as gate_holder:
                 start(dsn)
-                until_at_gate(gatekeeper)
+                until_at_gate(gate_holder)
                 holder.execute("select from stepwell.run_progress for update")
             report = until_row(
                 effects,
@@ -95,15 +95,15 @@ def test_a_report_that_commits_after_its_worker_died_counts_once(dsn, effects, t
 
 
 @pytest.mark.requirement("LN-03")
-def test_one_of_two_workers_dies_and_the_other_takes_over(dsn, effects, tmp_path):
+def test_when_one_of_two_workers_is_killed_the_other_continues(dsn, effects, tmp_path):
     with (
         worker(dsn, tmp_path / "first.log", *LEASE) as first,
-        closed_gate(dsn, "running:one") as gatekeeper,
+        closed_gate(dsn, "running:one") as gate_holder,
     ):
         start(dsn)
-        until_at_gate(gatekeeper)
+        until_at_gate(gate_holder)
         with worker(dsn, tmp_path / "second.log", *LEASE) as second:
             first.kill()
-            gatekeeper.close()
+            gate_holder.close()
             assert_done_once(effects, dsn)
             assert second.stop() == 0

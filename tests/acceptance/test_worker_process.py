@@ -1,4 +1,4 @@
-"""`stepwell worker` as a process: signals, crashes of children, a database that goes away."""
+"""`stepwell worker` as a process: signals, killed children, a database that stops and starts again."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def start(dsn: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_first_signal_finishes_what_runs_and_exits_cleanly(dsn, effects, tmp_path):
+def test_after_the_first_signal_the_worker_finishes_its_handlers_and_exits(dsn, effects, tmp_path):
     with worker(dsn, tmp_path / "log") as working:
-        with closed_gate(dsn, "running:one") as gatekeeper:
+        with closed_gate(dsn, "running:one") as gate_holder:
             start(dsn)
-            until_at_gate(gatekeeper)
+            until_at_gate(gate_holder)
             working.process.send_signal(signal.SIGTERM)
             working.wait_for("Waiting for running handlers")
         assert working.process.wait(60) == 0
@@ -43,13 +43,13 @@ def test_the_first_signal_finishes_what_runs_and_exits_cleanly(dsn, effects, tmp
     assert effects.execute("select count(*) from worker_session where closed_at is null").fetchone() == (0,)
 
 
-def test_the_second_signal_gives_back_and_exits_though_a_thread_hangs(dsn, effects, tmp_path):
+def test_after_the_second_signal_the_worker_releases_its_leases_and_exits(dsn, effects, tmp_path):
     with (
         worker(dsn, tmp_path / "log", "--grace-seconds", "600") as working,
-        closed_gate(dsn, "running:one") as gatekeeper,
+        closed_gate(dsn, "running:one") as gate_holder,
     ):
         start(dsn)
-        until_at_gate(gatekeeper)
+        until_at_gate(gate_holder)
         working.process.send_signal(signal.SIGINT)
         working.wait_for("Waiting for running handlers")
         working.process.send_signal(signal.SIGINT)
@@ -61,7 +61,7 @@ def test_the_second_signal_gives_back_and_exits_though_a_thread_hangs(dsn, effec
     assert state == ("ready", 0)
 
 
-def test_a_worker_that_crashes_is_started_again_by_its_parent(dsn, effects, tmp_path):
+def test_the_parent_starts_a_killed_worker_again(dsn, effects, tmp_path):
     with worker(dsn, tmp_path / "log", "--processes", "2", "--lease-seconds", "2") as working:
         until_row(effects, "select count(*) = 2 from worker_session where closed_at is null")
         first = effects.execute("select min((info ->> 'pid')::int) from worker_session").fetchone()[0]
@@ -77,7 +77,7 @@ def test_a_worker_that_crashes_is_started_again_by_its_parent(dsn, effects, tmp_
 
 
 @pytest.mark.requirement("JW-11")
-def test_a_database_that_dies_in_the_middle_is_waited_for(used_dir, tmp_path):
+def test_a_worker_waits_for_a_database_that_stopped(used_dir, tmp_path):
     server = EmbeddedServer(used_dir)
     server.start()
     dsn = server.conninfo()
@@ -85,9 +85,9 @@ def test_a_database_that_dies_in_the_middle_is_waited_for(used_dir, tmp_path):
     with psycopg.connect(dsn, autocommit=True) as db:
         db.execute("create table public.effect (step text not null)")
     with worker(dsn, tmp_path / "log", "--lease-seconds", "2"):
-        with closed_gate(dsn, "running:two") as gatekeeper:
+        with closed_gate(dsn, "running:two") as gate_holder:
             start(dsn)
-            until_at_gate(gatekeeper)
+            until_at_gate(gate_holder)
             postmaster = psutil.Process(server.postmaster_pid)
             postmaster.send_signal(signal.SIGQUIT)
             postmaster.wait(60)
@@ -102,7 +102,7 @@ def test_a_database_that_dies_in_the_middle_is_waited_for(used_dir, tmp_path):
             assert completed == (len(STEPS), len(STEPS))
             effects = dict(db.execute("select step, count(*) from effect group by step").fetchall())
             assert effects == dict.fromkeys(STEPS, 1)
-            # Settled before it is examined: the last lease may still be on its way back.
+            # The report of the last lease may still be open: wait for it before the check.
             until_row(db, "select count(*) = 0 from work_unit where lease_session_id is not null")
         assert check_invariants(dsn) == []
     server.stop()
@@ -119,14 +119,14 @@ def test_a_database_that_dies_in_the_middle_is_waited_for(used_dir, tmp_path):
     ],
     ids=str,
 )
-def test_an_app_that_cannot_be_found_is_said_in_one_sentence(dsn, tmp_path, options, message):
+def test_the_error_for_an_unknown_app_is_one_sentence(dsn, tmp_path, options, message):
     done = stepwell("worker", *options, env={"STEPWELL_DATABASE_URL": dsn}, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_an_app_that_breaks_while_loading_says_how(dsn, tmp_path):
+def test_the_error_for_a_broken_app_names_its_line(dsn, tmp_path):
     (tmp_path / "broken.py").write_text("import stepwell as sw\napp = sw.App()\n1 / 0\n")
     done = stepwell("worker", "--app", "broken.py:app", env={"STEPWELL_DATABASE_URL": dsn}, cwd=tmp_path)
     assert done.returncode == 2

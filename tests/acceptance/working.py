@@ -1,4 +1,4 @@
-"""Run `stepwell worker` as a process of its own: receives a database, returns a process to kill or stop."""
+"""Runs `stepwell worker` in another process: receives a database, returns a process to kill or stop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT_SECONDS = 60.0
 
 
 class WorkerProcess:
-    """One `stepwell worker`; what it says goes to a file the test can read."""
+    """One process of `stepwell worker`; its output goes to a file that the test can read."""
 
     def __init__(self, dsn: str, log: Path, *options: str) -> None:
         self.log = log
@@ -47,7 +47,7 @@ class WorkerProcess:
         return self.log.read_text()
 
     def kill(self) -> None:
-        """At once and with everything it started, as the kernel does when memory ends."""
+        """Kills the worker and all processes it started, as the kernel does when there is no memory left."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(LIMIT_SECONDS)
@@ -69,7 +69,7 @@ def worker(dsn: str, log: Path, *options: str, app: str = str(APP)) -> Iterator[
 
 @contextlib.contextmanager
 def closed_gate(dsn: str, name: str) -> Iterator[psycopg.Connection[Any]]:
-    """Nobody passes the gate while the block runs."""
+    """No handler passes the gate while the block runs."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("select pg_advisory_lock(hashtext(%s))", (name,))
         yield connection

@@ -1,3 +1,5 @@
+"""Fixtures of the API tests: a real server with and without a database."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from tests.api.serving import closed_port, serving
 
 @pytest.fixture
 def ui_folder(tmp_path: Path) -> Path:
-    """A built interface in small: one page, one asset with a hash in its name, one file without."""
+    """A small web console: one page, one asset with a hash in its name, one file without."""
     folder = tmp_path / "ui_dist"
     (folder / "assets").mkdir(parents=True)
     (folder / "index.html").write_text("<!doctype html><title>start page</title>")

@@ -1,4 +1,4 @@
-"""Serve an application on loopback for a test: receives the ASGI app, returns a client of a real server."""
+"""Serves an application on loopback for a test: receives the ASGI app, returns a client of a real server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 @contextmanager
 def serving(app: ASGIApp) -> Iterator[httpx.Client]:
-    """The socket listens before the server runs: the first request waits in the kernel, nobody polls."""
+    """The socket listens before the server runs: the first request waits in the kernel, without polling."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(
         uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=2)
@@ -31,7 +31,7 @@ def serving(app: ASGIApp) -> Iterator[httpx.Client]:
 
 
 def closed_port() -> int:
-    """A port nobody listens at."""
+    """A port on which no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port: int = taken.getsockname()[1]
     return port

@@ -1,4 +1,4 @@
-"""Approvals over HTTP: listed, shown, and decided by the same rules as everywhere else."""
+"""Approvals over HTTP: listed, shown, and decided by the same rules as in Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def approval(db: psycopg.Connection) -> int:
     return found
 
 
-def test_a_reviewer_decides_and_the_requester_does_not(api: httpx.Client, approval: int):
+def test_a_reviewer_can_decide_and_the_requester_cannot(api: httpx.Client, approval: int):
     (listed,) = api.get("/api/v1/approvals", params={"state": "requested"}).json()
     assert (listed["approval_id"], listed["requested_by"], listed["action"]) == (
         str(approval),
@@ -53,7 +53,9 @@ def test_a_reviewer_decides_and_the_requester_does_not(api: httpx.Client, approv
         ({"decision": "approve", "person": ""}, 422, "body.person"),
     ],
 )
-def test_a_bad_word_names_its_field(api: httpx.Client, approval: int, body, status, field):
+def test_the_error_for_a_wrong_decision_names_its_field(
+    api: httpx.Client, approval: int, body, status, field
+):
     answer = api.post(f"/api/v1/approvals/{approval}/decisions", json=body)
     assert answer.status_code == status
     assert [error["field"] for error in answer.json()["errors"]] == [field]
@@ -67,14 +69,14 @@ def test_a_rejection_needs_a_reason(api: httpx.Client, approval: int):
     assert (said["state_code"], said["votes"][0]["reason"]) == ("rejected", "the wrong year")
 
 
-def test_what_does_not_exist_is_said(api: httpx.Client, approval: int):
+def test_an_unknown_approval_or_state_is_an_error(api: httpx.Client, approval: int):
     assert api.get("/api/v1/approvals/999999").status_code == 404
     missing = api.post("/api/v1/approvals/999999/decisions", json={"decision": "approve", "person": "ben"})
     assert missing.status_code == 404
     assert api.get("/api/v1/approvals", params={"state": "open"}).status_code == 422
 
 
-def test_an_approval_says_what_it_is_about_and_how_its_state_is_shown(api: httpx.Client, approval: int):
+def test_an_approval_names_its_subject_and_the_presentation_of_its_state(api: httpx.Client, approval: int):
     shown = api.get(f"/api/v1/approvals/{approval}").json()
     assert shown["subject"] == {"scope": "step", "name": "sign", "workflow": "w"}
     assert shown["state"] == {
@@ -87,7 +89,7 @@ def test_an_approval_says_what_it_is_about_and_how_its_state_is_shown(api: httpx
     assert listed == shown
 
 
-def test_a_whole_run_a_job_and_a_policy_are_named_too(api: httpx.Client, db: psycopg.Connection):
+def test_the_subject_of_an_approval_can_be_a_run_a_job_or_a_policy(api: httpx.Client, db: psycopg.Connection):
     engine = Engine(db)
     engine.publish("w", human("sign", role="office"))
     run_id = engine.start("w")
@@ -101,16 +103,16 @@ def test_a_whole_run_a_job_and_a_policy_are_named_too(api: httpx.Client, db: psy
     assert policy == {"scope": "proposal", "name": None, "workflow": None}
 
 
-def test_a_page_of_another_origin_decides_nothing(api: httpx.Client, approval: int):
-    """What a foreign page may send without asking first is not read as JSON; for the rest it must ask."""
+def test_a_page_of_another_origin_cannot_decide(api: httpx.Client, approval: int):
+    """A page of another origin cannot send JSON without a CORS check, and the check refuses it."""
     path = f"/api/v1/approvals/{approval}/decisions"
-    word = b'{"decision": "approve", "person": "ben"}'
+    body = b'{"decision": "approve", "person": "ben"}'
     for headers in (
         {"Content-Type": "text/plain"},
         {"Content-Type": "application/x-www-form-urlencoded"},
         {},
     ):
-        assert api.post(path, content=word, headers=headers).status_code == 422
+        assert api.post(path, content=body, headers=headers).status_code == 422
     asked = {"Origin": "http://elsewhere.example", "Access-Control-Request-Method": "POST"}
     answer = api.options(path, headers=asked)
     assert "access-control-allow-origin" not in answer.headers
@@ -118,7 +120,7 @@ def test_a_page_of_another_origin_decides_nothing(api: httpx.Client, approval: i
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::7", ""])
-def test_another_machine_decides_nothing_over_http(host: str):
+def test_another_machine_cannot_decide_over_http(host: str):
     request = Request({"type": "http", "client": (host, 1), "headers": []})
     with pytest.raises(PermissionDenied, match="from this machine only"):
         approvals._from_this_machine(request)

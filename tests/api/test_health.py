@@ -1,3 +1,5 @@
+"""Health over HTTP: /api/v1/health, /healthz and /readyz, with and without a database."""
+
 from __future__ import annotations
 
 import asyncio
@@ -19,7 +21,7 @@ def check(health: dict, code: str) -> dict:
     return next(entry for entry in health["checks"] if entry["code"] == code)
 
 
-def test_health_names_version_database_and_schema(api: httpx.Client):
+def test_health_shows_version_database_and_schema(api: httpx.Client):
     health = api.get("/api/v1/health").json()
     assert health["version"] == __version__
     assert health["database"]["kind"] == "external"
@@ -30,7 +32,7 @@ def test_health_names_version_database_and_schema(api: httpx.Client):
     assert datetime.fromisoformat(health["checked_at"]).tzinfo is not None
 
 
-def test_health_carries_what_doctor_finds(api: httpx.Client):
+def test_health_has_the_checks_of_the_doctor(api: httpx.Client):
     health = api.get("/api/v1/health").json()
     assert {"database", "schema", "clock", "notify", "pooler", "workers"} <= {
         c["code"] for c in health["checks"]
@@ -39,7 +41,7 @@ def test_health_carries_what_doctor_finds(api: httpx.Client):
 
 
 def enqueue_three(dsn: str) -> None:
-    """Three jobs nobody takes, the way a caller makes them."""
+    """Enqueues three jobs that no worker serves."""
     app = sw.App(database_url=dsn)
 
     @app.operation
@@ -53,7 +55,7 @@ def enqueue_three(dsn: str) -> None:
     asyncio.run(enqueue())
 
 
-def test_jobs_nobody_takes_are_counted_and_a_warning(api: httpx.Client, dsn: str):
+def test_jobs_without_a_worker_are_counted_and_give_a_warning(api: httpx.Client, dsn: str):
     enqueue_three(dsn)
     health = api.get("/api/v1/health").json()
     counts = {entry["code"]: entry["count"] for entry in health["counts"]}
@@ -88,7 +90,7 @@ def test_health_without_a_database_still_answers_with_the_reason(api_without_dat
     assert check(health, "database")["remedy"]
 
 
-def test_many_readers_at_once_cost_one_reading(api: httpx.Client):
+def test_many_readers_at_the_same_time_share_one_check(api: httpx.Client):
     answers: list[dict] = []
     readers = [
         threading.Thread(target=lambda: answers.append(api.get("/api/v1/health").json())) for _ in range(8)
@@ -101,23 +103,23 @@ def test_many_readers_at_once_cost_one_reading(api: httpx.Client):
     assert len({answer["checked_at"] for answer in answers}) <= 2
 
 
-def test_alive_needs_no_database(api_without_database: httpx.Client):
+def test_healthz_needs_no_database(api_without_database: httpx.Client):
     assert api_without_database.get("/healthz").json() == {"status": "ok"}
 
 
-def test_ready_when_the_schema_is_current(api: httpx.Client):
+def test_readyz_is_ok_when_the_schema_is_current(api: httpx.Client):
     response = api.get("/readyz")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
-def test_not_ready_without_a_database(api_without_database: httpx.Client):
+def test_readyz_fails_without_a_database(api_without_database: httpx.Client):
     response = api_without_database.get("/readyz")
     assert response.status_code == 503
     assert response.headers["Retry-After"]
     assert response.json()["type"] == "urn:stepwell:problem:database-unavailable"
 
 
-def test_not_ready_before_the_first_migration(empty_dsn: str, tmp_path):
+def test_readyz_fails_before_the_first_migration(empty_dsn: str, tmp_path):
     settings = Settings(database_url=empty_dsn, data_dir=tmp_path)
     with serving(create_app(settings, empty_dsn)) as client:
         response = client.get("/readyz")
@@ -125,7 +127,7 @@ def test_not_ready_before_the_first_migration(empty_dsn: str, tmp_path):
     assert response.json()["type"] == "urn:stepwell:problem:schema"
 
 
-def test_no_password_reaches_the_page(dsn: str, tmp_path):
+def test_no_answer_shows_the_password_of_the_database(dsn: str, tmp_path):
     secret = "hunter2-unguessable"
     nowhere = f"postgresql://someone:{secret}@127.0.0.1:1/none"
     settings = Settings(database_url=nowhere, data_dir=tmp_path)
@@ -135,5 +137,5 @@ def test_no_password_reaches_the_page(dsn: str, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/api/v1/health"])
-def test_no_cache_keeps_a_state_of_health(api: httpx.Client, path: str):
+def test_answers_about_health_are_not_cached(api: httpx.Client, path: str):
     assert api.get(path).headers["Cache-Control"] == "no-store"

@@ -1,3 +1,5 @@
+"""The OpenAPI document and the reference page are complete."""
+
 from __future__ import annotations
 
 import re
@@ -12,7 +14,7 @@ def test_the_document_is_openapi_3_and_has_every_operation(api: httpx.Client):
     assert "/api/v1/health" in document["paths"]
 
 
-def test_every_operation_documents_its_refusals_as_problems(api: httpx.Client):
+def test_every_operation_documents_its_errors_as_problems(api: httpx.Client):
     document = api.get("/api/v1/openapi.json").json()
     for path, item in document["paths"].items():
         for method, operation in item.items():
@@ -22,13 +24,13 @@ def test_every_operation_documents_its_refusals_as_problems(api: httpx.Client):
     assert "HTTPValidationError" not in document["components"]["schemas"]
 
 
-def test_every_reference_inside_the_document_leads_somewhere(api: httpx.Client):
+def test_every_reference_in_the_document_has_a_target(api: httpx.Client):
     text = api.get("/api/v1/openapi.json").text
     schemas = api.get("/api/v1/openapi.json").json()["components"]["schemas"]
     assert set(re.findall(r'"#/components/schemas/([^"]+)"', text)) <= set(schemas)
 
 
-def test_the_reference_page_loads_nothing_from_elsewhere(api: httpx.Client):
+def test_the_reference_page_loads_nothing_from_other_servers(api: httpx.Client):
     response = api.get("/api/v1/docs")
     assert response.status_code == 200
     assert "/api/v1/health" in response.text
@@ -37,6 +39,6 @@ def test_the_reference_page_loads_nothing_from_elsewhere(api: httpx.Client):
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]
 
 
-def test_the_reference_page_has_a_place_for_every_link(api: httpx.Client):
+def test_every_link_of_the_reference_page_has_a_target(api: httpx.Client):
     text = api.get("/api/v1/docs").text
     assert set(re.findall(r'href="#([^"]+)"', text)) <= set(re.findall(r'id="([^"]+)"', text))

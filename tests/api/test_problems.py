@@ -1,3 +1,5 @@
+"""Errors over HTTP: each is a problem document with type, field and hint."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -47,7 +49,7 @@ def add_failing_routes(app: FastAPI) -> None:
 
     @app.get("/api/v1/broken")
     def broken() -> None:
-        raise RuntimeError("a detail that is nobody's business")
+        raise RuntimeError("a detail that must stay hidden")
 
     @app.get("/api/v1/database-broken")
     def database_broken() -> None:
@@ -77,7 +79,7 @@ def problem(response: httpx.Response) -> dict:
 
 
 @pytest.mark.parametrize("kind", DOMAIN)
-def test_a_domain_error_keeps_its_name_and_its_remedy(failing: httpx.Client, kind: str):
+def test_a_domain_error_keeps_its_code_field_and_hint(failing: httpx.Client, kind: str):
     error, status, code = DOMAIN[kind]
     found = problem(failing.get(f"/api/v1/domain/{kind}"))
     assert (found["status"], found["type"]) == (status, f"urn:stepwell:problem:{code}")
@@ -86,16 +88,16 @@ def test_a_domain_error_keeps_its_name_and_its_remedy(failing: httpx.Client, kin
     assert found.get("hint") == error.hint
 
 
-def test_an_unforeseen_error_tells_nothing_but_its_number(failing: httpx.Client):
+def test_an_unexpected_error_shows_only_its_request_id(failing: httpx.Client):
     for path in ("/api/v1/broken", "/api/v1/database-broken"):
         response = failing.get(path)
         found = problem(response)
         assert (found["status"], found["type"]) == (500, "urn:stepwell:problem:internal")
-        assert "nobody" not in response.text
+        assert "hidden" not in response.text
         assert "secret_column" not in response.text
 
 
-def test_wrong_fields_are_named_one_by_one(failing: httpx.Client):
+def test_every_wrong_field_is_named(failing: httpx.Client):
     response = failing.post("/api/v1/body?limit=many", json={"name": "too long", "count": "x"})
     found = problem(response)
     assert (found["status"], found["type"]) == (422, "urn:stepwell:problem:invalid-input")
@@ -107,20 +109,20 @@ def test_a_body_that_is_no_json_is_a_problem_of_the_body(failing: httpx.Client):
     assert problem(response)["field"].startswith("body")
 
 
-def test_an_unknown_path_of_the_api_is_a_problem_not_a_page(failing: httpx.Client):
+def test_an_unknown_path_of_the_api_is_a_problem_and_not_a_page(failing: httpx.Client):
     for path in ("/api", "/api/", "/api/v1/nothing", "/api/v2/health"):
         response = failing.get(path, headers={"Accept": "text/html"})
         assert problem(response)["type"] == "urn:stepwell:problem:not-found"
 
 
-def test_a_wrong_method_names_the_right_one(failing: httpx.Client):
+def test_the_problem_of_a_wrong_method_names_the_right_one(failing: httpx.Client):
     response = failing.delete("/api/v1/health")
     found = problem(response)
     assert (found["status"], response.headers["Allow"]) == (405, "GET")
     assert "GET" in found["detail"]
 
 
-def test_a_wrong_method_outside_the_api_is_a_problem_too(failing: httpx.Client):
+def test_a_wrong_method_outside_the_api_is_a_problem(failing: httpx.Client):
     assert problem(failing.post("/runs/7"))["status"] == 405
 
 

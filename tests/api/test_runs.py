@@ -1,4 +1,4 @@
-"""Why a unit stands still, and how a run was, over HTTP."""
+"""The reason why a step does not run, and past states of a run, over HTTP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def run_id(db: psycopg.Connection) -> int:
     return engine.start("line")
 
 
-def test_a_step_says_what_it_waits_for(api: httpx.Client, run_id: int):
+def test_the_reason_of_a_step_names_what_it_waits_for(api: httpx.Client, run_id: int):
     found = api.get(f"/api/v1/units/{(run_id << 20) + 2}/why-not-running").json()
     assert found["code"] == "dependency"
     assert "a" in found["sentence_en"]
@@ -29,7 +29,7 @@ def states_then(api: httpx.Client, run_id: int, at: object) -> dict[str, str]:
 
 
 @pytest.mark.requirement("RX-11")
-def test_a_run_is_shown_as_it_was(api: httpx.Client, db: psycopg.Connection, run_id: int):
+def test_past_states_of_a_run_are_shown(api: httpx.Client, db: psycopg.Connection, run_id: int):
     engine = Engine(db)
     engine.drain(engine.worker())
     nothing = {"run": "not_started", "a": "not_started", "b": "not_started"}
@@ -56,7 +56,7 @@ def test_a_run_is_shown_as_it_was(api: httpx.Client, db: psycopg.Connection, run
         ("/units/0/why-not-running", 422),
     ],
 )
-def test_bad_questions_get_a_problem(api: httpx.Client, run_id: int, path: str, status: int):
+def test_a_wrong_request_gets_a_problem(api: httpx.Client, run_id: int, path: str, status: int):
     answer = api.get(f"/api/v1{path}")
     assert answer.status_code == status
     assert answer.headers["content-type"].startswith("application/problem+json")

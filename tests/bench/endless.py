@@ -1,4 +1,4 @@
-"""A contestant that never answers, with a child that would outlive it and whose id it writes to a file."""
+"""A contestant that never answers. It starts a child process and writes the id of the child to a file."""
 
 import json
 import subprocess

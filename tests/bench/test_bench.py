@@ -1,4 +1,4 @@
-"""The whole harness with tiny sizes: it runs, every cell has numbers, and the result is written."""
+"""The whole benchmark with very small sizes: it runs, every cell has numbers, and the result is written."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_graphs_of_growing_size_and_rebuilds_are_measured(tmp_path: Path):
         assert cell["elapsed_us"] > 0
     assert "| layers | 40 | 2 |" in table
     assert set(result["rebuild"]) == {"chain", "fan", "layers"}
-    # Start and end of the run; ready, taken and completed of each step.
+    # Each step has the events ready, started and completed.
     assert all(cell["events"] >= 3 * cell["steps"] for cell in result["rebuild"].values())
     assert "| chain | 40 |" in table
 
@@ -70,7 +70,7 @@ def test_graphs_of_growing_size_and_rebuilds_are_measured(tmp_path: Path):
 @pytest.mark.skipif(not (FOLDER / ".installed").exists(), reason="the peers are installed by make bench")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("peer", PEERS)
-def test_a_peer_runs_beside_us(peer: str, tmp_path: Path):
+def test_a_peer_is_measured(peer: str, tmp_path: Path):
     result, _ = bench(tmp_path, "--without-stepwell", "--peers", peer, "--only", "W1,W2")
     assert [record["contestant"] for record in result["records"]] == [peer, peer]
     assert result["records"][0]["numbers"]["steps_per_second"] > 0
@@ -86,7 +86,7 @@ def test_a_peer_runs_beside_us(peer: str, tmp_path: Path):
         (["--publish"], "a quick run proves nothing"),
     ],
 )
-def test_bad_arguments_are_named(arguments: list[str], said: str, tmp_path: Path):
+def test_the_error_names_a_wrong_argument(arguments: list[str], said: str, tmp_path: Path):
     command = [sys.executable, "-m", "bench", "--quick", "--results-dir", str(tmp_path), *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""A cell is bounded in time, ended whatever happens, and its end is what the database says."""
+"""A cell has a time limit and always ends; the database decides when its work is done."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def contestant(module: str) -> Contestant:
     return Contestant("odd", f"tests.bench.{module}", Path(sys.executable))
 
 
-def test_a_contestant_that_never_answers_is_ended_with_its_children(
+def test_a_contestant_that_never_answers_is_killed_with_its_children(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setattr(runner, "GRACE_SECONDS", 2.0)
@@ -44,12 +44,12 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_contestant_that_fails_leaves_its_last_words_in_the_table():
+def test_the_table_shows_the_error_of_a_failed_contestant():
     answer = answer_of(contestant("silent"), Order("W1", "", {}, 5.0))
     assert answer["empty_because"] == "ended with code 1: no such table"
 
 
-def test_a_server_that_does_not_wait_for_the_disk_is_refused(server: RunServer):
+def test_a_server_without_fsync_is_refused(server: RunServer):
     with (
         pytest.raises(SystemExit, match=r"fsync = off; it must be on"),
         bench_server(server.admin_conninfo),
@@ -69,7 +69,7 @@ def test_every_kind_of_address_becomes_a_url(given: str, wanted: str):
     assert as_url(given, "bench") == wanted
 
 
-def test_the_meter_counts_what_a_write_costs(empty_dsn: str):
+def test_the_meter_counts_the_cost_of_a_write(empty_dsn: str):
     meter = Meter(empty_dsn)
     try:
         before = meter.read()
@@ -85,14 +85,14 @@ def test_the_meter_counts_what_a_write_costs(empty_dsn: str):
     assert cost["postgres_cpu_us"] is None or cost["postgres_cpu_us"] > 0
 
 
-def test_a_server_process_that_ends_takes_no_time_away_from_the_others():
+def test_the_time_of_an_ended_server_process_is_not_subtracted():
     before = Reading(0.0, 0.0, {1: 5.0, 2: 90.0}, 0, 0)
     after = Reading(1.0, 0.0, {1: 6.0, 3: 0.5}, 0, 0)
     assert postgres_cpu_between(before, after) == 1.5
 
 
 class AskedMeter(Meter):
-    """Tells when it was asked for the first time."""
+    """Sets `asked` when it is read for the first time."""
 
     asked: asyncio.Event
 
@@ -101,7 +101,7 @@ class AskedMeter(Meter):
         return super().scalar(query)
 
 
-def test_work_counts_when_the_database_says_so_and_not_before(empty_dsn: str):
+def test_work_counts_only_when_the_database_has_it(empty_dsn: str):
     async def watch_one_row(connection: psycopg.Connection) -> dict[str, Any]:
         meter = AskedMeter(empty_dsn)
         meter.asked = asyncio.Event()
@@ -124,7 +124,7 @@ def test_work_counts_when_the_database_says_so_and_not_before(empty_dsn: str):
     assert numbers["units"] == 1
 
 
-def test_a_contestant_out_of_time_is_judged_by_what_it_did(empty_dsn: str):
+def test_at_the_time_limit_only_finished_work_counts(empty_dsn: str):
     async def half_done() -> dict[str, Any]:
         meter = Meter(empty_dsn)
         tally = Tally(10)
@@ -142,7 +142,7 @@ def test_a_contestant_out_of_time_is_judged_by_what_it_did(empty_dsn: str):
     assert numbers["steps_per_second_loaded"] is None
 
 
-def test_percentiles_of_a_hundred_samples():
+def test_the_percentiles_of_a_hundred_samples_are_right():
     found = percentiles([n / 1000 for n in range(1, 101)])
     assert found["p50_ms"] == pytest.approx(50.5)
     assert found["p99_ms"] == pytest.approx(100)

@@ -1,4 +1,4 @@
-"""The table says what the records say: medians, spread, and ratios that point the right way."""
+"""The table shows medians, spread and ratios of the records correctly."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_fewer_milliseconds_are_better():
     assert report.ratio(table, "W4", WORKLOADS["W4"].metrics[0], "dbos") == 10
 
 
-def test_a_ratio_to_an_empty_cell_is_no_number():
+def test_there_is_no_ratio_to_an_empty_cell():
     table = report.figures([record("W1", "stepwell", steps_per_second=1000.0)])
     assert report.ratio(table, "W1", WORKLOADS["W1"].metrics[0], "dbos") is None
 
 
-def test_the_table_shows_stepwell_first_and_the_factor_beside_each_peer():
+def test_the_table_shows_stepwell_first_and_the_ratio_of_each_peer():
     text = report.markdown(
         result(
             [record("W1", "dbos", steps_per_second=100.0), record("W1", "stepwell", steps_per_second=1000.0)]
@@ -79,7 +79,7 @@ def test_the_table_shows_stepwell_first_and_the_factor_beside_each_peer():
         ({"units": 5, "handler_calls": 7}, "2 handlers ran twice"),
     ],
 )
-def test_what_spoils_a_cell_is_said(numbers: dict[str, Any], said: str):
+def test_the_report_says_what_is_wrong_with_a_cell(numbers: dict[str, Any], said: str):
     assert said in report.markdown(result([record("W1", "dbos", **numbers)]))
 
 
@@ -88,7 +88,7 @@ def test_an_empty_cell_gives_its_reason():
     assert "W3 dbos 1.0: empty, no join in the library" in report.markdown(result([empty]))
 
 
-def test_stepwell_and_a_fast_peer_get_the_full_size_a_slow_one_less():
+def test_a_slow_peer_gets_a_smaller_size():
     workload = WORKLOADS["W1b"]
     assert sizes_for(workload, "stepwell", quick=False)["runs"] == 2000
     assert sizes_for(workload, "pgqueuer", quick=False)["runs"] == 2000

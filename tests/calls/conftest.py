@@ -1,4 +1,4 @@
-"""What tests of an app's calls stand on: an app on the test's database, with one workflow."""
+"""Fixtures of the tests of the app's calls: an app on the test's database, with two workflows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A declared input is checked by the database when a run starts; a model may be given as it is."""
+"""The database checks a declared input when a run starts; the input can be a model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_start_names_the_field_that_is_wrong(app, play, order):
     play(scenario)
 
 
-def test_beside_a_worker_the_start_is_checked_as_well(app, play, order):
+def test_a_start_through_a_local_worker_is_checked_too(app, play, order):
     async def scenario():
         async with sw.Worker(app):
             with pytest.raises(sw.InvalidInput, match=r"input\.amount must be of type number, not string"):

@@ -1,4 +1,4 @@
-"""Runs from Python: listed by filters, page by page; counted; found by number or key; waited for."""
+"""Runs in Python: listed by filters and pages, counted, found by id or key, waited for."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_runs_are_listed_newest_first_by_filters_and_pages(square, play, db, clo
     ],
     ids=str,
 )
-def test_a_filter_that_means_nothing_is_refused(square, play, only, field, words):
+def test_an_unknown_or_wrong_filter_is_refused(square, play, only, field, words):
     async def scenario():
         with pytest.raises(sw.InvalidInput) as caught:
             await square.runs(**only)
@@ -63,13 +63,13 @@ def test_a_filter_that_means_nothing_is_refused(square, play, only, field, words
     play(scenario)
 
 
-def test_a_run_is_found_by_number_and_by_workflow_and_key(square, play):
+def test_a_run_is_found_by_id_and_by_workflow_and_key(square, play):
     async def scenario():
         started = await square.start("square", {"n": 3}, key="K")
         for found in (await square.find_run(started.id), await square.find_run("square", "K")):
             assert (found.id, found.is_new) == (started.id, False)
-        with pytest.raises(sw.NotFound, match="no run of square was started with key nobody"):
-            await square.find_run("square", "nobody")
+        with pytest.raises(sw.NotFound, match="no run of square was started with key unknown"):
+            await square.find_run("square", "unknown")
         with pytest.raises(sw.NotFound, match="run 999999 does not exist"):
             await square.find_run(999_999)
         with pytest.raises(sw.StepwellError, match="which run of square") as caught:
@@ -79,7 +79,7 @@ def test_a_run_is_found_by_number_and_by_workflow_and_key(square, play):
     play(scenario)
 
 
-def test_a_handle_tells_how_its_run_stands(square, play):
+def test_a_handle_returns_the_state_of_its_run(square, play):
     async def scenario():
         run = await square.start("square", {"n": 3})
         assert (await run.outcome()).has_ended is False
@@ -94,7 +94,7 @@ def test_a_handle_tells_how_its_run_stands(square, play):
     play(scenario)
 
 
-def test_a_run_that_fails_says_which_step_and_why(square, play):
+def test_the_error_of_a_failed_run_names_the_step_and_the_reason(square, play):
     async def scenario():
         async with sw.Worker(square):
             run = await square.start("broken")

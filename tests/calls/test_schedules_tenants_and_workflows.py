@@ -1,4 +1,4 @@
-"""Schedules, tenants and workflows from Python: the same functions of the database that the commands use."""
+"""Schedules, tenants and workflows in Python: they use the same database functions as the commands."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_schedule_set_from_python_starts_runs(square, play, dsn, clock):
     [({"cron": "x y"}, "cron"), ({"time_zone": "Mars/Olympus"}, "time_zone"), ({"misfire": "no"}, "misfire")],
     ids=str,
 )
-def test_a_schedule_that_cannot_be_read_names_the_field(square, play, change, field):
+def test_the_error_for_a_wrong_schedule_names_the_field(square, play, change, field):
     given = {"cron": "0 3 * * *", **change}
 
     async def scenario():
@@ -63,14 +63,14 @@ def test_a_schedule_that_cannot_be_read_names_the_field(square, play, change, fi
     play(scenario)
 
 
-def test_tenants_and_caps_are_set_and_taken_away(square, play):
+def test_tenants_and_caps_are_set_and_removed(square, play):
     async def scenario():
         made = await square.tenant_set("acme", weight=3, max_concurrency=50)
         assert (made.name, made.weight, made.max_concurrency) == ("acme", 3, 50)
         assert (await square.tenant_set("acme", max_concurrency=None)).has_caps is False
         assert [tenant.name for tenant in await square.tenants()] == ["acme", "default"]
-        with pytest.raises(sw.NotFound, match="tenant nobody does not exist"):
-            await square.tenant("nobody")
+        with pytest.raises(sw.NotFound, match="tenant unknown does not exist"):
+            await square.tenant("unknown")
         with pytest.raises(sw.InvalidInput, match="weight"):
             await square.tenant_set("acme", weight=0)
 
@@ -100,7 +100,7 @@ def test_workflows_and_their_versions_are_read(square, play):
     play(scenario)
 
 
-def test_who_acts_is_said_once_for_all_calls(square, play, db):
+def test_acting_as_sets_the_actor_of_all_calls(square, play, db):
     async def scenario():
         ada = square.acting_as("ada")
         run = await ada.start("square", {"n": 1})
@@ -116,7 +116,7 @@ def test_who_acts_is_said_once_for_all_calls(square, play, db):
     assert db.execute(who, (run_id << 20,)).fetchall() == [("ada",)]
 
 
-def test_migrate_brings_an_empty_database_to_this_release(empty_dsn):
+def test_migrate_creates_the_schema_in_an_empty_database(empty_dsn):
     async def scenario():
         app = sw.App(database_url=empty_dsn)
         first = await app.migrate()

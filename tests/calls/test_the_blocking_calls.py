@@ -1,4 +1,4 @@
-"""`app.sync`: every call of the app, blocking, with the same signature; nothing is left pending at exit."""
+"""`app.sync` has every call of the app, blocking and with the same signature; nothing is open at exit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.app import App
 from stepwell.sync import SyncApp
 from stepwell.sync_handles import SyncJobHandle, SyncRunHandle
 
-# Of the app, not of its calls: what an event loop needs, and the halves of `close`.
+# Coroutines of the app that only an event loop needs.
 ONLY_ASYNC = {"client", "disconnect"}
 
 
@@ -35,17 +35,17 @@ def parameters(function: object) -> list[tuple[str, object, object]]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "blocking"),
+    ("coroutine_class", "blocking_class"),
     [(App, SyncApp), (sw.RunHandle, SyncRunHandle), (sw.JobHandle, SyncJobHandle)],
     ids=lambda kind: kind.__name__,
 )
-def test_every_call_is_there_with_the_same_parameters(asked, blocking):
-    for name in coroutines(asked) - ONLY_ASYNC:
-        assert hasattr(blocking, name), f"{blocking.__name__} has no {name}"
-        assert parameters(getattr(blocking, name)) == parameters(getattr(asked, name)), name
+def test_every_call_has_a_blocking_form_with_the_same_parameters(coroutine_class, blocking_class):
+    for name in coroutines(coroutine_class) - ONLY_ASYNC:
+        assert hasattr(blocking_class, name), f"{blocking_class.__name__} has no {name}"
+        assert parameters(getattr(blocking_class, name)) == parameters(getattr(coroutine_class, name)), name
 
 
-def test_runs_and_jobs_by_calls_that_block(square, dsn):
+def test_runs_and_jobs_work_with_blocking_calls(square, dsn):
     with square.sync as calls:
         run = calls.start("square", {"n": 3}, key="K")
         assert (run.state(), run.is_new) == ("in_progress", True)
@@ -61,7 +61,7 @@ def test_runs_and_jobs_by_calls_that_block(square, dsn):
     square.sync.close()
 
 
-def test_a_thread_beside_a_connected_app_uses_its_event_loop(square, play):
+def test_a_blocking_call_in_a_thread_uses_the_event_loop_of_the_app(square, play):
     async def scenario():
         async with sw.Worker(square):
             return await asyncio.to_thread(lambda: square.sync.run("square", {"n": 7}))
@@ -69,7 +69,7 @@ def test_a_thread_beside_a_connected_app_uses_its_event_loop(square, play):
     assert play(scenario) == 49
 
 
-def test_a_call_on_the_loop_it_would_wait_for_is_refused(square, play):
+def test_a_blocking_call_on_the_event_loop_is_refused(square, play):
     async def scenario():
         with pytest.raises(sw.StepwellError, match=r"app\.sync was called on the event loop"):
             square.sync.run_count()
@@ -77,7 +77,7 @@ def test_a_call_on_the_loop_it_would_wait_for_is_refused(square, play):
     play(scenario)
 
 
-def test_a_program_that_closes_nothing_ends_without_a_warning(dsn, tmp_path):
+def test_a_program_that_does_not_close_the_app_ends_without_a_warning(dsn, tmp_path):
     script = tmp_path / "program.py"
     script.write_text(
         textwrap.dedent("""

@@ -1,4 +1,4 @@
-"""The events of a run as an iterator: read, resumed, followed until the end; none missed, none twice."""
+"""The events of a run as an iterator: read, continued, followed until the end; each event comes once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def gated(app):
     return app
 
 
-def test_the_log_is_read_and_resumed(gated, play):
+def test_the_log_is_read_and_continued(gated, play):
     async def scenario():
         run = await gated.start("gated")
         first = [event async for event in run.events()]
@@ -47,7 +47,7 @@ def test_the_log_is_read_and_resumed(gated, play):
     play(scenario)
 
 
-def test_a_follower_gets_what_comes_until_the_end(gated, play):
+def test_a_follower_gets_new_events_until_the_end(gated, play):
     async def scenario():
         run = await gated.start("gated")
         seen: list[sw.RunEvent] = []
@@ -71,8 +71,8 @@ def test_a_follower_gets_what_comes_until_the_end(gated, play):
     play(scenario)
 
 
-def test_a_follower_waits_for_a_notification_not_for_the_clock(gated, play, monkeypatch):
-    """Without a look of its own it still hears of every change of the run's counters."""
+def test_a_follower_waits_for_a_notification_and_does_not_poll(gated, play, monkeypatch):
+    """Without polling, notifications still report every change of the run."""
     monkeypatch.setattr(events, "LOOK_SECONDS", 3600.0)
 
     async def scenario():
@@ -87,8 +87,8 @@ def test_a_follower_waits_for_a_notification_not_for_the_clock(gated, play, monk
     play(scenario)
 
 
-def test_an_event_that_commits_late_is_not_missed(gated, play, dsn, monkeypatch):
-    """One transaction draws a number and stays open while others commit higher ones."""
+def test_a_follower_does_not_miss_an_event_that_commits_late(gated, play, dsn, monkeypatch):
+    """One transaction gets an event id and stays open while others commit higher ids."""
     monkeypatch.setattr(events, "LOOK_SECONDS", 0.01)
     emit = "select stepwell._event_append(1, %s, 'event.emitted', 'test', %s)"
 
@@ -123,7 +123,7 @@ def test_an_event_that_commits_late_is_not_missed(gated, play, dsn, monkeypatch)
     play(scenario)
 
 
-def test_who_follows_costs_nothing_after_a_minute(gated, play, db):
+def test_a_run_counts_as_followed_for_at_most_a_minute(gated, play, db):
     async def scenario():
         run = await gated.start("gated")
         await anext(run.events(follow=True))
@@ -133,7 +133,7 @@ def test_who_follows_costs_nothing_after_a_minute(gated, play, db):
     play(scenario)
 
 
-def test_a_follower_without_an_event_loop(gated):
+def test_a_blocking_follower_gets_events_until_the_end(gated):
     with gated.sync as calls:
         run = calls.start("gated")
         log = run.events(follow=True)

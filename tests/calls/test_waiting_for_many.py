@@ -1,4 +1,4 @@
-"""Waiting for many runs: all of them or the first, bounded, told by the database."""
+"""Waiting for many runs: for all or the first, with a limit, notified by the database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepwell import waiting
 from tests.support.wait import until_async
 
 
-def test_all_ends_come_back_typed(square, play):
+def test_the_results_of_all_runs_have_the_declared_type(square, play):
     async def scenario():
         async with sw.Worker(square):
             runs = await square.start_many("square", [{"n": n} for n in range(20)], result_type=int)
@@ -24,7 +24,7 @@ def test_all_ends_come_back_typed(square, play):
     play(scenario)
 
 
-def test_the_first_end_is_enough(square, play, db):
+def test_until_first_returns_after_the_first_end(square, play, db):
     square.publish(sw.Workflow("waits", sw.Wait("go")))
 
     async def scenario():
@@ -39,7 +39,7 @@ def test_the_first_end_is_enough(square, play, db):
     play(scenario)
 
 
-def test_at_the_limit_it_says_how_far_they_are(square, play):
+def test_at_the_time_limit_ended_and_open_runs_are_returned(square, play):
     async def scenario():
         async with sw.Worker(square):
             done = await square.start("square", {"n": 2})
@@ -56,8 +56,8 @@ def test_at_the_limit_it_says_how_far_they_are(square, play):
     play(scenario)
 
 
-def test_ends_are_told_not_asked_for(square, play, db, monkeypatch):
-    """Without a look of its own, each end is still heard."""
+def test_ends_are_notified_and_not_polled(square, play, db, monkeypatch):
+    """Without polling, a notification still reports each end."""
     monkeypatch.setattr(waiting, "LOOK_SECONDS", 3600.0)
     square.publish(sw.Workflow("waits", sw.Wait("go")))
 
@@ -72,7 +72,7 @@ def test_ends_are_told_not_asked_for(square, play, db, monkeypatch):
     play(scenario)
 
 
-def test_without_an_event_loop(square):
+def test_a_blocking_wait_returns_the_first_end(square):
     with square.sync as calls:
         runs = calls.start_many("square", [{"n": 1}, {"n": 2}])
         runs[0].cancel()

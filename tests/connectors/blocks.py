@@ -1,4 +1,4 @@
-"""Checks Block Kit as Slack documents it: receives blocks, returns what Slack would refuse."""
+"""Checks Block Kit by the documented rules of Slack: receives blocks, returns what Slack would refuse."""
 
 from __future__ import annotations
 

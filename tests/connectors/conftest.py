@@ -1,3 +1,5 @@
+"""Fixtures of the connector tests: a local HTTP server, a planted secret, calls of perform and confirm."""
+
 from __future__ import annotations
 
 import asyncio
@@ -20,7 +22,7 @@ def server() -> Iterator[LocalServer]:
 
 @pytest.fixture
 def secret(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Planted where `env:PLANTED_TOKEN` leads."""
+    """The value of the secret `env:PLANTED_TOKEN`."""
     value = 'canary-7f3a+/&=tok"en'
     monkeypatch.setenv("PLANTED_TOKEN", value)
     return value

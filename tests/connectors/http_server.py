@@ -1,4 +1,4 @@
-"""A real HTTP server for tests of connectors: receives a function from request to reply, keeps what came."""
+"""A real HTTP server for tests of connectors: a function makes the replies, and the requests are stored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CUT = Reply(status=-1)
 
 
 class LocalServer:
-    """`answer` may be replaced in the middle of a test; HANG never answers, CUT closes without an answer."""
+    """A test can replace `answer` at any time; HANG never answers, CUT closes without an answer."""
 
     def __init__(self) -> None:
         self.seen: list[Seen] = []

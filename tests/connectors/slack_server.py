@@ -1,6 +1,6 @@
-"""A workspace that speaks Slack's Web API for tests: receives requests, checks them as Slack does.
+"""A local server with the Web API of Slack for tests: receives requests and checks them as Slack does.
 
-What Slack would refuse is refused with its word for it; `refusals` keeps why.
+It refuses what Slack would refuse, with the same error code; `refusals` stores the reasons.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 @dataclass
 class Workspace:
-    """`answers` replaces the answer of a method; `cuts_after` closes the line after it was carried out."""
+    """`answers` replaces the answer of a method; `cuts_after` closes the connection after it was done."""
 
     token: str
     channels: dict[str, dict[str, Message]] = field(default_factory=lambda: {"C0AAAA": {}})
@@ -117,7 +117,7 @@ class Workspace:
             or len(view["title"]["text"]) > 24
             or len(view["private_metadata"]) > 3000
         ):
-            problems.append("the modal is not one")
+            problems.append("the view is not a valid modal")
         if problems or not given.get("trigger_id"):
             return self.no("invalid_arguments", str(problems))
         self.views.append(view)

@@ -1,4 +1,4 @@
-"""A real SMTP server for tests: receives mail on loopback, keeps it, fails where it is told to."""
+"""A real SMTP server for tests: receives mail on loopback, stores it, fails where a test says so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from email.message import EmailMessage
 
 @dataclass
 class LocalSmtp:
-    """`answers` maps a verb, or END for the message's end, to another answer; CUT closes the line there."""
+    """`answers` maps a verb, or END for the end of the mail, to another answer; CUT closes the connection."""
 
     port: int = 0
     answers: dict[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Conversation(socketserver.StreamRequestHandler):
             content += line[1:] if line.startswith(b"..") else line
         end = self.state.answers.get("END", "250 queued as 42")
         if end[0] == "2" or end == "CUT":
-            # Cut off after the message was taken: the very case a sender cannot see.
+            # The connection is cut after the message was accepted: the sender cannot know this.
             self.state.mails.append(message_from_bytes(content, policy=policy.default))
             self.state.recipients.append(to)
         if end == "CUT":

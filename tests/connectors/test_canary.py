@@ -1,4 +1,4 @@
-"""A planted secret leaves no connector: not in an effect, not in an error, not in a line of any log."""
+"""A planted secret is in no effect, no error and no log line of a connector."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.connectors.smtp_server import smtp_server
 SECRET = 'canary-7f3a+/&="ü'
 LIMITS = HttpLimits(read_seconds=0.2)
 ID = "0123456789abcdef0123456789abcdef"
-# What the server answers with; 0 never answers, -1 cuts the line.
+# Status of the answer; 0 never answers, -1 closes the connection.
 REPLIES = [(status, "env") for status in (200, 201, 302, 400, 401, 404, 429, 500, 503, 0, -1)]
 REPLIES += [(status, "file") for status in (200, 400, 500)]
 
@@ -47,18 +47,18 @@ def connectors(url: str, ref: SecretRef) -> list[tuple[Connector, Action]]:
 
 
 def echo(status: int):
-    """Says everything it was told, in body, headers and reason: the worst server there is."""
+    """The server repeats all request headers in its body and headers."""
 
     def answer(seen: Seen) -> Reply:
         if status <= 0:
             return HANG if status == 0 else CUT
-        told = json.dumps(seen.headers)
+        received = json.dumps(seen.headers)
         given = seen.headers.get("authorization") or seen.headers.get("x-key", "")
         headers = {"X-Echo": quote(given), "Location": f"/elsewhere?{quote(given)}", "Retry-After": "1"}
         body = {
-            "ok": False, "error": told, "echo": given, given: [told], "id": given, "ts": given,
-            "result": {"sys_id": ID, "state": given, "echo": told},
-            "choices": [{"message": {"content": told}}],
+            "ok": False, "error": received, "echo": given, given: [received], "id": given, "ts": given,
+            "result": {"sys_id": ID, "state": given, "echo": received},
+            "choices": [{"message": {"content": received}}],
             "usage": {"prompt_tokens": 1, "completion_tokens": 1},
         }  # fmt: skip
         return Reply(status, body, headers)
@@ -84,7 +84,7 @@ def outcome(connector: Connector, action: Action) -> Effect | StepwellError:
         return error
 
 
-def told(outcome: Effect | StepwellError) -> str:
+def text_of(outcome: Effect | StepwellError) -> str:
     if isinstance(outcome, Effect):
         return repr(outcome)
     parts = (str(outcome), repr(outcome), outcome.detail, outcome.hint, outcome.sentence())
@@ -92,7 +92,7 @@ def told(outcome: Effect | StepwellError) -> str:
 
 
 @pytest.mark.parametrize(("status", "place"), REPLIES)
-def test_a_secret_leaves_no_connector(
+def test_no_effect_error_or_log_of_a_connector_holds_the_secret(
     server: LocalServer, status: int, place: str, monkeypatch, tmp_path, caplog
 ):
     monkeypatch.setenv("PLANTED", SECRET)
@@ -101,15 +101,15 @@ def test_a_secret_leaves_no_connector(
     server.answer = echo(status)
     with caplog.at_level(logging.DEBUG):
         for connector, action in connectors(server.url, ref):
-            came = told(outcome(connector, action))
-            assert not found_in(came), (connector.name, came)
+            shown = text_of(outcome(connector, action))
+            assert not found_in(shown), (connector.name, shown)
     assert any(SECRET in str(seen.headers) or "Basic" in str(seen.headers) for seen in server.seen)
     assert not found_in(caplog.text)
     assert not found_in(" ".join(str(record.__dict__) for record in caplog.records))
 
 
 @pytest.mark.parametrize("word", ["", "235 welcome", "535 no", "454 later"])
-def test_a_password_leaves_no_mail(word: str, monkeypatch, caplog):
+def test_no_effect_error_or_log_of_a_mail_holds_the_password(word: str, monkeypatch, caplog):
     secret = "canary-7f3a+/&="
     monkeypatch.setenv("PLANTED", secret)
     with smtp_server() as smtp, caplog.at_level(logging.DEBUG):
@@ -119,7 +119,7 @@ def test_a_password_leaves_no_mail(word: str, monkeypatch, caplog):
         )  # fmt: skip
         smtp.answers = {"AUTH": word} if word else {}
         smtp.password = secret if word.startswith("2") else None
-        came = told(
+        shown = text_of(
             outcome(mail, Action(1, "mail", "send", "b@example.com", {"subject": "s", "text": "t"}, "k"))
         )
-    assert "7f3a" not in came + caplog.text
+    assert "7f3a" not in shown + caplog.text

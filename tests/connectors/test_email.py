@@ -1,3 +1,5 @@
+"""The mail connector: what is sent, and which answers mean refused, unavailable or unknown."""
+
 from __future__ import annotations
 
 import pytest
@@ -37,12 +39,12 @@ def test_a_mail_arrives_as_it_was_written(smtp, mail, perform):
     assert (mail.operations["send"].reversible, effect.reversal) == (False, None)
 
 
-def test_a_line_that_is_a_dot_does_not_end_the_letter(smtp, mail, perform):
+def test_a_line_with_a_single_dot_does_not_end_the_mail(smtp, mail, perform):
     perform(mail, "send", "ada@example.com", {"subject": "Dots", "text": "one\n.\n..two\nthree\n"})
     assert smtp.mails[0].get_content().splitlines() == ["one", ".", "..two", "three"]
 
 
-def test_the_id_of_a_mail_follows_from_its_key(smtp, mail, perform):
+def test_the_message_id_of_a_mail_is_computed_from_its_key(smtp, mail, perform):
     first = perform(mail, "send", "ada@example.com", LETTER, key="a")
     again = perform(mail, "send", "ada@example.com", LETTER, key="a")
     other = perform(mail, "send", "ada@example.com", LETTER, key="b")
@@ -65,7 +67,9 @@ def test_the_id_of_a_mail_follows_from_its_key(smtp, mail, perform):
     ],
     ids=str,
 )
-def test_until_the_message_is_handed_over_nothing_was_sent(smtp, mail, perform, answers, error):
+def test_an_error_before_the_end_of_the_message_means_that_nothing_was_sent(
+    smtp, mail, perform, answers, error
+):
     smtp.answers = answers
     with pytest.raises(error):
         perform(mail, "send", "ada@example.com", LETTER)
@@ -73,7 +77,7 @@ def test_until_the_message_is_handed_over_nothing_was_sent(smtp, mail, perform, 
     assert smtp.conversations == 1
 
 
-def test_a_lost_answer_at_the_end_leaves_it_open(smtp, mail, perform, confirm):
+def test_a_lost_answer_at_the_end_of_the_message_means_unknown(smtp, mail, perform, confirm):
     smtp.answers = {"END": "CUT"}
     with pytest.raises(EffectUnknown, match="the answer was lost"):
         perform(mail, "send", "ada@example.com", LETTER)
@@ -82,25 +86,25 @@ def test_a_lost_answer_at_the_end_leaves_it_open(smtp, mail, perform, confirm):
         confirm(mail, "send", "ada@example.com", LETTER)
 
 
-def test_a_mail_is_taken_even_when_nobody_says_goodbye(smtp, mail, perform):
+def test_a_connection_cut_after_the_message_means_that_it_was_sent(smtp, mail, perform):
     smtp.answers = {"QUIT": "CUT"}
     assert perform(mail, "send", "ada@example.com", LETTER).result["answer"] == "queued as 42"
 
 
-def test_nobody_there_is_unavailable(perform):
+def test_an_unreachable_server_is_unavailable(perform):
     gone = EmailConnector("mail", "127.0.0.1", port=closed_port(), security="none", sender="a@example.com")
     with pytest.raises(EffectUnavailable):
         perform(gone, "send", "ada@example.com", LETTER)
 
 
-def test_without_encryption_where_it_is_wanted_nothing_is_said(smtp, perform):
+def test_without_the_required_encryption_nothing_is_sent(smtp, perform):
     wants = EmailConnector("mail", "127.0.0.1", port=smtp.port, sender="a@example.com")
     with pytest.raises(EffectRefused, match="STARTTLS"):
         perform(wants, "send", "ada@example.com", LETTER)
     assert smtp.mails == []
 
 
-def test_a_password_is_used_and_not_shown(smtp, perform, secret, monkeypatch):
+def test_the_password_is_sent_and_not_shown_in_errors(smtp, perform, secret, monkeypatch):
     settings = {"port": smtp.port, "security": "none", "sender": "flow@example.com", "user": "flow"}
     known = EmailConnector("mail", "127.0.0.1", secret=SecretRef("env:PLANTED_TOKEN"), **settings)
     smtp.password = secret
@@ -126,13 +130,13 @@ def test_a_password_is_used_and_not_shown(smtp, perform, secret, monkeypatch):
     ],
     ids=range(9),
 )
-def test_what_is_no_letter_is_refused(smtp, mail, perform, target, fields):
+def test_an_invalid_mail_is_refused(smtp, mail, perform, target, fields):
     with pytest.raises(EffectRefused):
         perform(mail, "send", target, fields)
     assert smtp.mails == []
 
 
-def test_a_password_is_not_sent_in_the_open(monkeypatch):
+def test_a_password_without_encryption_is_refused(monkeypatch):
     with pytest.raises(UsageError, match="in the open"):
         EmailConnector("mail", "mail.example.com", sender="a@example.com", security="none", user="a",
                        secret=SecretRef("env:X"))  # fmt: skip

@@ -1,3 +1,5 @@
+"""The HTTP connector: keys, reversals, confirmation, secrets, and the meaning of each answer."""
+
 from __future__ import annotations
 
 import pytest
@@ -43,14 +45,14 @@ def tickets(server):
     return HttpConnector("tickets", server.url + "/v2", operations=TICKETS, limits=SHORT)
 
 
-def test_it_is_a_connector(tickets):
+def test_the_http_connector_declares_its_operations(tickets):
     assert isinstance(tickets, Connector)
     assert tickets.operations["open_ticket"] == OperationSpec(True, True, True, True)
     assert tickets.operations["get"] == OperationSpec(False, True, False, False)
     assert tickets.operations["post"] == OperationSpec(True, False, False, False)
 
 
-def test_a_write_carries_its_key_and_knows_its_way_back(server, tickets, perform):
+def test_a_write_sends_its_key_and_declares_its_reversal(server, tickets, perform):
     server.answer = lambda _: Reply(201, {"id": "a/7", "state": "open"})
     effect = perform(tickets, "open_ticket", "/tickets", {"title": "Bể"})
     (seen,) = server.seen
@@ -63,7 +65,7 @@ def test_a_write_carries_its_key_and_knows_its_way_back(server, tickets, perform
     assert (server.seen[-1].method, server.seen[-1].path) == ("DELETE", "/v2/tickets/a%2F7")
 
 
-def test_prior_values_are_the_way_back(server, tickets, perform):
+def test_a_reversal_restores_the_prior_values(server, tickets, perform):
     kept = {"name": "old", "size": 3, "other": True}
 
     def answer(seen):
@@ -79,12 +81,12 @@ def test_prior_values_are_the_way_back(server, tickets, perform):
     assert kept == {"name": "old", "size": 3, "other": True}
 
 
-def test_a_repeat_does_not_take_its_own_values_for_prior_ones(server, tickets, perform):
+def test_a_repeated_write_does_not_use_its_own_values_as_prior_values(server, tickets, perform):
     server.answer = lambda _: Reply(body={"name": "new"})
     assert perform(tickets, "set", "/tickets/7", {"name": "new"}).reversal is None
 
 
-def test_an_effect_without_the_value_its_inverse_needs_is_still_an_effect(server, tickets, perform):
+def test_an_effect_without_the_value_for_its_reversal_is_not_reversible(server, tickets, perform):
     server.answer = lambda _: Reply(201, {"state": "open"})
     effect = perform(tickets, "open_ticket", "/tickets", {"title": "x"})
     assert effect.reversal is None
@@ -112,33 +114,33 @@ def test_an_effect_without_the_value_its_inverse_needs_is_still_an_effect(server
     ],
     ids=lambda value: getattr(value, "__name__", str(getattr(value, "status", value))),
 )
-def test_an_answer_says_whether_anything_happened(server, tickets, perform, reply, error):
+def test_the_answer_decides_between_refused_unavailable_and_unknown(server, tickets, perform, reply, error):
     server.answer = lambda _: reply
     with pytest.raises(error):
         perform(tickets, "post", "/tickets", {"title": "x"})
-    assert len(server.seen) == 1, "nothing is sent twice"
+    assert len(server.seen) == 1, "the request was sent twice"
 
 
 @pytest.mark.parametrize("reply", [Reply(500), Reply(503), HANG, CUT], ids=["500", "503", "hang", "cut"])
-def test_a_lost_read_may_be_asked_again(server, tickets, perform, reply):
+def test_a_failed_read_can_be_repeated(server, tickets, perform, reply):
     server.answer = lambda _: reply
     with pytest.raises(EffectUnavailable):
         perform(tickets, "get", "/tickets/7")
 
 
-def test_what_is_gone_already_counts_as_deleted(server, tickets, perform):
+def test_deleting_a_missing_object_counts_as_deleted(server, tickets, perform):
     server.answer = lambda _: Reply(404, {"error": "no such ticket"})
     assert perform(tickets, "close_ticket", "/tickets/7").result["already"] is True
 
 
-def test_a_service_that_is_still_at_it_leaves_it_open(server, perform):
+def test_a_service_that_still_works_on_the_request_means_unknown(server, perform):
     server.answer = lambda _: Reply(409, {"error": "request in progress"})
     operations = {"pay": HttpOperation("POST", honours_key=True, busy_status=409)}
     with pytest.raises(EffectUnknown, match="still at an earlier request"):
         perform(HttpConnector("bank", server.url, operations=operations), "pay", "/payments", {"amount": 1})
 
 
-def test_how_long_to_wait_is_passed_on(server, tickets, perform):
+def test_the_time_of_retry_after_is_passed(server, tickets, perform):
     server.answer = lambda _: Reply(429, headers={"Retry-After": "7"})
     with pytest.raises(EffectUnavailable) as caught:
         perform(tickets, "post", "/tickets")
@@ -154,7 +156,7 @@ def test_how_long_to_wait_is_passed_on(server, tickets, perform):
     assert caught.value.retry_after_seconds is None
 
 
-def test_nobody_there_is_unavailable(perform):
+def test_an_unreachable_server_is_unavailable(perform):
     connector = HttpConnector("gone", f"http://127.0.0.1:{closed_port()}")
     with pytest.raises(EffectUnavailable, match="no connection"):
         perform(connector, "post", "/x")
@@ -167,7 +169,7 @@ def test_a_redirect_is_not_followed(server, tickets, perform):
     assert [seen.path for seen in server.seen] == ["/v2/tickets"]
 
 
-def test_an_answer_too_large_does_not_undo_the_write(server, perform):
+def test_a_write_with_an_answer_that_is_too_large_still_counts(server, perform):
     server.answer = lambda _: Reply(200, "x" * 5000)
     connector = HttpConnector("big", server.url, limits=HttpLimits(answer_bytes=1000))
     assert perform(connector, "post", "/x").result == {"status": 200, "body": None, "is_truncated": True}
@@ -175,7 +177,7 @@ def test_an_answer_too_large_does_not_undo_the_write(server, perform):
         perform(connector, "get", "/x")
 
 
-def test_confirm_tells_done_from_not_done(server, tickets, confirm):
+def test_confirm_finds_out_whether_the_write_was_done(server, tickets, confirm):
     server.answer = lambda _: Reply(200, {"items": [{"id": 9}]})
     found = confirm(tickets, "open_ticket", "/tickets")
     assert server.seen[0].query == {"key": ["run-7:notify:1"]}
@@ -196,18 +198,18 @@ def test_confirm_tells_done_from_not_done(server, tickets, confirm):
 @pytest.mark.parametrize(
     "target", ["//other.example/x", "/../x", "/a/%2e%2e/x", "/a#b", "/a b", "/a\\b", "/ü", "/" + "a" * 2001]
 )
-def test_a_target_stays_below_the_address(server, tickets, perform, target):
+def test_a_target_outside_the_address_is_refused(server, tickets, perform, target):
     with pytest.raises(EffectRefused, match="target"):
         perform(tickets, "get", target)
     assert not server.seen
 
 
-def test_an_absolute_target_is_only_a_path(server, tickets, perform):
+def test_an_absolute_target_is_used_as_a_path(server, tickets, perform):
     perform(tickets, "get", "http://other.example/x")
     assert server.seen[0].path == "/v2/http://other.example/x"
 
 
-def test_secret_headers_are_sent_and_never_come_back(server, perform, secret):
+def test_secret_headers_are_sent_and_removed_from_the_result(server, perform, secret):
     server.answer = lambda seen: Reply(200, {"echo": seen.headers["authorization"], secret: [secret]})
     connector = HttpConnector(
         "crm",
@@ -222,11 +224,11 @@ def test_secret_headers_are_sent_and_never_come_back(server, perform, secret):
 @pytest.mark.parametrize(
     "url", ["ftp://host", "https://", "https://user:pw@host", "https://host?x=1", "host"]
 )
-def test_an_address_that_is_none_is_refused(url):
+def test_an_invalid_address_is_refused(url):
     with pytest.raises(UsageError):
         HttpConnector("x", url)
 
 
-def test_an_operation_it_does_not_have_is_refused(tickets, perform):
+def test_an_unknown_operation_is_refused(tickets, perform):
     with pytest.raises(EffectRefused, match="no operation 'fly'"):
         perform(tickets, "fly", "/x")

@@ -1,3 +1,5 @@
+"""The model connector: tokens, cost, and which requests and answers are refused."""
+
 from __future__ import annotations
 
 import pytest
@@ -29,11 +31,11 @@ def model(server, secret):
     )  # fmt: skip
 
 
-def test_an_answer_brings_its_tokens_and_cost(server, model, perform, secret):
+def test_the_effect_holds_tokens_and_cost(server, model, perform, secret):
     assert isinstance(model, Connector)
     effect = perform(model, "chat", "small", ASK)
     assert effect.result == {"text": "Network", "finish_reason": "stop", "model": "small-2026-01-01"}
-    # 1001 x 0.15 + 3 x 0.60 of a millionth: 151.95, rounded up.
+    # 1001 x 0.15 + 3 x 0.60 millionths are 151.95, rounded up.
     assert effect.usage == Usage("local", "small", 1001, 3, 152, "USD")
     assert effect.external_id == "cmpl-1"
     (seen,) = server.seen
@@ -43,7 +45,7 @@ def test_an_answer_brings_its_tokens_and_cost(server, model, perform, secret):
     assert model.operations["chat"].writes is False
 
 
-def test_tool_calls_are_passed_on(server, model, perform):
+def test_tool_calls_are_in_the_result(server, model, perform):
     calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     message = {"role": "assistant", "content": None, "tool_calls": calls}
     server.answer = lambda _: Reply(body={**ANSWER, "choices": [{"message": message}]})
@@ -60,7 +62,7 @@ def test_tool_calls_are_passed_on(server, model, perform):
         ("small", {**ASK, "stream": True}, "stream: not accepted"),
     ],
 )
-def test_what_may_not_be_asked_costs_nothing(server, model, perform, target, fields, problem):
+def test_a_refused_request_is_not_sent(server, model, perform, target, fields, problem):
     with pytest.raises(EffectRefused, match=problem):
         perform(model, "chat", target, fields)
     assert not server.seen
@@ -69,20 +71,20 @@ def test_what_may_not_be_asked_costs_nothing(server, model, perform, target, fie
 @pytest.mark.parametrize(
     "body", [{}, [], "text", {"choices": []}, {**ANSWER, "usage": None}, {"choices": [1]}]
 )
-def test_an_answer_that_is_none_is_refused(server, model, perform, body):
+def test_an_invalid_answer_is_refused(server, model, perform, body):
     server.answer = lambda _: Reply(body=body)
     with pytest.raises(EffectRefused):
         perform(model, "chat", "small", ASK)
 
 
 @pytest.mark.parametrize("reply", [HANG, Reply(500), Reply(429)], ids=["hang", "500", "429"])
-def test_a_lost_answer_may_be_asked_again(server, model, perform, reply):
+def test_a_lost_answer_means_unavailable(server, model, perform, reply):
     server.answer = lambda _: reply
     with pytest.raises(EffectUnavailable):
         perform(model, "chat", "small", ASK)
 
 
-def test_it_cannot_be_confirmed(model, confirm):
+def test_a_model_call_cannot_be_confirmed(model, confirm):
     with pytest.raises(EffectUnknown):
         confirm(model, "chat", "small", ASK)
 
@@ -94,6 +96,6 @@ def test_cost_is_rounded_up(tokens, cost):
     assert ModelPrice(150_000, 600_000).cost_micros(*tokens) == cost
 
 
-def test_a_price_below_nothing_is_refused():
+def test_a_negative_price_is_refused():
     with pytest.raises(UsageError):
         ModelPrice(-1, 0)

@@ -1,3 +1,5 @@
+"""Secrets: read when used, never printed, removed from effects, errors and log lines."""
+
 from __future__ import annotations
 
 import base64
@@ -31,7 +33,7 @@ def test_a_secret_never_prints():
             copied(secret)
 
 
-def test_it_is_read_when_it_is_used(monkeypatch, tmp_path):
+def test_a_secret_is_read_when_it_is_used(monkeypatch, tmp_path):
     in_env, in_file = SecretRef("env:SOME_TOKEN"), SecretRef(f"file:{tmp_path / 'token'}")
     monkeypatch.setenv("SOME_TOKEN", "first")
     (tmp_path / "token").write_text("from a file\n")
@@ -42,14 +44,14 @@ def test_it_is_read_when_it_is_used(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("reference", ["sk-live-123", "env:", "env:A B", "file:", "vault:x", "", "ENV:X"])
-def test_what_is_no_reference_is_refused_without_repeating_it(reference):
+def test_an_invalid_reference_is_refused_and_not_repeated(reference):
     with pytest.raises(UsageError) as caught:
         SecretRef(reference)
     assert "env:NAME or file:PATH" in caught.value.sentence()
     assert reference in ("", "env:", "file:") or reference not in caught.value.sentence()
 
 
-def test_a_missing_one_is_named_by_its_reference(monkeypatch, tmp_path):
+def test_the_error_names_the_reference_of_a_missing_secret(monkeypatch, tmp_path):
     monkeypatch.delenv("NO_SUCH_TOKEN", raising=False)
     with pytest.raises(SecretMissing, match="env:NO_SUCH_TOKEN is not set"):
         SecretRef("env:NO_SUCH_TOKEN").resolve()
@@ -67,10 +69,12 @@ def test_a_missing_one_is_named_by_its_reference(monkeypatch, tmp_path):
     monkeypatch.setenv("SHORT", "abc")
     with pytest.raises(SecretMissing, match="shorter than 4"):
         SecretRef("env:SHORT").resolve()
-    assert issubclass(SecretMissing, EffectRefused), "nothing was sent"
+    assert issubclass(SecretMissing, EffectRefused), (
+        "a missing secret must be refused before anything is sent"
+    )
 
 
-def test_every_form_of_it_is_taken_out(secret):
+def test_every_form_of_the_secret_is_removed(secret):
     with opened_secrets() as opened:
         opened.open(SecretRef("env:PLANTED_TOKEN"), user="ada")
         forms = [
@@ -102,7 +106,7 @@ def fail(secret: str) -> None:
         raise ValueError(secret)
 
 
-def test_errors_leave_without_it(secret):
+def test_errors_do_not_hold_the_secret(secret):
     with pytest.raises(EffectRefused) as caught:
         refuse(secret)
     error = caught.value
@@ -113,7 +117,7 @@ def test_errors_leave_without_it(secret):
     assert unforeseen.value.__suppress_context__
 
 
-def test_log_lines_during_a_call_are_without_it(secret, caplog):
+def test_log_lines_during_a_call_do_not_hold_the_secret(secret, caplog):
     log = logging.getLogger("some.library")
     with caplog.at_level(logging.DEBUG), opened_secrets() as opened:
         opened.open(SecretRef("env:PLANTED_TOKEN"))

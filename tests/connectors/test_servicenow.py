@@ -1,3 +1,5 @@
+"""The ServiceNow connector: create, update, delete and read, each done once and reversible."""
+
 from __future__ import annotations
 
 import base64
@@ -18,7 +20,7 @@ PATH = "/api/now/table/incident"
 
 
 class TableApi:
-    """Keeps records as the table API does: every value is text, every change counts."""
+    """Stores records as the table API does: every value is a text, every change increases sys_mod_count."""
 
     def __init__(self, token: str) -> None:
         self.records: dict[str, dict[str, str]] = {}
@@ -89,7 +91,7 @@ def incident(table):
     return table.records[ID]
 
 
-def test_an_update_is_undone_to_the_values_from_before(now, incident, perform):
+def test_a_reversal_of_an_update_restores_the_prior_values(now, incident, perform):
     assert isinstance(now, Connector)
     effect = perform(now, "update", INCIDENT, {"values": {"state": 2, "assigned_to": "ada"}})
     assert (incident["state"], incident["assigned_to"]) == ("2", "ada")
@@ -101,7 +103,7 @@ def test_an_update_is_undone_to_the_values_from_before(now, incident, perform):
     assert (incident["state"], incident["assigned_to"]) == ("1", "")
 
 
-def test_a_record_changed_by_somebody_else_is_left_alone(now, table, incident, perform, server):
+def test_a_record_that_somebody_else_changed_is_not_overwritten(now, table, incident, perform, server):
     effect = perform(now, "update", INCIDENT, {"values": {"state": 2}, "expect": {"sys_mod_count": 4}})
     table.change(incident, {"state": "3"})
     with pytest.raises(EffectRefused, match="changed meanwhile: sys_mod_count is '6', expected '5'"):
@@ -110,7 +112,7 @@ def test_a_record_changed_by_somebody_else_is_left_alone(now, table, incident, p
     assert len(server.writes()) == 1
 
 
-def test_a_change_between_look_and_write_is_told(now, table, incident, perform):
+def test_a_change_between_read_and_write_is_reported(now, table, incident, perform):
     table.before_write = lambda: table.change(incident, {"assigned_to": "bob"})
     assert perform(now, "update", INCIDENT, {"values": {"state": 2}}).result["raced"] is True
 
@@ -135,7 +137,7 @@ def test_a_lost_answer_to_an_update_is_settled_by_confirm(now, table, incident, 
         confirm(now, "update", INCIDENT, fields)
 
 
-def test_a_created_record_is_found_by_its_key_and_made_once(now, table, perform, confirm, server):
+def test_a_record_is_created_once_and_found_by_its_key(now, table, perform, confirm, server):
     values = {"values": {"short_description": "Máy in hỏng"}}
     assert confirm(now, "create", "incident", values) is None
     table.cuts_next_write = True
@@ -148,7 +150,7 @@ def test_a_created_record_is_found_by_its_key_and_made_once(now, table, perform,
     assert table.records[ID]["correlation_id"] == "run-7:notify:1"
 
 
-def test_a_created_record_is_undone_by_deleting_it(now, table, perform, confirm):
+def test_a_reversal_of_a_create_deletes_the_record(now, table, perform, confirm):
     effect = perform(now, "create", "incident", {"values": {"short_description": "x"}})
     back = effect.reversal
     assert (back.operation, back.target) == ("delete", INCIDENT)
@@ -159,14 +161,14 @@ def test_a_created_record_is_undone_by_deleting_it(now, table, perform, confirm)
     assert perform(now, "delete", INCIDENT).result["already"] is True
 
 
-def test_a_record_that_was_worked_on_is_not_deleted_behind_its_people(now, table, perform):
+def test_a_record_that_was_changed_after_its_creation_is_not_deleted(now, table, perform):
     effect = perform(now, "create", "incident", {"values": {"short_description": "x"}})
     table.change(table.records[ID], {"work_notes": "seen"})
     with pytest.raises(EffectRefused, match="changed meanwhile"):
         perform(now, "delete", INCIDENT, effect.reversal.fields)
 
 
-def test_reading(now, incident, perform):
+def test_a_record_is_read_and_a_missing_one_is_refused(now, incident, perform):
     assert perform(now, "read", INCIDENT, {"names": ["state"]}).result["state"] == "1"
     with pytest.raises(EffectRefused, match="does not exist"):
         perform(now, "read", f"incident/{'f' * 32}")
@@ -185,7 +187,7 @@ def test_reading(now, incident, perform):
         ("fly", INCIDENT, {}),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_written(
+def test_an_invalid_action_is_refused_before_anything_is_written(
     now, incident, perform, server, operation, target, fields
 ):
     with pytest.raises(EffectRefused):

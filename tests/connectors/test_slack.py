@@ -1,3 +1,5 @@
+"""The Slack connector: messages are posted, updated and deleted once, and each of these can be reversed."""
+
 from __future__ import annotations
 
 import pytest
@@ -34,7 +36,7 @@ def slack(server, workspace):
     )
 
 
-def test_a_message_is_posted_and_taken_back(workspace, slack, perform):
+def test_a_message_is_posted_and_deleted(workspace, slack, perform):
     assert isinstance(slack, Connector)
     effect = perform(slack, "post", "C0AAAA", {"text": "Xong", "blocks": BLOCKS})
     (message,) = workspace.messages()
@@ -47,7 +49,7 @@ def test_a_message_is_posted_and_taken_back(workspace, slack, perform):
     assert workspace.refusals == [f"message_not_found: {message['ts']}"]
 
 
-def test_an_update_is_undone_to_what_was_there(workspace, slack, perform):
+def test_a_reversal_of_an_update_restores_the_prior_message(workspace, slack, perform):
     target = perform(slack, "post", "C0AAAA", {"text": "one", "blocks": BLOCKS}).external_id
     effect = perform(slack, "update", target, {"text": "two"}, key="second")
     assert workspace.messages()[0]["text"] == "two"
@@ -57,7 +59,7 @@ def test_an_update_is_undone_to_what_was_there(workspace, slack, perform):
     assert (workspace.messages()[0]["text"], workspace.messages()[0]["blocks"]) == ("one", BLOCKS)
 
 
-def test_a_repeated_update_does_not_take_its_own_words_for_prior_ones(workspace, slack, perform):
+def test_a_repeated_update_does_not_use_its_own_text_as_the_prior_text(workspace, slack, perform):
     target = perform(slack, "post", "C0AAAA", {"text": "one"}).external_id
     perform(slack, "update", target, {"text": "two"}, key="second")
     again = perform(slack, "update", target, {"text": "two"}, key="second")
@@ -70,7 +72,7 @@ def test_a_lost_answer_to_a_post_is_settled_by_confirm(workspace, slack, perform
     workspace.cuts_after = {"chat.postMessage"}
     with pytest.raises(EffectUnknown):
         perform(slack, "post", "C0AAAA", {"text": "one"})
-    assert len(workspace.messages()) == 1, "the client sends nothing twice by itself"
+    assert len(workspace.messages()) == 1, "the client must not repeat the request by itself"
     for number in range(450):
         workspace.post({"channel": "C0AAAA", "text": str(number)})
     found = confirm(slack, "post", "C0AAAA", {"text": "one"})
@@ -115,7 +117,7 @@ def test_updates_and_deletes_are_confirmed(workspace, slack, perform, confirm):
     ],
     ids=["no", "rate", "429", "internal", "500", "redirect", "large", "hang"],
 )
-def test_an_answer_says_whether_anything_happened(workspace, slack, perform, reply, error):
+def test_the_answer_decides_between_refused_unavailable_and_unknown(workspace, slack, perform, reply, error):
     workspace.answers["chat.postMessage"] = reply
     with pytest.raises(error) as caught:
         perform(slack, "post", "C0AAAA", {"text": "one"})
@@ -124,7 +126,7 @@ def test_an_answer_says_whether_anything_happened(workspace, slack, perform, rep
         assert caught.value.retry_after_seconds == 9
 
 
-def test_nobody_there_is_unavailable(workspace, perform):
+def test_an_unreachable_server_is_unavailable(workspace, perform):
     gone = SlackConnector(
         "slack", secret=SecretRef("env:PLANTED_TOKEN"), api_url=f"http://127.0.0.1:{closed_port()}/api/"
     )
@@ -144,7 +146,7 @@ def test_nobody_there_is_unavailable(workspace, perform):
         ("fly", "C0AAAA", {}),
     ],
 )
-def test_what_cannot_be_meant_is_refused(workspace, slack, perform, operation, target, fields):
+def test_an_invalid_action_is_refused(workspace, slack, perform, operation, target, fields):
     with pytest.raises(EffectRefused):
         perform(slack, operation, target, fields)
     assert not workspace.calls

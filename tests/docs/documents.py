@@ -44,7 +44,7 @@ def links(path: Path) -> set[str]:
 
 
 def commands(path: Path) -> Iterator[str]:
-    """Everything a reader is told to type: shell blocks, indented blocks, and code within the text."""
+    """Everything that a reader could type: shell blocks, indented blocks, and code within the text."""
     text = read(path)
     for match in _FENCE.finditer(text):
         if match["info"].split()[:1] in (["sh"], ["bash"], ["console"]):
@@ -63,6 +63,6 @@ def _lines(code: str) -> Iterator[str]:
 
 
 def anchors(path: Path) -> set[str]:
-    """The anchors a Markdown page offers: its headings, as GitHub writes them."""
+    """The anchors of a Markdown page: its headings, as GitHub writes them."""
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", read(path)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,4 +1,4 @@
-"""The changelog keeps its form and the version is said once."""
+"""The changelog has its form, and the version is written in one place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tidy.sources import read
 KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
-def test_the_changelog_keeps_its_form():
+def test_the_changelog_has_its_form():
     text = read(Path("CHANGELOG.md"))
     assert re.search(r"^## \[Unreleased\]$", text, re.MULTILINE)
     for heading in re.findall(r"^## (.+)$", text, re.MULTILINE):
@@ -20,7 +20,7 @@ def test_the_changelog_keeps_its_form():
     assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= KINDS
 
 
-def test_the_version_is_said_in_the_package_only():
+def test_the_version_is_written_only_in_the_package():
     settings = tomllib.loads(read(Path("pyproject.toml")))
     assert "version" not in settings["project"]
     assert settings["project"]["dynamic"] == ["version"]
@@ -28,7 +28,7 @@ def test_the_version_is_said_in_the_package_only():
     assert f'__version__ = "{stepwell.__version__}"' in read(Path(place))
 
 
-def test_the_licence_is_there_in_full():
+def test_the_licence_is_complete():
     licence = read(Path("LICENSE"))
     assert licence.lstrip().startswith("Apache License")
     assert "END OF TERMS AND CONDITIONS" in licence

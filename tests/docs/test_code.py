@@ -1,4 +1,4 @@
-"""What the documents tell a reader to type works."""
+"""Code and commands in the documents work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_python_blocks_compile(block):
 
 
 @pytest.mark.parametrize("block", [block for block in PYTHON_BLOCKS if block.is_run], ids=str)
-def test_python_blocks_that_say_so_run(block, dsn, tmp_path):
+def test_python_blocks_marked_run_are_executed(block, dsn, tmp_path):
     script = tmp_path / "block.py"
     script.write_text(block.code, encoding="utf-8")
     done = subprocess.run(
@@ -59,7 +59,7 @@ def test_paths_of_the_project_exist(path):
 
 
 def is_made_later(path: str) -> bool:
-    """Whether git ignores it: results and builds are absent from a fresh clone."""
+    """Whether git ignores the path: results and builds are not in a new clone."""
     return subprocess.run(["git", "check-ignore", "-q", path], cwd=ROOT, check=False).returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""Every link within the project leads somewhere."""
+"""Every link within the project has a target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tidy.sources import ROOT, files
 
 
 @pytest.mark.parametrize("path", documents(), ids=str)
-def test_links_resolve(path):
+def test_every_link_has_a_target(path):
     broken = []
     for target in links(path):
         if "://" in target or target.startswith("mailto:"):
@@ -24,11 +24,11 @@ def test_links_resolve(path):
     assert not broken
 
 
-def test_the_index_of_decisions_names_every_decision():
+def test_the_index_of_decisions_links_every_decision():
     decisions = {path.name for path in files(".md", under="docs/decisions")} - {"README.md"}
     assert links(Path("docs/decisions/README.md")) >= decisions
 
 
-def test_the_documentation_index_names_every_page():
+def test_the_documentation_index_links_every_page():
     pages = {path.name for path in files(".md", under="docs") if path.parent == Path("docs")} - {"index.md"}
     assert links(Path("docs/index.md")) >= pages

@@ -1,4 +1,4 @@
-"""Options and defaults are documented as the code has them."""
+"""The documented options and defaults equal those of the code."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.tidy.sources import read
 
 
 @pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Human)])
-def test_every_option_of_a_human_step_is_explained(name):
+def test_every_option_of_a_human_step_is_documented(name):
     section = read(Path("docs/people.md")).split("## What a human step says")[1].split("\n## ")[0]
     assert f"| `{name}` |" in section
 
 
-def test_the_defaults_of_a_retry_are_those_of_the_code():
+def test_the_documented_defaults_of_a_retry_equal_the_code():
     line = next(
         line for line in read(Path("docs/workflows.md")).splitlines() if line.startswith("| `retry` |")
     )
@@ -29,7 +29,7 @@ def test_the_defaults_of_a_retry_are_those_of_the_code():
     assert f"`multiplier` ({defaults.multiplier})" in line
 
 
-def test_the_attempts_of_an_operation_without_a_retry_are_those_of_the_schema():
+def test_the_documented_default_of_attempts_equals_the_schema():
     snapshot = read(Path("src/stepwell/sql/schema.snapshot.sql"))
     table = snapshot.split("create table stepwell.operation (")[1].split(");")[0]
     found = re.search(r"max_attempts smallint default (\d+)", table)

@@ -17,15 +17,15 @@ from tests.tidy.sources import files, read
 SETTING = re.compile(r"\bSTEPWELL_[A-Z][A-Z_]*[A-Z]\b")
 
 
-def test_the_page_of_commands_is_what_the_commands_say():
+def test_the_page_of_commands_is_up_to_date():
     assert read(Path("docs/cli.md")) == cli_reference(), "run `make docs`"
 
 
-def test_the_page_of_renamed_things_is_what_its_table_says():
+def test_the_page_of_renames_is_up_to_date():
     assert read(Path("docs/renames.md")) == renames_reference(), "run `make docs`"
 
 
-def test_every_command_and_option_says_what_it_does():
+def test_every_command_and_option_has_a_help_text():
     silent = []
     for path, command in command_tree("stepwell", typer.main.get_command(app)):
         if not command.help:

@@ -1,4 +1,4 @@
-"""The reference of the machines says what a fresh database declares."""
+"""The reference of the state machines equals the registry of a new database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tidy.sources import read
 
 
 @pytest.mark.requirement("SM-01")
-def test_the_committed_page_is_what_the_registry_says(dsn: str):
+def test_the_page_of_state_machines_is_up_to_date(dsn: str):
     assert read(Path("docs/state-machines.md")) == page(registry.read(dsn)), (
         "run `stepwell machine reference --fresh > docs/state-machines.md`"
     )

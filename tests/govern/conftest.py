@@ -1,4 +1,4 @@
-"""Fixtures of sealing and evidence: `told` is a database with a run in it and the bundles of that run."""
+"""Fixtures of the tests of seals and evidence: `sample` is a database with one run and its bundles."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 
 from stepwell.client import Client
 from stepwell.govern.evidence import Exported, export
-from tests.govern.story import tell
+from tests.govern.sample_run import make_sample_run
 from tests.support.databases import Databases
 
 
 @dataclass(frozen=True)
-class Told:
+class Sample:
     dsn: str
     run_id: int
     exported: Exported
@@ -34,17 +34,17 @@ def export_run(dsn: str, run_id: int, to: Path | str, *, with_payloads: bool = F
         finally:
             await client.close()
 
-    # In a thread: while a browser is open, its driver keeps an event loop running in this one.
+    # In another thread: while a browser is open, its driver runs an event loop in this one.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(act())).result()
 
 
 @pytest.fixture(scope="module")
-def told(databases: Databases, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def sample(databases: Databases, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     folder = tmp_path_factory.mktemp("bundles")
     with databases.fresh(template) as dsn:
         with psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db:
-            run_id = tell(db)
+            run_id = make_sample_run(db)
         plain = export_run(dsn, run_id, folder)
         full = export_run(dsn, run_id, folder / "full.zip", with_payloads=True)
-        yield Told(dsn, run_id, plain, Path(plain.url).read_bytes(), Path(full.url).read_bytes())
+        yield Sample(dsn, run_id, plain, Path(plain.url).read_bytes(), Path(full.url).read_bytes())

@@ -1,4 +1,4 @@
-"""Seal and check in tests: receives a connection, returns blocks and verdicts."""
+"""Seals and verifies in tests: receives a connection, returns the result of the check."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ APPEND = """
 
 
 def seal(db: psycopg.Connection, tenant_id: int = 1) -> None:
-    """Seal everything, in as few blocks as it takes.
+    """Seals every event, in as few blocks as possible.
 
-    A transaction of any database of the server holds the seal back; other tests may have one open.
+    An open transaction in any database of the server stops the seal; other tests may have one.
     """
     until(lambda: db.execute(SEALABLE).fetchone() == (True,), what="older transactions to end")
 

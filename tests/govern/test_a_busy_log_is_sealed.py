@@ -1,4 +1,4 @@
-"""Many write, some roll back, several seal at once: every committed event is in exactly one block."""
+"""While many transactions write or roll back and two seal, every committed event is in exactly one block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEALERS = 2
 TRANSACTIONS = 40
 
 
-def test_no_event_is_passed_over_while_others_write(dsn: str, db: psycopg.Connection):
+def test_no_event_is_skipped_while_others_write(dsn: str, db: psycopg.Connection):
     done = threading.Event()
     db.execute("update dot_config set config_value = '25' where config_key = 'audit.block_events'")
 
@@ -24,7 +24,7 @@ def test_no_event_is_passed_over_while_others_write(dsn: str, db: psycopg.Connec
         kept = 0
         with psycopg.connect(dsn, options="-csearch_path=stepwell,public") as own:
             for _ in range(TRANSACTIONS):
-                # Takes its number first and its events later, so that younger transactions overtake it.
+                # The id of the transaction comes first, its events later: younger transactions commit before.
                 own.execute("select pg_current_xact_id()")
                 count = rng.randint(1, 5)
                 for _ in range(count):

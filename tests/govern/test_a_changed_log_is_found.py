@@ -1,4 +1,4 @@
-"""Every way to tamper with the log or its seal is found, and the first record is named."""
+"""Every change of the log or its seal is found, and the check names the first changed record."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIELD_CHANGES = [
 
 @pytest.fixture(scope="module")
 def sealed(databases: Databases, template: str) -> Iterator[psycopg.Connection]:
-    """A sealed log of random shape; each example changes it in a transaction that is rolled back."""
+    """A sealed log; each example changes it in a transaction that is rolled back."""
     with (
         databases.fresh(template) as dsn,
         psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
@@ -38,7 +38,7 @@ def sealed(databases: Databases, template: str) -> Iterator[psycopg.Connection]:
             payload = None if at % 5 == 4 else {"n": at, "text": "x" * at}
             append(db, ((at % 6 + 1) << 20) + at % 3, payload=payload, actor=f"person {at}", to="ready")
         seal(db)
-        # As somebody with every right would: no trigger stands in the way.
+        # A superuser can switch the triggers off.
         db.execute("set session_replication_role = replica")
         yield db
 
@@ -105,7 +105,7 @@ def test_an_inserted_event_is_named(sealed: psycopg.Connection, at: int, is_befo
 
 @EXAMPLES
 @given(pair=st.lists(ANY, min_size=2, max_size=2, unique=True))
-def test_two_events_that_changed_places_are_named(sealed: psycopg.Connection, pair: list[int]):
+def test_two_events_that_were_swapped_are_named(sealed: psycopg.Connection, pair: list[int]):
     first, second = sorted(positions(sealed)[at] for at in pair)
     move = f"update event_log set tx = %s::text::xid8, event_id = %s {AT}"
     verdict = tampered(
@@ -119,8 +119,8 @@ def test_two_events_that_changed_places_are_named(sealed: psycopg.Connection, pa
     assert kinds(verdict) == (["reordered"] * 2 if same_block else ["altered"] * 2)
 
 
-def test_an_event_moved_to_a_free_place_is_called_reordered(sealed: psycopg.Connection):
-    """Both positions lie in one block, so it can be told from a deletion and an insertion."""
+def test_an_event_moved_to_another_position_is_reported_as_reordered(sealed: psycopg.Connection):
+    """Both positions are in one block, so this is not reported as a deletion and an insertion."""
     first, _, third = positions(sealed)[:3]
     verdict = tampered(
         sealed, (f"update event_log set tx = %s::text::xid8, event_id = %s {AT}", (third[0], -5, *first))
@@ -156,12 +156,12 @@ def test_a_missing_block_is_named(sealed: psycopg.Connection):
     assert verdict.problems[0] == ("missing", "block 3", "the next one there is block 4")
 
 
-def test_blocks_cut_off_at_the_end_are_found_by_the_chain(sealed: psycopg.Connection):
+def test_missing_blocks_at_the_end_are_found_by_the_chain(sealed: psycopg.Connection):
     verdict = tampered(sealed, ("delete from audit_block where block_no >= 5", None))
     assert verdict.problems[0][:2] == ("truncated", "block 5")
 
 
-CUT_CLEANLY = (
+SHORTEN_THE_CHAIN = (
     ("delete from audit_block where block_no >= 5", None),
     ("delete from audit_leaves where block_no >= 5", None),
     ("delete from audit_block_stream where block_no >= 5", None),
@@ -173,8 +173,8 @@ CUT_CLEANLY = (
 )
 
 
-def test_what_only_a_known_head_or_an_anchor_finds(sealed: psycopg.Connection):
-    """Somebody with every right cuts the chain without a trace in the database."""
+def test_a_shortened_chain_is_found_by_a_known_head_or_an_anchor(sealed: psycopg.Connection):
+    """A superuser can shorten the chain without a trace in the database."""
     head = check(sealed).head_hash
     rows = sealed.execute(
         "select c.chain_id::text, b.block_no, encode(b.block_hash, 'hex')"
@@ -182,7 +182,7 @@ def test_what_only_a_known_head_or_an_anchor_finds(sealed: psycopg.Connection):
     ).fetchall()
     anchored = [{"chain_id": c, "block_no": no, "block_hash": found} for c, no, found in rows]
     with sealed.transaction(force_rollback=True):
-        for text, values in CUT_CLEANLY:
+        for text, values in SHORTEN_THE_CHAIN:
             sealed.execute(text, values)
         assert check(sealed).problems == []
         (by_head,) = check(sealed, head=head).problems
@@ -192,7 +192,7 @@ def test_what_only_a_known_head_or_an_anchor_finds(sealed: psycopg.Connection):
     assert check(sealed, head=head, anchored=anchored).problems == []
 
 
-def test_a_chain_that_was_made_again_is_found_by_its_anchor(sealed: psycopg.Connection):
+def test_a_chain_that_was_computed_again_is_found_by_its_anchor(sealed: psycopg.Connection):
     rows = sealed.execute("select chain_id::text from audit_chain").fetchall()
     anchored = [{"chain_id": rows[0][0], "block_no": 2, "block_hash": "00" * 32}]
     (problem,) = check(sealed, anchored=anchored).problems
@@ -212,5 +212,7 @@ def test_a_chain_that_was_made_again_is_found_by_its_anchor(sealed: psycopg.Conn
         ("update audit_chain set head_hash = sha256('x')", "block 6"),
     ],
 )
-def test_what_is_kept_beside_the_headers_is_checked_too(sealed: psycopg.Connection, change: str, where: str):
+def test_leaves_streams_and_the_chain_row_are_checked_too(
+    sealed: psycopg.Connection, change: str, where: str
+):
     assert tampered(sealed, (change, None)).problems[0].place == where

@@ -1,4 +1,4 @@
-"""Whatever an event holds, the database and the verifier write the same bytes of it."""
+"""Whatever an event contains, the database and the verifier compute the same bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.govern.sealing import append, check, seal
 from tests.support.databases import Databases
 
-# What PostgreSQL can hold in a text: no zero character, no half of a pair.
+# Texts that PostgreSQL can store: no NUL character, no lone surrogate.
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=30)
 NUMBER = st.one_of(
     st.integers(-(10**30), 10**30),
@@ -39,7 +39,7 @@ EVENT = st.fixed_dictionaries(
 
 @pytest.fixture(scope="module")
 def log(databases: Databases, template: str) -> Iterator[psycopg.Connection]:
-    """One log for all examples: each seals what it added, and the whole chain is checked."""
+    """One log for all examples: each seals its own events and checks the whole chain."""
     with (
         databases.fresh(template) as dsn,
         psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,

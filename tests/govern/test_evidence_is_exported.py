@@ -1,4 +1,4 @@
-"""A bundle: the same bytes each time, no value in it unless asked, checked by a bare Python."""
+"""A bundle has the same bytes each time, holds no value unless requested, and plain Python can check it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from stepwell.errors import Conflict, LimitExceeded, NotFound, StorageUnavailabl
 from stepwell.govern.bundle import costs, shape
 from stepwell.govern.evidence import export
 from stepwell.govern.verify import verify
-from tests.govern.conftest import Told, export_run
-from tests.govern.story import CANARY
+from tests.govern.conftest import Sample, export_run
+from tests.govern.sample_run import CANARY
 from tests.sql.drive import Engine, human, operation, subworkflow, wait
 
 
@@ -30,39 +30,39 @@ def files(data: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def document(told: Told, name: str) -> Any:
-    return json.loads(files(told.data)[name])
+def document(sample: Sample, name: str) -> Any:
+    return json.loads(files(sample.data)[name])
 
 
 @pytest.mark.requirement("RT-10")
-def test_the_same_run_gives_the_same_bytes(told: Told, tmp_path: Path):
-    """Also after another bundle of it was made, and other work was sealed."""
-    with psycopg.connect(told.dsn, autocommit=True, options="-csearch_path=stepwell") as db:
+def test_every_export_of_a_run_has_the_same_bytes(sample: Sample, tmp_path: Path):
+    """This is true also after another bundle was made and other events were sealed."""
+    with psycopg.connect(sample.dsn, autocommit=True, options="-csearch_path=stepwell") as db:
         engine = Engine(db)
         engine.start("order.process", {}, ref="later")
         engine.drain(engine.worker())
-    again = export_run(told.dsn, told.run_id, tmp_path)
-    assert Path(again.url).read_bytes() == told.data
-    full = export_run(told.dsn, told.run_id, tmp_path / "full.zip", with_payloads=True)
-    assert Path(full.url).read_bytes() == told.data_with_payloads
+    again = export_run(sample.dsn, sample.run_id, tmp_path)
+    assert Path(again.url).read_bytes() == sample.data
+    full = export_run(sample.dsn, sample.run_id, tmp_path / "full.zip", with_payloads=True)
+    assert Path(full.url).read_bytes() == sample.data_with_payloads
 
 
-def test_the_database_remembers_its_sha256(told: Told):
-    with psycopg.connect(told.dsn, options="-csearch_path=stepwell") as db:
+def test_the_database_stores_the_sha256_of_each_bundle(sample: Sample):
+    with psycopg.connect(sample.dsn, options="-csearch_path=stepwell") as db:
         rows = db.execute(
             "select bundle_sha256, size_bytes, with_payloads from evidence_bundle order by with_payloads"
         ).fetchall()
     assert rows == [
         (hashlib.sha256(data).hexdigest(), len(data), full)
-        for data, full in ((told.data, False), (told.data_with_payloads, True))
+        for data, full in ((sample.data, False), (sample.data_with_payloads, True))
     ]
 
 
-def test_no_value_of_the_run_is_in_a_bundle_of_metadata(told: Told):
-    """Input, outputs, an error, what a person answered, fields and answers of actions, payloads of events."""
-    assert CANARY.encode() not in told.data
-    assert CANARY.encode() in told.data_with_payloads
-    given, shown = document(told, "inputs.json")
+def test_a_bundle_without_payloads_holds_no_value_of_the_run(sample: Sample):
+    """Values are: input, outputs, errors, answers of persons, fields and results of actions, payloads."""
+    assert CANARY.encode() not in sample.data
+    assert CANARY.encode() in sample.data_with_payloads
+    given, shown = document(sample, "inputs.json")
     assert given["shape"] == [
         "$: object", "$.card: string", "$.items: array", "$.items[]: object", "$.items[].price: number",
         "$.items[].sku: string", "$.order_id: string",
@@ -71,63 +71,65 @@ def test_no_value_of_the_run_is_in_a_bundle_of_metadata(told: Told):
     assert shown["shape"][:3] == ["$: object", "$.card: string", "$.lines: array"]
 
 
-def test_a_short_value_cannot_be_guessed_from_its_hash(told: Told):
-    """The hash is salted: somebody without the salt cannot try the few values there are."""
-    given, _ = document(told, "inputs.json")
-    with psycopg.connect(told.dsn, options="-csearch_path=stepwell") as db:
-        text = db.execute("select input::text from run_detail where run_id = %s", (told.run_id,)).fetchone()[
-            0
-        ]  # type: ignore[index]
+def test_a_short_value_cannot_be_guessed_from_its_hash(sample: Sample):
+    """The hash is salted: without the salt nobody can find the value by trying."""
+    given, _ = document(sample, "inputs.json")
+    with psycopg.connect(sample.dsn, options="-csearch_path=stepwell") as db:
+        text = db.execute(
+            "select input::text from run_detail where run_id = %s", (sample.run_id,)
+        ).fetchone()[0]  # type: ignore[index]
     guesses = {hashlib.sha256(prefix + text.encode()).hexdigest() for prefix in (b"", b"\x00", b"\x02")}
     assert given["commitment"] not in guesses
 
 
-def test_it_tells_what_happened(told: Told):
-    run = document(told, "run.json")
+def test_a_bundle_holds_steps_approvals_receipts_verdicts_and_costs(sample: Sample):
+    run = document(sample, "run.json")
     assert (run["workflow"], run["state_code"], run["trigger_ref"]) == ("order.process", "completed", "A-1")
     assert {step["name"]: step["state_code"] for step in run["steps"]} == dict.fromkeys(
         ("validate", "charge", "sign-off", "pack"), "completed"
     )
-    (approval,) = document(told, "approvals.json")
+    (approval,) = document(sample, "approvals.json")
     assert [vote["voter"] for vote in approval["votes"]] == ["bob", "cleo"]
-    assert [receipt["external_id"] for receipt in document(told, "receipts.json")] == [
+    assert [receipt["external_id"] for receipt in document(sample, "receipts.json")] == [
         "ext-1",
         "ext-2",
         "ext-3",
     ]
-    assert {decision["rule_name"] for decision in document(told, "decisions.json")} == {"small sums"}
-    assert document(told, "costs.json") == [
+    assert {decision["rule_name"] for decision in document(sample, "decisions.json")} == {"small sums"}
+    assert document(sample, "costs.json") == [
         {
             "provider": "acme", "model": "gpt-small", "currency": "USD", "call_count": 2,
             "input_tokens": 2000, "output_tokens": 400, "cost_micros": 7000,
         }
     ]  # fmt: skip
-    failures = [item for item in document(told, "outputs.json") if "error_type" in item]
+    failures = [item for item in document(sample, "outputs.json") if "error_type" in item]
     assert [item["error_type"] for item in failures] == ["Timeout"]
 
 
-def test_events_of_approvals_and_receipts_are_proven_too(told: Told):
-    events = [json.loads(line) for line in files(told.data)["events.jsonl"].splitlines()]
+def test_a_bundle_holds_the_events_of_approvals_and_receipts(sample: Sample):
+    events = [json.loads(line) for line in files(sample.data)["events.jsonl"].splitlines()]
     kinds = {event["event_type"].partition(".")[0] for event in events}
     assert {"workflow", "step", "approval", "receipt", "evidence"} <= kinds
 
 
 @pytest.mark.requirement("RT-10")
 @pytest.mark.parametrize("isolation", [("-I", "-S"), ("-I", "-S", "-O")])
-def test_the_verifier_inside_runs_without_any_package(told: Told, tmp_path: Path, isolation: tuple[str, ...]):
+def test_the_verifier_of_a_bundle_runs_without_any_package(
+    sample: Sample, tmp_path: Path, isolation: tuple[str, ...]
+):
     bundle, verifier, anchor = tmp_path / "b.zip", tmp_path / "verify.py", tmp_path / "anchor.jsonl"
-    bundle.write_bytes(told.data)
-    verifier.write_bytes(files(told.data)["verify.py"])
+    bundle.write_bytes(sample.data)
+    verifier.write_bytes(files(sample.data)["verify.py"])
     anchor.write_bytes(b"")
     command = [sys.executable, *isolation, str(verifier), str(bundle)]
     good = subprocess.run(
-        [*command, "--head", told.exported.head_hash, "--anchor", str(anchor)],
+        [*command, "--head", sample.exported.head_hash, "--anchor", str(anchor)],
         capture_output=True, text=True, check=False, cwd=tmp_path, env={},
     )  # fmt: skip
     assert (good.returncode, good.stderr) == (0, "")
-    assert f"verified: run {told.run_id} (order.process, completed)" in good.stdout
-    assert told.exported.sha256 in good.stdout
-    bundle.write_bytes(told.data.replace(b'"actor": "ada"', b'"actor": "eve"', 1))
+    assert f"verified: run {sample.run_id} (order.process, completed)" in good.stdout
+    assert sample.exported.sha256 in good.stdout
+    bundle.write_bytes(sample.data.replace(b'"actor": "ada"', b'"actor": "eve"', 1))
     bad = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env={})
     assert bad.returncode == 1
     assert bad.stdout.startswith("altered: event ")
@@ -135,7 +137,7 @@ def test_the_verifier_inside_runs_without_any_package(told: Told, tmp_path: Path
     assert absent.returncode == 2
 
 
-def test_the_verifier_imports_only_what_python_brings():
+def test_the_verifier_imports_only_the_standard_library():
     import stepwell.govern.verify as verifier
 
     source = Path(verifier.__file__).read_text(encoding="utf-8")
@@ -147,7 +149,7 @@ def test_the_verifier_imports_only_what_python_brings():
     assert imported <= set(sys.stdlib_module_names)
 
 
-def test_a_run_that_goes_on_is_refused(dsn: str, db: psycopg.Connection, tmp_path: Path):
+def test_a_run_that_has_not_ended_is_refused(dsn: str, db: psycopg.Connection, tmp_path: Path):
     engine = Engine(db)
     engine.publish("w", wait("parcel", "came"))
     run_id = engine.start("w")
@@ -166,7 +168,7 @@ def ended_run(db: psycopg.Connection) -> int:
     return run_id
 
 
-def test_an_older_transaction_that_stays_open_is_named_as_the_reason(
+def test_the_error_names_an_older_open_transaction_as_the_reason(
     dsn: str, db: psycopg.Connection, tmp_path: Path
 ):
     async def act(run_id: int) -> None:
@@ -191,7 +193,7 @@ def test_too_many_events_are_refused(dsn: str, db: psycopg.Connection, tmp_path:
         export_run(dsn, run_id, tmp_path)
 
 
-def test_a_tampered_log_gives_no_bundle(dsn: str, db: psycopg.Connection, tmp_path: Path):
+def test_a_changed_log_gives_no_bundle(dsn: str, db: psycopg.Connection, tmp_path: Path):
     run_id = ended_run(db)
     export_run(dsn, run_id, tmp_path)
     db.execute("set session_replication_role = replica")
@@ -205,8 +207,8 @@ def test_a_tampered_log_gives_no_bundle(dsn: str, db: psycopg.Connection, tmp_pa
         export_run(dsn, run_id, tmp_path)
 
 
-def test_a_state_that_no_event_explains_is_found(dsn: str, db: psycopg.Connection, tmp_path: Path):
-    """The table was changed, the log was not."""
+def test_a_state_without_its_event_is_found(dsn: str, db: psycopg.Connection, tmp_path: Path):
+    """Somebody changed the table and not the log."""
     run_id = ended_run(db)
     db.execute("update work_unit set state_code = 'cancelled' where unit_id = %s", ((run_id << 20) + 1,))
     with pytest.raises(Conflict, match="it is cancelled, its last event left it completed"):
@@ -214,7 +216,7 @@ def test_a_state_that_no_event_explains_is_found(dsn: str, db: psycopg.Connectio
 
 
 @pytest.mark.parametrize("where", ["file", "memory"])
-def test_it_is_stored_through_fsspec(dsn: str, db: psycopg.Connection, tmp_path: Path, where: str):
+def test_a_bundle_is_stored_through_fsspec(dsn: str, db: psycopg.Connection, tmp_path: Path, where: str):
     import fsspec
 
     run_id = ended_run(db)
@@ -225,9 +227,7 @@ def test_it_is_stored_through_fsspec(dsn: str, db: psycopg.Connection, tmp_path:
     assert db.execute("select stored_url from evidence_bundle").fetchone() == (made.url,)
 
 
-def test_a_place_that_cannot_be_used_is_told_in_one_sentence(
-    dsn: str, db: psycopg.Connection, tmp_path: Path
-):
+def test_the_error_for_an_unusable_place_is_one_sentence(dsn: str, db: psycopg.Connection, tmp_path: Path):
     run_id = ended_run(db)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageUnavailable, match="cannot be used"):
@@ -236,12 +236,12 @@ def test_a_place_that_cannot_be_used_is_told_in_one_sentence(
         export_run(dsn, run_id, "nosuch:" + "//user:secret@bucket/x")
 
 
-def test_names_of_a_table_keyed_by_data_are_not_shown():
+def test_keys_of_a_large_object_are_not_shown():
     found = shape({f"user-{at}@example.org": {"age": at} for at in range(60)})
     assert found == ["$: object", "$.*: object", "$.*.age: number"]
 
 
-def test_depth_and_number_of_names_are_bounded():
+def test_depth_and_number_of_names_in_a_shape_are_limited():
     deep: Any = 1
     for _ in range(100):
         deep = {"a": deep}
@@ -266,12 +266,14 @@ def test_costs_are_summed_per_provider_model_and_currency():
     ]
 
 
-def decision(step_id: str, test: str) -> dict[str, Any]:
+def conditional(step_id: str, test: str) -> dict[str, Any]:
     return {"id": step_id, "kind": "conditional", "test": test}
 
 
-def test_every_kind_of_run_can_be_exported_however_it_ended(dsn: str, db: psycopg.Connection, tmp_path: Path):
-    """Maps, branches, runs inside runs, tasks; completed, failed, cancelled: each proves itself."""
+def test_every_kind_of_run_can_be_exported_in_every_end_state(
+    dsn: str, db: psycopg.Connection, tmp_path: Path
+):
+    """Maps, branches, sub-workflows, tasks; completed, failed, cancelled: each bundle is valid."""
     engine = Engine(db)
     engine.publish(
         "mapped", {"id": "each", "kind": "map", "over": "$.input.items"}, operation("x", scope=1), edges=[]
@@ -280,7 +282,7 @@ def test_every_kind_of_run_can_be_exported_however_it_ended(dsn: str, db: psycop
         "outer", subworkflow("call", "mapped", inputs={"items": "$.input.items"}), operation("after")
     )
     engine.publish(
-        "chosen", decision("test", "$.input.items[0] == 1"),
+        "chosen", conditional("test", "$.input.items[0] == 1"),
         operation("yes", branch=1), operation("no", branch=2),
         edges=[("test", "yes"), ("test", "no")],
         branches=[

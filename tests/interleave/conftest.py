@@ -1,4 +1,6 @@
-"""Two or more sessions in a declared order: `sessions` opens them, each with a thread for what must wait."""
+"""Two or more database sessions in a declared order: `sessions` opens them, each with a thread for a call
+that waits.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,22 @@ LIMIT_SECONDS = 60
 
 
 class Session(Engine):
-    """A connection of its own, not autocommit: what it does is open until it says so."""
+    """A connection without autocommit: its transaction stays open until `commit` or `rollback`."""
 
     def __init__(self, dsn: str, watcher: psycopg.Connection) -> None:
         super().__init__(psycopg.connect(dsn, options="-csearch_path=stepwell,public"))
         self.watcher = watcher
         self._thread = ThreadPoolExecutor(1)
 
-    def meanwhile(self, act: Callable[[], Any]) -> Future[Any]:
-        """Begin something that must wait for another session; comes back when it waits."""
+    def start_blocked(self, act: Callable[[], Any]) -> Future[Any]:
+        """Starts a call that must wait for another session; returns when it waits."""
         future = self._thread.submit(act)
         until_blocked(self.watcher, self.db.info.backend_pid, limit_seconds=LIMIT_SECONDS)
         assert not future.done()
         return future
 
-    def beside(self, act: Callable[[], Any]) -> Future[Any]:
-        """Begin something that may or may not wait."""
+    def start_call(self, act: Callable[[], Any]) -> Future[Any]:
+        """Starts a call that may wait or not."""
         return self._thread.submit(act)
 
     def commit(self) -> None:

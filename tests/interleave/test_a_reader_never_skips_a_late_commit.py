@@ -1,4 +1,4 @@
-"""A reader of the log stops below the oldest transaction in flight, whatever order the numbers have."""
+"""A reader of the log stops before the oldest open transaction, whatever the order of the event ids is."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NUMBER = """
 
 
 def read_on(engine: Engine, count: int = 0) -> list[str]:
-    """Read and move behind it, as a relay does, until so many came.
+    """Reads events and stores the position, as a relay does, until `count` events were read.
 
-    A transaction of any database of the server holds the reader back; other tests may have one open.
+    An open transaction in any database of the server stops the reader; other tests may have one.
     """
     marks: list[str] = []
 
@@ -37,7 +37,7 @@ def read_on(engine: Engine, count: int = 0) -> list[str]:
 
 
 @pytest.mark.requirement("SM-18")
-def test_an_event_that_commits_late_is_read_late_but_read(engine: Engine, sessions):
+def test_an_event_that_commits_late_is_still_read(engine: Engine, sessions):
     first, second = sessions(), sessions()
     first.db.execute(APPEND, ("early number, late commit",))
     second.db.execute(APPEND, ("late number, early commit",))
@@ -48,8 +48,8 @@ def test_an_event_that_commits_late_is_read_late_but_read(engine: Engine, sessio
     assert read_on(engine) == []
 
 
-def test_also_when_the_older_transaction_takes_the_higher_number(engine: Engine, sessions):
-    """The number is drawn late: ordering by number alone would pass it over."""
+def test_events_of_an_older_transaction_with_higher_ids_are_read_too(engine: Engine, sessions):
+    """The older transaction gets its event ids late: a reader that orders by event id would skip them."""
     first, second = sessions(), sessions()
     first.db.execute("select pg_current_xact_id()")
     second.db.execute(NUMBER, (10, "younger transaction, lower number"))
@@ -65,7 +65,7 @@ def test_also_when_the_older_transaction_takes_the_higher_number(engine: Engine,
     ]
 
 
-def test_a_transaction_that_begins_after_the_read_is_behind_it(engine: Engine, sessions):
+def test_events_behind_an_open_transaction_are_read_after_it_commits(engine: Engine, sessions):
     first, second, third = sessions(), sessions(), sessions()
     first.db.execute(APPEND, ("one",))
     first.commit()
@@ -77,7 +77,7 @@ def test_a_transaction_that_begins_after_the_read_is_behind_it(engine: Engine, s
     assert read_on(engine, 2) == ["two", "three"]
 
 
-def test_what_is_rolled_back_is_never_read_and_holds_nothing_back(engine: Engine, sessions):
+def test_a_rolled_back_event_is_never_read_and_stops_no_reader(engine: Engine, sessions):
     first, second = sessions(), sessions()
     first.db.execute(APPEND, ("never",))
     second.db.execute(APPEND, ("kept",))
@@ -86,7 +86,7 @@ def test_what_is_rolled_back_is_never_read_and_holds_nothing_back(engine: Engine
     assert read_on(engine, 1) == ["kept"]
 
 
-def test_a_position_ahead_of_what_may_commit_is_refused(engine: Engine, sessions):
+def test_a_position_behind_an_open_transaction_is_refused(engine: Engine, sessions):
     first, second = sessions(), sessions()
     first.db.execute(APPEND, ("open",))
     second.db.execute(APPEND, ("done",))

@@ -1,4 +1,4 @@
-"""Decisions, expiries and cancellations that meet over one approval: one ends it, its step moves once."""
+"""Decisions, expiries and cancellations of one approval at the same time: one of them ends it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ACTION = '{"connector": "c", "operation": "o", "target": "t", "fields": {}, "cal
 
 
 @pytest.fixture
-def parked(engine: Engine) -> tuple[int, int, int]:
-    """(run, step, approval): a step that waits for the approval of its action."""
+def waiting_step(engine: Engine) -> tuple[int, int, int]:
+    """(run, step, approval) of a step that waits for the approval of its action."""
     put_in_force(engine.db, rule("ask", "needs_approval", expires_seconds=60))
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
@@ -43,7 +43,7 @@ def propose(engine: Engine, session: int, lease: Lease) -> dict[str, Any]:
 def decide(session: Engine, approval_id: int, decision: str, actor: str) -> str:
     try:
         found: str = session.one(
-            "select fn_approval_decide(1, %s, %s, %s, 'so it is')", (approval_id, decision, actor)
+            "select fn_approval_decide(1, %s, %s, %s, 'a reason')", (approval_id, decision, actor)
         )
     except psycopg.Error as error:
         session.db.rollback()
@@ -52,7 +52,7 @@ def decide(session: Engine, approval_id: int, decision: str, actor: str) -> str:
 
 
 def ends(engine: Engine, approval_id: int) -> list[str]:
-    """Every end the approval had, by the log."""
+    """The final states of the approval in the log."""
     rows = engine.db.execute(
         "select to_state from event_log where unit_id = %s and from_state = 'requested'", (approval_id,)
     )
@@ -60,9 +60,9 @@ def ends(engine: Engine, approval_id: int) -> list[str]:
 
 
 def race(first: Session, second: Session, one: Callable[[], Any], other: Callable[[], Any]) -> Any:
-    """The second begins while the first holds everything, and goes on when it has committed."""
+    """The second call waits for the locks of the first, and continues when the first has committed."""
     won = one()
-    waiting = second.meanwhile(other)
+    waiting = second.start_blocked(other)
     first.commit()
     lost = waiting.result(LIMIT_SECONDS)
     second.commit()
@@ -70,8 +70,8 @@ def race(first: Session, second: Session, one: Callable[[], Any], other: Callabl
 
 
 @pytest.mark.parametrize("words", [("approve", "approve"), ("approve", "reject"), ("reject", "approve")])
-def test_two_decisions_settle_once(engine: Engine, sessions, parked, words):
-    run_id, _, approval_id = parked
+def test_of_two_decisions_at_the_same_time_one_settles(engine: Engine, sessions, waiting_step, words):
+    run_id, _, approval_id = waiting_step
     first, second = sessions(), sessions()
     won, lost = race(
         first,
@@ -86,8 +86,10 @@ def test_two_decisions_settle_once(engine: Engine, sessions, parked, words):
     assert engine.faults() == {}
 
 
-def test_an_approval_and_its_expiry_settle_once(engine: Engine, sessions, parked, clock: Clock):
-    run_id, _, approval_id = parked
+def test_a_decision_before_the_expiry_settles_the_approval(
+    engine: Engine, sessions, waiting_step, clock: Clock
+):
+    run_id, _, approval_id = waiting_step
     first, second = sessions(), sessions()
 
     def decide_then_expire() -> str:
@@ -102,8 +104,10 @@ def test_an_approval_and_its_expiry_settle_once(engine: Engine, sessions, parked
     assert engine.faults() == {}
 
 
-def test_an_expiry_and_a_late_approval_settle_once(engine: Engine, sessions, parked, clock: Clock):
-    run_id, _, approval_id = parked
+def test_an_expiry_before_the_decision_settles_the_approval(
+    engine: Engine, sessions, waiting_step, clock: Clock
+):
+    run_id, _, approval_id = waiting_step
     clock.advance(seconds=61)
     first, second = sessions(), sessions()
     fired, lost = race(first, second, first.timers, lambda: decide(second, approval_id, "approve", "ben"))
@@ -113,8 +117,10 @@ def test_an_expiry_and_a_late_approval_settle_once(engine: Engine, sessions, par
     assert engine.faults() == {}
 
 
-def test_an_approval_and_the_cancellation_of_its_run_settle_once(engine: Engine, sessions, parked):
-    run_id, _, approval_id = parked
+def test_a_cancellation_of_the_run_before_the_decision_settles_the_approval(
+    engine: Engine, sessions, waiting_step
+):
+    run_id, _, approval_id = waiting_step
     first, second = sessions(), sessions()
     won, lost = race(
         first,
@@ -128,7 +134,7 @@ def test_an_approval_and_the_cancellation_of_its_run_settle_once(engine: Engine,
     assert engine.faults() == {}
 
 
-def test_two_votes_of_a_quorum_of_two_meet_and_both_count(engine: Engine, sessions):
+def test_two_decisions_of_a_quorum_of_two_both_count(engine: Engine, sessions):
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
     approval_id = engine.one(
@@ -146,7 +152,7 @@ def test_two_votes_of_a_quorum_of_two_meet_and_both_count(engine: Engine, sessio
 
 
 @pytest.mark.requirement("RT-05")
-def test_two_units_with_one_key_make_one_intent(engine: Engine, sessions):
+def test_two_units_with_one_key_make_one_receipt(engine: Engine, sessions):
     put_in_force(engine.db, rule("free", "allow"))
     engine.enqueue("op", 2)
     session = engine.worker()
@@ -154,7 +160,7 @@ def test_two_units_with_one_key_make_one_intent(engine: Engine, sessions):
     keyed = ACTION.replace('"fields"', '"key": "order-7", "fields"')
     first, second = sessions(), sessions()
 
-    def intend(who: Session, lease: Lease) -> str:
+    def propose_with_key(who: Session, lease: Lease) -> str:
         try:
             found = who.one(
                 "select fn_action_propose(%s, 1, %s, %s, %s::jsonb)",
@@ -165,15 +171,17 @@ def test_two_units_with_one_key_make_one_intent(engine: Engine, sessions):
             return str(error.sqlstate)
         return str(found["answer"])
 
-    won, lost = race(first, second, lambda: intend(first, one), lambda: intend(second, other))
+    won, lost = race(
+        first, second, lambda: propose_with_key(first, one), lambda: propose_with_key(second, other)
+    )
     assert (won, lost) == ("go", "40001")
-    assert intend(second, other) == "busy"
+    assert propose_with_key(second, other) == "busy"
     second.commit()
     assert engine.one("select count(*) from action_receipt") == 1
     assert engine.faults() == {}
 
 
-def test_parallel_steps_share_the_writes_of_their_run(engine: Engine, sessions):
+def test_parallel_steps_share_the_cap_on_writes_of_their_run(engine: Engine, sessions):
     put_in_force(engine.db, rule("free", "allow"))
     engine.db.execute("update tenant set max_writes_per_run = 1")
     engine.publish("w", operation("a"), operation("b"), edges=[])
@@ -188,8 +196,8 @@ def test_parallel_steps_share_the_writes_of_their_run(engine: Engine, sessions):
     assert (lost["answer"], lost["reason_code"]) == ("deny", "writes_exhausted")
 
 
-def test_who_waits_for_a_lock_is_not_denied(engine: Engine, sessions):
-    """The time limit is the policy's: a lock that is not to be had in time is another try, not a verdict."""
+def test_a_proposal_that_waits_for_a_lock_is_not_denied(engine: Engine, sessions):
+    """The time limit is for the policy: a lock that is not free in time means another try, not a verdict."""
     put_in_force(engine.db, rule("ask", "needs_approval"))
     engine.db.execute("update dot_config set config_value = '2000' where config_key = 'policy.timeout_ms'")
     engine.publish("w", operation("a"))
@@ -199,7 +207,7 @@ def test_who_waits_for_a_lock_is_not_denied(engine: Engine, sessions):
     first, second = sessions(), sessions()
     first.one("select run_id from run_progress where run_id = %s for update", (run_id,))
     second.one("select fn_action_limit()")
-    waiting = second.meanwhile(lambda: propose(second, session, lease))
+    waiting = second.start_blocked(lambda: propose(second, session, lease))
     with pytest.raises(psycopg.errors.LockNotAvailable):
         waiting.result(LIMIT_SECONDS)
     second.rollback()

@@ -1,4 +1,4 @@
-"""Of any number of keepers one acts; what is due happens without anybody asking."""
+"""Of several keepers one acts: it recovers leases, fires timers, starts runs and makes partitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def engine(db: psycopg.Connection) -> Engine:
 
 @contextmanager
 def running(dsn: str) -> Iterator[Keeper]:
-    """A keeper at work in a thread for as long as the block runs."""
+    """Runs a keeper in a thread inside the block."""
     keeper = Keeper(dsn, poll_seconds=0.02)
     thread = threading.Thread(target=keeper.run, name="keeper")
     thread.start()
@@ -43,7 +43,7 @@ def running(dsn: str) -> Iterator[Keeper]:
 
 
 def schedule(engine: Engine, clock: Clock, name: str = "s", misfire: str = "latest") -> None:
-    """Due every hour, and now; the next hour is far enough ahead not to come by itself."""
+    """A schedule that is due now and every hour; the next hour is at least 50 minutes ahead."""
     now = clock.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
     if now.minute > 10:
@@ -57,7 +57,7 @@ def schedule(engine: Engine, clock: Clock, name: str = "s", misfire: str = "late
 
 
 @pytest.mark.requirement("LN-03")
-def test_a_lost_worker_gives_back_what_it_held(dsn: str, engine: Engine, clock: Clock):
+def test_the_keeper_recovers_the_leases_of_a_lost_worker(dsn: str, engine: Engine, clock: Clock):
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
     engine.claim(engine.worker(lease_seconds=10))
@@ -67,7 +67,7 @@ def test_a_lost_worker_gives_back_what_it_held(dsn: str, engine: Engine, clock: 
 
 
 @pytest.mark.requirement("LN-08")
-def test_a_wait_whose_time_is_up_ends(dsn: str, engine: Engine, clock: Clock):
+def test_the_keeper_ends_a_wait_at_its_timeout(dsn: str, engine: Engine, clock: Clock):
     engine.publish("w", wait("parcel", "came", timeout_seconds=60))
     run_id = engine.start("w")
     keeper = Keeper(dsn)
@@ -77,7 +77,7 @@ def test_a_wait_whose_time_is_up_ends(dsn: str, engine: Engine, clock: Clock):
     assert engine.run_state(run_id) == "failed"
 
 
-def test_more_timers_than_one_batch_fire_in_one_look(dsn: str, engine: Engine, clock: Clock):
+def test_one_tick_fires_more_timers_than_one_batch(dsn: str, engine: Engine, clock: Clock):
     engine.enqueue("op", 1100, p_process_after=clock.now().replace(year=2090))
     engine.db.execute("update timer set due_at = stepwell.now()")
     assert Keeper(dsn).run_once().fired_count == 1100
@@ -94,7 +94,7 @@ def test_a_schedule_starts_its_runs(dsn: str, engine: Engine, clock: Clock):
     assert engine.one("select count(*) from workflow_run") == 2
 
 
-def test_missed_times_are_made_up_for_as_the_schedule_says(dsn: str, engine: Engine, clock: Clock):
+def test_missed_times_are_fired_by_the_misfire_rule_of_the_schedule(dsn: str, engine: Engine, clock: Clock):
     schedule(engine, clock, "latest", "latest")
     schedule(engine, clock, "all", "all")
     keeper = Keeper(dsn)
@@ -107,14 +107,14 @@ def test_missed_times_are_made_up_for_as_the_schedule_says(dsn: str, engine: Eng
     assert counts == [("schedule:all", 6), ("schedule:latest", 2)]
 
 
-def test_a_schedule_that_cannot_fire_does_not_hold_back_the_others(dsn: str, engine: Engine, clock: Clock):
+def test_a_broken_schedule_does_not_stop_the_others(dsn: str, engine: Engine, clock: Clock):
     schedule(engine, clock, "broken")
     schedule(engine, clock, "sound")
     engine.db.execute("update workflow_schedule set cron = 'nonsense' where schedule_name = 'broken'")
     assert Keeper(dsn).run_once().started_count == 1
 
 
-def test_two_keepers_at_once_fire_a_schedule_once(dsn: str, engine: Engine, clock: Clock):
+def test_three_keepers_fire_a_schedule_once(dsn: str, engine: Engine, clock: Clock):
     with running(dsn), running(dsn), running(dsn):
         schedule(engine, clock)
         until_row(engine.db, "select count(*) >= 1 from workflow_run")
@@ -123,7 +123,7 @@ def test_two_keepers_at_once_fire_a_schedule_once(dsn: str, engine: Engine, cloc
     assert engine.one("select count(*) from workflow_run") == 2
 
 
-def test_the_others_stand_by_until_the_lead_is_free(dsn: str):
+def test_a_second_keeper_does_nothing_until_the_first_has_ended(dsn: str):
     with keeper_connection(dsn) as leader:
         assert leader.try_lead()
         assert Keeper(dsn).run_once().acted is False
@@ -151,7 +151,7 @@ def test_a_killed_keeper_is_replaced(dsn: str, engine: Engine, clock: Clock):
             until_row(engine.db, "select count(*) = 1 from workflow_run")
 
 
-def test_a_keeper_at_the_terminal_ends_on_a_signal(dsn: str, engine: Engine):
+def test_the_keeper_command_ends_on_a_signal(dsn: str, engine: Engine):
     command = [sys.executable, "-m", "stepwell", "--database-url", dsn, "keeper", "--poll-seconds", "0.05"]
     with subprocess.Popen(command, env=environment()) as process:
         until_led(engine)
@@ -159,7 +159,7 @@ def test_a_keeper_at_the_terminal_ends_on_a_signal(dsn: str, engine: Engine):
         assert process.wait(30) == 0
 
 
-def test_a_keeper_that_loses_its_connection_comes_back(dsn: str, engine: Engine, clock: Clock):
+def test_a_keeper_that_loses_its_connection_continues(dsn: str, engine: Engine, clock: Clock):
     with running(dsn):
         kill = "select bool_or(pg_terminate_backend(pid)) from pg_stat_activity where {}"
         mine = "application_name = 'stepwell keeper' and datname = current_database()"
@@ -168,7 +168,7 @@ def test_a_keeper_that_loses_its_connection_comes_back(dsn: str, engine: Engine,
         until_row(engine.db, "select count(*) = 1 from workflow_run")
 
 
-def test_partitions_are_made_ahead_by_the_databases_clock(dsn: str, engine: Engine, clock: Clock):
+def test_partitions_are_made_ahead_by_the_clock_of_the_database(dsn: str, engine: Engine, clock: Clock):
     clock.advance(days=200)
     Keeper(dsn).run_once()
     month = clock.now().strftime("event_log_%Y_%m")
@@ -176,6 +176,6 @@ def test_partitions_are_made_ahead_by_the_databases_clock(dsn: str, engine: Engi
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 61])
-def test_a_pause_out_of_range_is_refused(seconds: float):
+def test_a_poll_time_out_of_range_is_refused(seconds: float):
     with pytest.raises(InvalidInput):
         Keeper("", poll_seconds=seconds)

@@ -1,4 +1,4 @@
-"""What is migrated: a folder of SQL files written by the test, or the database of an earlier release."""
+"""Fixtures of the migration tests: SQL files that a test writes, or the database of an earlier release."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.tidy.sources import ROOT
 
 MIGRATIONS = ROOT / "src/stepwell/sql/migrations"
 DUMPS = sorted((Path(__file__).parent / "databases").glob("*.sql.gz"))
-# Lines only psql understands, and settings that only newer servers have.
+# Lines that only psql understands, and settings that older servers do not have.
 NOT_SQL = ("\\", "SET transaction_timeout")
 
 
 class Sources:
-    """Files of a made-up release; `load` reads them as migrate does."""
+    """The SQL files of an invented release; `load` reads them as migrate does."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ def old_dsn(request: pytest.FixtureRequest, empty_dsn: str) -> str:
     lines = gzip.decompress(request.param.read_bytes()).decode().splitlines()
     script = "\n".join(line for line in lines if not line.startswith(NOT_SQL))
     with psycopg.connect(empty_dsn, autocommit=True) as connection:
-        # Roles belong to the server, not to the database that was dumped.
+        # Roles belong to the server, so the dump of a database does not create them.
         connection.execute((MIGRATIONS / "0007_roles.sql").read_bytes())
         connection.execute(script.encode())
     return empty_dsn

@@ -1,7 +1,7 @@
-"""A database of an earlier release, with work in every state, is migrated, and its runs go on to their end.
+"""A database of an earlier release, with units in every state, is migrated, and its runs continue.
 
-The dump was made by the release whose last migration its name says: runs that wait for a person, an event, a
-retry, a sub-workflow and the items of a map; steps leased to a worker that is still alive; jobs in the queue.
+The name of the dump gives the last migration of its release. It has runs that wait for a person, an event, a
+retry, a sub-workflow and the items of a map; steps leased to a live worker; jobs in the queue.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def engine(old_dsn: str) -> Iterator[Engine]:
         yield Engine(connection)
 
 
-def held_by_the_old_worker(engine: Engine) -> tuple[int, list[tuple[int, int]]]:
-    """Its session, and (unit, lease number) of the steps it had leased before the migration."""
-    # It beats, as a live worker does: its lease was granted when the dump was made.
+def leases_of_the_old_worker(engine: Engine) -> tuple[int, list[tuple[int, int]]]:
+    """The session of the old worker, and (unit, lease number) of its leases from before the migration."""
+    # A live worker sends heartbeats: extend the session, which began when the dump was made.
     session: int = engine.one(
         "update worker_session set expires_at = stepwell.now() + interval '1 hour'"
         " where worker_name = 'old-worker' returning session_id"
@@ -37,26 +37,26 @@ def held_by_the_old_worker(engine: Engine) -> tuple[int, list[tuple[int, int]]]:
     return session, units
 
 
-def test_the_database_is_the_one_a_fresh_install_makes(old_dsn: str):
+def test_the_migrated_database_equals_a_new_one(old_dsn: str):
     migrate.migrate(old_dsn)
     assert verify.verify(old_dsn).drifts == ()
 
 
-def test_every_run_goes_on_to_its_end(engine: Engine):
+def test_every_run_continues_to_its_end(engine: Engine):
     assert engine.faults() == {}
-    session, held = held_by_the_old_worker(engine)
-    assert held
-    # Reports of leases that were granted before the migration.
+    session, leases = leases_of_the_old_worker(engine)
+    assert leases
+    # The old worker reports leases that were granted before the migration.
     rows = engine.db.execute(
         "select row_kind"
         " from fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[], 0)",
         (
             session,
-            [1] * len(held),
-            [unit for unit, _ in held],
-            [lease for _, lease in held],
-            ["completed"] * len(held),
-            ['{"ok": true}'] * len(held),
+            [1] * len(leases),
+            [unit for unit, _ in leases],
+            [lease for _, lease in leases],
+            ["completed"] * len(leases),
+            ['{"ok": true}'] * len(leases),
         ),
     ).fetchall()
     assert rows == []
@@ -73,8 +73,8 @@ def test_every_run_goes_on_to_its_end(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_a_workflow_published_again_is_still_the_same_version(engine: Engine):
-    """Format 1 of a graph said `nodes` and `decision`; its hash was the client's."""
+def test_a_workflow_published_again_keeps_its_version(engine: Engine):
+    """Format 1 of a graph had the words `nodes` and `decision`, and its hash was computed by the client."""
     step = sw.Operation
     again = sw.Workflow(
         "branch",

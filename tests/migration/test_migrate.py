@@ -1,4 +1,4 @@
-"""One migrate is one locked transaction: all of it or nothing, once, whoever else tries."""
+"""`migrate` is one locked transaction: all or nothing, and once even if several processes migrate."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def scalar(dsn: str, query: str):
         return connection.execute(query).fetchone()[0]
 
 
-def test_a_fresh_database_gets_everything_in_order(empty_dsn):
+def test_a_new_database_gets_every_migration_in_order(empty_dsn):
     report = migrate.migrate(empty_dsn)
     files = sql_files.load()
     assert report.applied == tuple(file.name for file in files.migrations)
     assert migrate.status(empty_dsn).is_current
 
 
-def test_the_second_time_nothing_is_done(empty_dsn, sources):
+def test_a_second_migrate_does_nothing(empty_dsn, sources):
     migrate.migrate(empty_dsn, sources.load())
     assert migrate.migrate(empty_dsn, sources.load()) == migrate.Report()
 
@@ -56,7 +56,7 @@ def test_a_file_that_ends_the_transaction_is_refused(empty_dsn, sources):
         migrate.migrate(empty_dsn, sources.load())
 
 
-def test_a_changed_file_is_named(empty_dsn, sources):
+def test_the_error_names_a_changed_file(empty_dsn, sources):
     migrate.migrate(empty_dsn, sources.load())
     sources.migration("0001_thing.sql", "create table stepwell.thing (thing_id bigint primary key);")
     for call in (migrate.migrate, migrate.status):
@@ -64,7 +64,7 @@ def test_a_changed_file_is_named(empty_dsn, sources):
             call(empty_dsn, sources.load())
 
 
-def test_a_renamed_file_is_named(empty_dsn, sources):
+def test_the_error_names_a_renamed_file(empty_dsn, sources):
     migrate.migrate(empty_dsn, sources.load())
     text = (sources.folder / "migrations/0001_thing.sql").read_text()
     sources.remove("migrations/0001_thing.sql")
@@ -81,7 +81,7 @@ def test_a_database_of_a_newer_release_is_refused(empty_dsn, sources):
         migrate.migrate(empty_dsn, sources.load())
 
 
-def test_a_lost_record_is_refused(empty_dsn, sources):
+def test_a_missing_record_of_a_migration_is_refused(empty_dsn, sources):
     sources.migration("0002_more.sql", "create table stepwell.more ();")
     migrate.migrate(empty_dsn, sources.load())
     with psycopg.connect(empty_dsn) as connection:
@@ -90,7 +90,7 @@ def test_a_lost_record_is_refused(empty_dsn, sources):
         migrate.migrate(empty_dsn, sources.load())
 
 
-def test_upgraded_step_by_step_is_the_same_as_fresh(empty_dsn, dsn):
+def test_a_database_migrated_file_by_file_equals_a_new_one(empty_dsn, dsn):
     files = sql_files.load()
     for count in range(1, len(files.migrations)):
         migrate.migrate(empty_dsn, SqlFiles(files.migrations[:count], ()))
@@ -99,7 +99,7 @@ def test_upgraded_step_by_step_is_the_same_as_fresh(empty_dsn, dsn):
     assert verify.dump(empty_dsn) == verify.dump(dsn)
 
 
-def test_a_busy_table_is_not_waited_for_without_end(empty_dsn, sources, monkeypatch):
+def test_the_wait_for_a_locked_table_is_limited(empty_dsn, sources, monkeypatch):
     monkeypatch.setattr(migrate, "TABLE_LOCK_LIMIT_SECONDS", 1)
     migrate.migrate(empty_dsn, sources.load())
     sources.migration("0002_more.sql", "alter table stepwell.thing add column size int;")
@@ -113,13 +113,13 @@ def test_a_busy_table_is_not_waited_for_without_end(empty_dsn, sources, monkeypa
 @pytest.mark.parametrize(
     "name", ["0003_gap.sql", "0001_again.sql", "first.sql", "0002-dash.sql", "0002_Big.sql"]
 )
-def test_gaps_repetitions_and_odd_names_are_refused(sources, name):
+def test_missing_or_repeated_numbers_and_wrong_names_are_refused(sources, name):
     sources.migration(name, "select 1;")
     with pytest.raises(SchemaError, match="migration"):
         sources.load()
 
 
-def test_four_processes_at_once_are_safe(empty_dsn):
+def test_of_four_processes_at_the_same_time_one_migrates(empty_dsn):
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(4) as pool:
         reports = pool.map(migrate.migrate, [empty_dsn] * 4, chunksize=1)

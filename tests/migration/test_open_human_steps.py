@@ -1,4 +1,4 @@
-"""Human steps that an earlier release has opened get their inputs when the database is migrated."""
+"""Human steps that were open in an earlier release get their inputs after the migration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BAD = '$.input.at.datetime() ? (@ < "2026-01-01T00:00:00Z".datetime())'
 
 @pytest.fixture
 def engine(old_dsn: str) -> Iterator[Engine]:
-    """The earlier release knew `inputs` of human steps, and showed them nowhere."""
+    """A migrated database whose human steps have `inputs`; the earlier release did not show them."""
     with psycopg.connect(old_dsn, autocommit=True, options="-csearch_path=stepwell") as connection:
         connection.execute(
             "update workflow_step_def set inputs = %s where step_kind = 'human'", (Jsonb({"all": "$.input"}),)
@@ -38,7 +38,7 @@ def expected(engine: Engine) -> list[object]:
     ]
 
 
-def test_the_keeper_binds_them(engine: Engine):
+def test_the_keeper_binds_the_inputs(engine: Engine):
     assert {state for _, state, _ in open_steps(engine)} == {"ready", "in_progress"}
     assert [inputs for *_, inputs in open_steps(engine)] == [None] * len(open_steps(engine))
     engine.timers()
@@ -47,7 +47,7 @@ def test_the_keeper_binds_them(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_who_is_faster_than_the_keeper_binds_them(engine: Engine):
+def test_a_claim_before_the_keeper_binds_the_inputs(engine: Engine):
     ready = [unit for unit, state, _ in open_steps(engine) if state == "ready"]
     for unit in ready:
         engine.db.execute("select fn_step_claim(1, %s, 'ada')", (unit,))
@@ -58,7 +58,7 @@ def test_who_is_faster_than_the_keeper_binds_them(engine: Engine):
     ]
 
 
-def test_one_that_cannot_be_bound_stays_open(engine: Engine):
+def test_a_step_whose_inputs_cannot_be_bound_stays_open(engine: Engine):
     engine.db.execute(
         "update workflow_step_def set inputs = %s where step_kind = 'human'", (Jsonb({"x": BAD}),)
     )

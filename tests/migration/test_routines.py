@@ -1,4 +1,4 @@
-"""Routines follow their files: replaced when these change, dropped when these vanish, in any order."""
+"""Routines follow their files: replaced when a file changes, dropped when a file is removed, in any order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_changed_routine_is_applied_again(empty_dsn, sources):
     assert call(empty_dsn, "select stepwell.fn_name(1)") == "new"
 
 
-def test_a_vanished_routine_is_dropped(empty_dsn, sources):
+def test_the_routine_of_a_removed_file_is_dropped(empty_dsn, sources):
     sources.routine("view.sql", VIEW.format(columns="stepwell.fn_name(thing_id) as name"))
     migrate.migrate(empty_dsn, sources.load())
     sources.remove("routines/fn_name.sql")
@@ -45,7 +45,7 @@ def test_a_vanished_routine_is_dropped(empty_dsn, sources):
     assert not {key for key in read(empty_dsn) if key[0] in ("view", "function")}
 
 
-def test_a_moved_routine_stays(empty_dsn, sources):
+def test_a_routine_whose_file_moved_is_kept(empty_dsn, sources):
     migrate.migrate(empty_dsn, sources.load())
     text = (sources.folder / "routines/fn_name.sql").read_text()
     sources.remove("routines/fn_name.sql")
@@ -54,7 +54,7 @@ def test_a_moved_routine_stays(empty_dsn, sources):
     assert call(empty_dsn, "select stepwell.fn_name(1)") is None
 
 
-def test_functions_of_migrations_and_of_others_are_never_dropped(empty_dsn, sources):
+def test_functions_of_migrations_and_of_users_are_never_dropped(empty_dsn, sources):
     sources.migration(
         "0002_fn.sql", "create function stepwell.kept() returns int language sql as $$ select 1 $$;"
     )
@@ -89,14 +89,14 @@ def test_a_name_that_no_file_defines_is_an_error(empty_dsn, sources):
     "body",
     ["language plpgsql as $$ begin retrun 1; end $$", "language sql as $$ select 1 from stepwell.nowhere $$"],
 )
-def test_wrong_bodies_are_found_at_once(empty_dsn, sources, body):
+def test_a_routine_with_a_wrong_body_is_refused(empty_dsn, sources, body):
     sources.routine("fn_bad.sql", f"create or replace function stepwell.fn_bad() returns int {body};")
     with pytest.raises(SchemaError, match=r"stepwell\.fn_bad"):
         migrate.migrate(empty_dsn, sources.load())
     assert call(empty_dsn, "select to_regnamespace('stepwell')") is None
 
 
-def test_a_view_may_change_its_shape(empty_dsn, sources):
+def test_a_view_can_change_its_columns(empty_dsn, sources):
     sources.routine("view.sql", VIEW.format(columns="thing_id, name"))
     sources.routine(
         "fn_all.sql",
@@ -112,7 +112,7 @@ def test_a_view_may_change_its_shape(empty_dsn, sources):
     assert migrate.migrate(empty_dsn, sources.load()) == migrate.Report()
 
 
-def test_a_function_may_change_its_result(empty_dsn, sources):
+def test_a_function_can_change_its_result_type(empty_dsn, sources):
     migrate.migrate(empty_dsn, sources.load())
     sources.routine(
         "fn_name.sql",
@@ -122,7 +122,7 @@ def test_a_function_may_change_its_result(empty_dsn, sources):
     assert call(empty_dsn, "select stepwell.fn_name(1)") == 5
 
 
-def test_a_changed_result_leaves_triggers_where_they_are(empty_dsn, sources):
+def test_triggers_are_kept_when_another_function_changes_its_result_type(empty_dsn, sources):
     trigger = """
         create or replace function stepwell._refuse() returns trigger language plpgsql as
         $$ begin raise exception '{word}'; end $$;
@@ -142,7 +142,7 @@ def test_a_changed_result_leaves_triggers_where_they_are(empty_dsn, sources):
         connection.execute("delete from stepwell.thing")
 
 
-def test_a_changed_result_never_harms_a_table(empty_dsn, sources):
+def test_a_changed_result_type_is_refused_when_a_table_uses_the_function(empty_dsn, sources):
     migrate.migrate(empty_dsn, sources.load())
     with psycopg.connect(empty_dsn) as connection:
         connection.execute("alter table stepwell.thing add column label text default stepwell.fn_name(1)")
@@ -170,7 +170,7 @@ def test_privileges_are_applied_once_after_the_routines(empty_dsn, sources):
     assert "granted" not in read(empty_dsn)["function", "stepwell.fn_name(p_id integer)"].definition
     assert call(empty_dsn, count) == 1
     migrate.migrate(empty_dsn, sources.load())
-    assert call(empty_dsn, count) == 1, "nothing was migrated, so nothing had to be granted"
+    assert call(empty_dsn, count) == 1, "privileges were applied although nothing was migrated"
     sources.migration("0003_more.sql", "create table stepwell.more ();")
     migrate.migrate(empty_dsn, sources.load())
     assert call(empty_dsn, count) == 2

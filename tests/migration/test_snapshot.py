@@ -1,4 +1,4 @@
-"""The committed picture of the schema is what migrations and routines make."""
+"""The committed snapshot of the schema equals what migrations and routines make."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepwell.sql import SNAPSHOT_FILE
 from stepwell.store.schema import catalog, verify
 
 HINT = "the schema changed; look at it with `make snapshot` and git diff, and commit it"
-# What a database or a role may be set to, and what changes how PostgreSQL prints a definition.
+# Settings of a database or a role that change how PostgreSQL prints a definition.
 ODD_SETTINGS = {
     "search_path": "stepwell, public",
     "quote_all_identifiers": "on",
@@ -22,15 +22,15 @@ ODD_SETTINGS = {
 }
 
 
-def test_the_committed_snapshot_is_the_schema(dsn):
+def test_the_committed_snapshot_has_no_drift(dsn):
     committed = catalog.parse(SNAPSHOT_FILE.read_text(encoding="utf-8"))
     found = catalog.parse(verify.dump(dsn))
     drifts = [str(drift) for drift in catalog.compare(committed, found)]
     assert drifts == [], HINT
 
 
-def test_the_committed_snapshot_is_what_would_be_written_now(dsn):
-    """Order and layout too, so that the next `make snapshot` shows only what a migration changed."""
+def test_the_committed_snapshot_equals_a_new_dump(dsn):
+    """Order and layout are equal too: the next `make snapshot` shows only what a migration changed."""
     assert SNAPSHOT_FILE.read_text(encoding="utf-8") == verify.dump(dsn), HINT
 
 

@@ -1,4 +1,4 @@
-"""Compare how one example ends in the two engines, and what its log says: returns the differences."""
+"""Compares how one example ends in both engines and in a rebuild of its log: returns the differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepwell.reactive.projection import Projection
 from tests.model.postgres_side import Driven, PostgresSide
 from tests.strategies.outcomes import Example
 
-# The words of both engines, reduced to what both can say: `open` has not begun.
+# State in Postgres → word that both engines have; `open` has not started.
 WORDS = {
     "not_started": "open",
     "ready": "open",
@@ -78,10 +78,10 @@ def run_inputs(side: PostgresSide, driven: Driven) -> dict[str, Any]:
 
 
 def is_confluent(example: Example) -> bool:
-    """True when the order of events cannot change how the run ends."""
+    """True if the order of events cannot change how the run ends."""
     graphs = (example.graph, *example.workflows.values())
     cut = example.fate.cancel_after is not None or example.fate.abort_after is not None
-    # A sub-workflow that waits without success may be ended by its own time-out or by that of its step.
+    # A sub-workflow that waits without an event can be ended by its own timeout or by that of its step.
     races = any(
         node.kind == "subworkflow" and node.timeout_seconds for graph in graphs for node in graph.steps
     )
@@ -96,7 +96,7 @@ def is_confluent(example: Example) -> bool:
 
 
 def differences(side: PostgresSide, example: Example) -> dict[str, Any]:
-    """Path → (stored, in memory, rebuilt from the log), where these are not all the same."""
+    """Path and kind of comparison → (stored status, other status), where they differ."""
     driven = side.drive(side.named(example))
     stored = stored_statuses(driven)
     try:

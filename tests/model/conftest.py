@@ -1,4 +1,4 @@
-"""The Postgres side of the comparison of the two engines: one database for all its examples."""
+"""The Postgres side of the comparison of both engines: one database for all examples."""
 
 from __future__ import annotations
 

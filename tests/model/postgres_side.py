@@ -1,5 +1,5 @@
-"""Drive a stored run through its SQL functions alone, in a random order: receives an example, returns what
-the database says afterwards and the order in which things happened.
+"""Drives a stored run through SQL functions only, in a random order: receives an example, returns the states
+in the database and the order of the actions.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ order by e.event_id
 
 @dataclass
 class StoredRun:
-    """One run of the tree: its graph, the path of its step ("" for the first), units and states by path."""
+    """One run of the tree: its graph, the path of the step around it ("" for the root), its units."""
 
     run_id: int
     prefix: str
@@ -82,13 +82,13 @@ class PostgresSide:
         self.session_id = self.engine.worker("differential", ("default", "process"), lease_seconds=86400)
 
     def named(self, example: Example) -> Example:
-        """The example under names of its own: a version published once is never published again."""
+        """The example with new workflow names, so that it does not share versions with another example."""
         number = next(_numbers)
 
         def renamed(graph: Graph, name: str) -> Graph:
             steps = tuple(
-                replace(node, workflow=f"{node.workflow}.{number}") if node.workflow else node
-                for node in graph.steps
+                replace(step, workflow=f"{step.workflow}.{number}") if step.workflow else step
+                for step in graph.steps
             )
             return replace(graph, name=name, steps=steps)
 
@@ -108,7 +108,7 @@ class PostgresSide:
         try:
             return _Driving(self, example, run_id).run()
         except BaseException:
-            # Nothing of it may meet the next example.
+            # Its units must not be claimable in the next example.
             self.db.execute("select fn_run_cancel(1, %s, 'test')", (run_id,))
             raise
 
@@ -116,7 +116,7 @@ class PostgresSide:
         return [LogRow(*row) for row in self.db.execute(LOG, (run_id,)).fetchall()]
 
     def broken_invariants(self) -> list[tuple[Any, ...]]:
-        # Thousands of rows came within seconds: without statistics the plans for reading them all are bad.
+        # Thousands of new rows have no statistics yet: without them the plans of the check are bad.
         self.db.execute("analyze")
         return self.db.execute("select * from fn_invariants_check() where not ok").fetchall()
 
@@ -153,7 +153,7 @@ class _Driving:
         return Driven(self.example, self.runs, tuple(self.done))
 
     def read(self) -> None:
-        """Every unit of every run of the tree as it is now."""
+        """Reads every unit of every run of the tree."""
         self.runs = {}
         steps: dict[int, str] = {}
         by_run: dict[int, list[tuple[Any, ...]]] = {}
@@ -178,7 +178,7 @@ class _Driving:
                 prefix, inner = self.split(path)
                 self.runs[prefix].states[inner] = "in_progress"
             else:
-                # Left over from a run that has ended: nothing of it may be claimable.
+                # No unit of a run that has ended may be claimable.
                 raise AssertionError(f"unit {lease.unit_id} of another run was claimable")
 
     def state_of(self, path: str) -> str:
@@ -195,7 +195,7 @@ class _Driving:
         return self.script.outcome(inner, step_id, self.calls.get(path, 0))
 
     def act(self) -> bool:
-        """One thing that can happen now, or several completions in one report. False: nothing can."""
+        """Does one possible action, or reports several completions. Returns False if none is possible."""
         self.leases = {path: one for path, one in self.leases.items() if self.state_of(path) == "in_progress"}
         calls = [path for path in self.leases if not isinstance(self.outcome(path), Never)]
         humans = [path for path in self.humans() if not isinstance(self.outcome(path), Never)]
@@ -240,7 +240,7 @@ class _Driving:
         return retries, [self.full_paths[unit_id] for unit_id, kind in rows if kind == "wait_timeout"]
 
     def waiting(self) -> dict[str, str]:
-        """Path → event type of the units whose event will come."""
+        """Path → event type of the waiting units whose event will be sent."""
         rows = self.db.execute(
             "select unit_id, event_type from event_wait where tenant_id = 1 and unit_id = any (%s)",
             (list(self.full_paths),),
@@ -249,12 +249,12 @@ class _Driving:
         return {self.full_paths[unit_id]: kind for unit_id, kind in rows if signals.get(kind, {}) is not None}
 
     def report(self, path: str, calls: list[str]) -> None:
-        """The drawn call and, when it completes, now and then other completed ones with it."""
+        """Reports the drawn call and, if it completes, sometimes other completed calls with it."""
         together = [path]
         if isinstance(self.outcome(path), Completed) and self.random.random() < 0.3:
             others = [one for one in calls if one != path and isinstance(self.outcome(one), Completed)]
             together += self.random.sample(others, self.random.randint(0, len(others)))
-        # The engine takes a batch in the order of its units.
+        # The engine processes a report in the order of its units.
         together.sort(key=self.unit_ids.__getitem__)
         reports = [(self.leases.pop(one), *_reported(self.outcome(one))) for one in together]
         for one in together:
@@ -284,7 +284,7 @@ class _Driving:
     def signal(self, path: str, event_type: str) -> None:
         prefix, _ = self.split(path)
         run_id = self.runs[prefix].run_id
-        # Waits of one type are served in turn; the one that was meant comes first.
+        # An event wakes the oldest wait of its type: make the chosen wait the oldest.
         self.db.execute(
             "update event_wait set since_at = since_at - interval '1 day' "
             "where tenant_id = 1 and unit_id = %s",
@@ -297,7 +297,7 @@ class _Driving:
         assert row == (True, self.unit_ids[path]), row
 
     def fire(self, path: str) -> None:
-        """Time passes for this one timer and for no other: short time-outs do not depend on the machine."""
+        """Makes this timer due and no other, so that timeouts do not depend on the machine."""
         self.db.execute(
             "update timer set due_at = stepwell.now() + case when unit_id = %s "
             "and timer_kind in ('retry', 'wait_timeout') then interval '0' else interval '1 day' end "
@@ -311,7 +311,7 @@ class _Driving:
         self.done.append(Action("cancel"))
 
     def abortable(self) -> str | None:
-        """A step of the first run that a person might cancel now."""
+        """A step of the root run that a person could cancel now."""
         open_states = ("not_started", "ready", "in_progress", "waiting", "failed")
         kinds = ("operation", "wait", "human", "map", "subworkflow")
         run = self.runs[""]
@@ -329,7 +329,7 @@ class _Driving:
 
 
 def _reported(outcome: Outcome) -> tuple[str, Any]:
-    """The words and the body a worker sends for this outcome."""
+    """The outcome and the body that a worker reports for it."""
     match outcome:
         case Completed(value=value):
             return "completed", value

@@ -1,5 +1,5 @@
-"""Two engines, one meaning: random workflows with random fates end alike in Postgres and in memory, and the
-log of every one of them rebuilds its live state.
+"""Random workflows with random outcomes end in the same states in Postgres and in memory, and a rebuild of
+their log gives the same states too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SETTINGS = settings(
     max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=list(HealthCheck),
-    # A smaller example is worth minutes only to somebody who looks for a fault.
+    # To shrink an example takes minutes; it is useful only when somebody looks for a fault.
     phases=[phase for phase in Phase if phase is not Phase.shrink or "STEPWELL_EXAMPLES" in os.environ],
     print_blob=True,
 )
@@ -34,26 +34,30 @@ SETTINGS = settings(
 @pytest.mark.timeout(900)
 @SETTINGS
 @given(example=examples(SHAPE))
-def test_both_engines_end_alike_and_the_log_rebuilds_the_live_state(side: PostgresSide, example: Example):
+def test_both_engines_and_a_rebuild_of_the_log_give_the_same_states(side: PostgresSide, example: Example):
     assert differences(side, example) == {}
 
 
-def test_the_database_is_left_without_a_broken_invariant(side: PostgresSide):
+def test_no_invariant_is_broken_after_all_examples(side: PostgresSide):
     assert side.broken_invariants() == []
 
 
-# Each takes one rule out of the memory engine; the comparison must notice.
+# Each fault changes one rule of the memory engine; the comparison must find a difference.
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "a conditional is a boundary for everything": (
+    "every conditional catches every failure": (
         rules,
         "catches",
         lambda node, broken: node.kind == "conditional",
     ),
-    "nothing is ever caught": (rules, "caught_by", lambda graph, conditional: iter(())),
-    "a conditional does not wait for all before it": (rules, "must_wait", lambda graph, conditional: False),
-    "one attempt more than allowed": (memory_engine, "_max_attempts", lambda unit: 6),
+    "no failure is ever caught": (rules, "caught_by", lambda graph, conditional: iter(())),
+    "a conditional does not wait for all steps before it": (
+        rules,
+        "must_wait",
+        lambda graph, conditional: False,
+    ),
+    "one more attempt than allowed is made": (memory_engine, "_max_attempts", lambda unit: 6),
     "a branch not taken is aborted": (Projection, "_skip", lambda self, unit: self._abort(unit)),
-    "a bare step id is always true": (rules, "evaluate_test", lambda unit, run_input: True),
+    "a step id as a test is always true": (rules, "evaluate_test", lambda unit, run_input: True),
 }
 
 
@@ -67,10 +71,10 @@ def test_a_planted_fault_is_found(side: PostgresSide, monkeypatch: pytest.Monkey
     monkeypatch.setattr(*FAULTS[fault])
     found = find(examples(SHAPE), lambda example: differences(side, example) != {}, settings=SEARCH)
     monkeypatch.undo()
-    assert differences(side, found) == {}, "without the fault the engines agree on the same example"
+    assert differences(side, found) == {}, "without the fault the engines must agree on this example"
 
 
-# Small, and full of what the rule is about: both engines follow the fault, only another order betrays it.
+# Small workflows with many error boundaries: both engines have the fault, only another order shows it.
 BOUNDARIES = Shape(
     max_depth=2,
     max_nodes=12,
@@ -88,7 +92,7 @@ returns bigint[] language sql volatile as $$ select '{}'::bigint[] $$
 @pytest.mark.requirement("RX-06")
 @pytest.mark.requirement("RX-13")
 @pytest.mark.timeout(600)
-def test_a_rule_that_depends_on_the_order_is_found_though_both_engines_follow_it(
+def test_a_rule_that_depends_on_the_order_is_found_although_both_engines_have_it(
     side: PostgresSide, monkeypatch: pytest.MonkeyPatch
 ):
     kept = side.engine.one("select pg_get_functiondef('stepwell._conditionals_hold'::regproc)")
@@ -101,4 +105,4 @@ def test_a_rule_that_depends_on_the_order_is_found_though_both_engines_follow_it
     finally:
         side.db.execute(kept)
     monkeypatch.undo()
-    assert differences(side, found) == {}, "the rule that waits gives one end in every order"
+    assert differences(side, found) == {}, "with the right rule the result must not depend on the order"

@@ -1,4 +1,4 @@
-"""Examples the comparison of the two engines stumbled over once, kept: each ends alike in both."""
+"""Examples in which the two engines once differed: each must end in the same states in both."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def example(
 ITEMS = {"items": [1, 2, 3]}
 NEVER_ENDS = Sequential(op("t1"), op("t2"))
 KEPT = {
-    "a run with nothing to do but decide ends while it starts": example(
+    "a run without a chosen step ends while it starts": example(
         Conditional("$.input.flag == true", op("a")), input={"flag": False}
     ),
     "a run over an empty list ends while it starts": example(
@@ -56,33 +56,33 @@ KEPT = {
     "a run whose first conditional cannot be decided fails while it starts": example(
         Sequential(Conditional("$.input.word", op("a")), op("b")), input={"word": "x"}
     ),
-    "a sub-workflow that ends while it starts hands its result on": example(
+    "a sub-workflow that ends while it starts completes its step": example(
         Sequential(SubWorkflow("inner", id="sub"), op("z")),
         workflows={"inner": Conditional("$.input.flag == true", op("t1"))},
         input={"flag": False},
     ),
-    "an aborted item takes the run of its sub-workflow along": example(
+    "an aborted item cancels the run of its sub-workflow": example(
         Map("$.input.items", Parallel(op("a"), SubWorkflow("inner", id="sub")), id="all"),
         input=ITEMS,
         outcomes={"a": Completed(), "all[1].a": Dead("no")},
         workflows={"inner": NEVER_ENDS},
         policy="abort-dependents",
     ),
-    "a cancelled step takes the run of its sub-workflow along": example(
+    "a cancelled step cancels the run of its sub-workflow": example(
         SubWorkflow("inner", id="sub"),
         outcomes={"t1": [Waiting("never"), Completed()]},
         signals={"never": None},
         workflows={"inner": NEVER_ENDS},
         abort_after=0,
     ),
-    "a cancelled map takes its items along": example(
+    "a cancelled map cancels its items": example(
         Map("$.input.items", Sequential(op("a"), op("b")), id="all"), input=ITEMS, abort_after=1
     ),
-    "a conditional falls at once with what it does not read": example(
+    "a conditional is cancelled at once by a failure it does not read": example(
         Sequential(Parallel(Human("h", role="clerk"), op("a")), Conditional("$.input.flag == true", op("b"))),
         outcomes={"h": NEVER, "a": Dead("no")},
     ),
-    "a failure is caught through what was aborted for it": example(
+    "a failure is caught through the steps it cancelled": example(
         Sequential(op("a"), op("b"), Conditional("b", op("c"), op("d"))), outcomes={"a": Dead("no")}
     ),
     "a failure caught inside an item does not fail the map": example(
@@ -91,7 +91,7 @@ KEPT = {
         outcomes={"a": Raises("TypeError")},
         policy="abort-dependents",
     ),
-    "several failures behind one aborted step are caught in whatever order they come": example(
+    "several failures before one cancelled step are caught in any order": example(
         Sequential(
             Parallel(Sequential(Parallel(op("a"), op("b"), op("c")), op("x")), op("y")),
             Conditional("x", op("d"), op("e")),
@@ -108,7 +108,7 @@ KEPT = {
         ),
         outcomes={"c": Dead("no")},
     ),
-    "a sub-workflow that waits without success is given up with its step": example(
+    "a sub-workflow that waits without an event ends with its step": example(
         Sequential(
             Parallel(SubWorkflow("inner", id="sub", timeout="1h"), op("a")), Conditional("sub", op("b"))
         ),
@@ -116,7 +116,7 @@ KEPT = {
         signals={"never": None},
         workflows={"inner": NEVER_ENDS},
     ),
-    "items that wait do not hold the slots of their map": example(
+    "waiting items do not use the slots of their map": example(
         Map("$.input.items", Sequential(Wait("e", id="w"), op("a")), id="all", max_concurrency=1), input=ITEMS
     ),
 }
@@ -124,12 +124,12 @@ KEPT = {
 
 @pytest.mark.requirement("RX-13")
 @pytest.mark.parametrize("name", KEPT)
-def test_both_engines_end_alike(side: PostgresSide, name: str):
+def test_both_engines_end_in_the_same_states(side: PostgresSide, name: str):
     assert differences(side, KEPT[name]) == {}
     assert side.broken_invariants() == []
 
 
 @pytest.mark.requirement("JW-10")
-def test_no_run_of_a_sub_workflow_outlives_its_cancelled_step(side: PostgresSide):
-    driven = side.drive(side.named(KEPT["a cancelled step takes the run of its sub-workflow along"]))
+def test_a_cancelled_step_cancels_the_run_of_its_sub_workflow(side: PostgresSide):
+    driven = side.drive(side.named(KEPT["a cancelled step cancels the run of its sub-workflow"]))
     assert stored_statuses(driven)["run:sub/"] == "cancelled"

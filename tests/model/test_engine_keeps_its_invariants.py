@@ -1,8 +1,7 @@
 """Any sequence of start, claim, report, expire, signal, cancel, pause, retry and crash keeps the invariants.
 
-A stateful machine drives the SQL core on a database of its own; the workflows are few, small and of every
-kind of step, so that the steps of the machine meet in many orders. After every step the database itself says
-whether what must always be true still is.
+A stateful machine of Hypothesis drives the SQL core on its own database. The workflows are few and small and
+have every kind of step, so that its rules run in many orders. After every rule fn_invariants_check is called.
 """
 
 from __future__ import annotations
@@ -69,8 +68,8 @@ class Engine(RuleBasedStateMachine):
         dsn = self._stack.enter_context(self.databases.fresh(self.template))
         self.db = self._stack.enter_context(psycopg.connect(dsn, autocommit=True))
         self.runs: list[int] = []
-        # The leases of each session; a late report comes from one that was given up for dead.
-        self.hands: dict[int, list[tuple[Any, ...]]] = {}
+        # Session → its leases. A late report can come from a session that expired.
+        self.leases: dict[int, list[tuple[Any, ...]]] = {}
         self.event_count = 0
         self.shift = timedelta()
 
@@ -116,24 +115,24 @@ class Engine(RuleBasedStateMachine):
 
     @rule()
     def open_worker(self) -> None:
-        if len(self.hands) < 3:
+        if len(self.leases) < 3:
             session = self.call(
                 "select stepwell.fn_worker_register('model', '{default}', 10, %s)", LEASE_SECONDS
             )[0][0]
-            self.hands[session] = []
+            self.leases[session] = []
 
-    @precondition(lambda self: self.hands)
+    @precondition(lambda self: self.leases)
     @rule(pick=st.integers(0, 9), limit=st.integers(1, 4))
     def claim(self, pick: int, limit: int) -> None:
         session = self._session(pick)
         rows = self._try("select * from stepwell.fn_job_claim(%s, %s)", session, limit)
         if rows is None:
-            # The session ended behind its back: the worker would open a new one.
-            del self.hands[session]
+            # The session has expired: a worker would open a new one.
+            del self.leases[session]
         else:
-            self.hands[session] += rows
+            self.leases[session] += rows
 
-    @precondition(lambda self: any(self.hands.values()))
+    @precondition(lambda self: any(self.leases.values()))
     @rule(
         pick=st.integers(0, 9),
         outcome=st.sampled_from(OUTCOMES),
@@ -142,7 +141,7 @@ class Engine(RuleBasedStateMachine):
     )
     def report(self, pick: int, outcome: str, size: int, claims: int) -> None:
         session = self._session(pick)
-        batch = sorted(self.hands[session][:size], key=lambda row: row[2])
+        batch = sorted(self.leases[session][:size], key=lambda row: row[2])
         if not batch:
             return
         body = {
@@ -150,12 +149,12 @@ class Engine(RuleBasedStateMachine):
             "waiting": '{"event": "go", "seconds": 60}',
             "sleep": '{"seconds": 60, "checkpoint": "sleep:1"}',
         }.get(outcome, '{"error": {"type": "Boom", "message": "model"}}')
-        self.hands[session] = self.hands[session][size:]
+        self.leases[session] = self.leases[session][size:]
         rows = self.call(
             REPORT, session, [row[1] for row in batch], [row[2] for row in batch], [row[3] for row in batch],
             [outcome] * len(batch), [body] * len(batch), claims,
         )  # fmt: skip
-        self.hands[session] += [row for row in rows if row[0] == "lease"]
+        self.leases[session] += [row for row in rows if row[0] == "lease"]
 
     @rule(seconds=st.sampled_from([1, 10, LEASE_SECONDS + 1, 120, 4000]))
     def pass_time(self, seconds: int) -> None:
@@ -171,34 +170,34 @@ class Engine(RuleBasedStateMachine):
         self.call("select stepwell.fn_leases_recover()")
         self.call("select * from stepwell.fn_timers_fire()")
 
-    @precondition(lambda self: self.hands)
+    @precondition(lambda self: self.leases)
     @rule(pick=st.integers(0, 9))
     def beat(self, pick: int) -> None:
         session = self._session(pick)
-        held = self.hands[session]
+        leases = self.leases[session]
         lost = self._try(
             "select * from stepwell.fn_worker_heartbeat(%s, %s::int[], %s::bigint[], %s::int[], %s)",
-            session, [row[1] for row in held], [row[2] for row in held], [row[3] for row in held], 0,
+            session, [row[1] for row in leases], [row[2] for row in leases], [row[3] for row in leases], 0,
         )  # fmt: skip
         if lost is None:
-            del self.hands[session]
+            del self.leases[session]
             return
         gone = {(row[0], row[1]) for row in lost}
-        self.hands[session] = [row for row in held if (row[2], row[3]) not in gone]
+        self.leases[session] = [row for row in leases if (row[2], row[3]) not in gone]
 
-    @precondition(lambda self: self.hands)
+    @precondition(lambda self: self.leases)
     @rule(pick=st.integers(0, 9))
     def stop_worker(self, pick: int) -> None:
         session = self._session(pick)
         self.call("select stepwell.fn_worker_close(%s)", session)
-        # A late report of a worker that was told to stop must change nothing.
-        held = self.hands.pop(session)
-        if held:
+        # A report of a closed session must change nothing.
+        leases = self.leases.pop(session)
+        if leases:
             rows = self.call(
-                REPORT, session, [row[1] for row in held], [row[2] for row in held], [row[3] for row in held],
-                ["completed"] * len(held), [None] * len(held), 0,
+                REPORT, session, [row[1] for row in leases], [row[2] for row in leases],
+                [row[3] for row in leases], ["completed"] * len(leases), [None] * len(leases), 0,
             )  # fmt: skip
-            assert [row[0] for row in rows] == ["refused"] * len(held)
+            assert [row[0] for row in rows] == ["refused"] * len(leases)
 
     @precondition(lambda self: self.runs)
     @rule(pick=st.integers(0, 9), fresh=st.booleans())
@@ -219,14 +218,14 @@ class Engine(RuleBasedStateMachine):
         assert not broken, broken
 
     def _session(self, pick: int) -> int:
-        sessions = sorted(self.hands)
+        sessions = sorted(self.leases)
         return sessions[pick % len(sessions)]
 
     def _run(self, pick: int) -> int:
         return self.runs[pick % len(self.runs)]
 
     def _try(self, query: str, *parameters: Any) -> list[tuple[Any, ...]] | None:
-        """A call that may be refused for a reason of the domain, and for no other; then None."""
+        """Makes a call; returns None if it is refused with one of our SQLSTATEs."""
         try:
             return self.call(query, *parameters)
         except psycopg.Error as error:

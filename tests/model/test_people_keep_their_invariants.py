@@ -1,7 +1,7 @@
-"""Any sequence of what people, reviewers, a worker and the keeper can do keeps what must be true of it.
+"""Any sequence of calls of people, reviewers, a worker and the keeper keeps the invariants.
 
-The machine picks a unit and a call; the database may refuse, but for a reason of the domain and no other.
-After every step it is asked, in SQL, whether everything that must always be true still is.
+The machine picks a unit and a call; the database may refuse it, but only with one of our SQLSTATEs.
+After every call the queries of people_rules.py check what must always be true.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ PEOPLE = {"ada": ["office"], "ben": ["office", "reviewer"], "cleo": ["warehouse"
 FACETS = ["waiting_dependency", "waiting_human", "waiting_external", "waiting_time_gate"]
 CHAIN = [{"after": "30m", "tell": "reviewer"}, {"after": "2h", "tell": "dan"}]
 
-# Whoever is in charge of the unit, or could be.
-RIGHT = "the right one"
-UNDER_WAY = ("in_progress", "overdue")
+# Stands for the person in charge of the unit, or a candidate.
+RIGHT = "the person in charge or a candidate"
+IN_PROGRESS = ("in_progress", "overdue")
 FITTING = {
     "claim": ("ready",),
-    "release": UNDER_WAY,
-    "delegate": (*UNDER_WAY, "waiting", "blocked"),
-    "assign": ("ready", *UNDER_WAY),
-    "wait": UNDER_WAY,
+    "release": IN_PROGRESS,
+    "delegate": (*IN_PROGRESS, "waiting", "blocked"),
+    "assign": ("ready", *IN_PROGRESS),
+    "wait": IN_PROGRESS,
     "resume": ("waiting",),
-    "block": UNDER_WAY,
+    "block": IN_PROGRESS,
     "unblock": ("blocked",),
-    "escalate": ("ready", *UNDER_WAY),
+    "escalate": ("ready", *IN_PROGRESS),
     "block_escalate": ("blocked",),
-    "complete": UNDER_WAY,
-    "cannot_complete": (*UNDER_WAY, "waiting", "blocked"),
-    "deadline_change": ("ready", *UNDER_WAY, "waiting", "blocked"),
+    "complete": IN_PROGRESS,
+    "cannot_complete": (*IN_PROGRESS, "waiting", "blocked"),
+    "deadline_change": ("ready", *IN_PROGRESS, "waiting", "blocked"),
 }
 
 who = st.sampled_from([RIGHT] * 6 + sorted(PEOPLE))
@@ -86,7 +86,7 @@ class Office(RuleBasedStateMachine):
         self.db = self._stack.enter_context(psycopg.connect(dsn, autocommit=True))
         self.shift = timedelta()
         self.is_settled = True
-        # What may never change again once it is there: the first mark of being late, the first completion.
+        # Values that must not change once they are set: first overdue time, first completion, completed late.
         self.marks: dict[int, tuple[Any, Any, bool]] = {}
 
     def teardown(self) -> None:
@@ -96,7 +96,7 @@ class Office(RuleBasedStateMachine):
         return self.db.execute(query, parameters).fetchall()
 
     def call(self, query: str, *parameters: Any) -> Any:
-        """The first value; None when it is refused for a reason of the domain."""
+        """The first value; None if the call is refused with one of our SQLSTATEs."""
         self.is_settled = False
         try:
             found = self.rows(query, *parameters)
@@ -107,7 +107,7 @@ class Office(RuleBasedStateMachine):
             return None
 
     def step(self, verb: str, at: int, name: str, *parameters: Any) -> Any:
-        """One `fn_step_…` on a person's unit: one in a fitting state, unless `at` says otherwise."""
+        """One `fn_step_…` call on a human step in a fitting state, or in any state if `at % 7 == 0`."""
         units = self.rows(
             "select step_run_id, state_code, pic, coalesce(assignee, role)"
             " from stepwell.v_human_step order by 1"
@@ -124,7 +124,7 @@ class Office(RuleBasedStateMachine):
         return self.call(f"select stepwell.fn_step_{verb}(1, %s{places})", unit, *given)
 
     @initialize()
-    def open_the_office(self) -> None:
+    def prepare(self) -> None:
         self.call(
             "select stepwell.fn_operation_register(1, %s::jsonb)", '[{"name": "op", "max_attempts": 2}]'
         )
@@ -162,7 +162,7 @@ class Office(RuleBasedStateMachine):
         self.step("release", at, name)
 
     @rule(at=pick, name=who, to=anybody, verb=st.sampled_from(["delegate", "assign"]))
-    def hand_over(self, at: int, name: str, to: str, verb: str) -> None:
+    def delegate_or_assign(self, at: int, name: str, to: str, verb: str) -> None:
         self.step(verb, at, name, to)
 
     @rule(at=pick, name=who, facets=st.lists(st.sampled_from(FACETS), min_size=1, max_size=4), how=pick)
@@ -171,7 +171,7 @@ class Office(RuleBasedStateMachine):
         self.step("wait", at, name, facets, "mail" if how % 3 == 0 else None, until)
 
     @rule(at=pick, name=who, verb=st.sampled_from(["resume", "unblock"]))
-    def go_on(self, at: int, name: str, verb: str) -> None:
+    def resume_or_unblock(self, at: int, name: str, verb: str) -> None:
         self.step(verb, at, name, "ref:1")
 
     @rule(at=pick, name=who, reason=st.sampled_from(["missing_iu", "config_error", "no_such_word"]))
@@ -216,11 +216,11 @@ class Office(RuleBasedStateMachine):
             self.call("select stepwell.fn_approval_withdraw(1, %s, %s)", asked[at % len(asked)][0], name)
         elif asked:
             asked_for = asked[at % len(asked)][0]
-            self.call("select stepwell.fn_approval_decide(1, %s, %s, %s, 'so it is')", asked_for, word, name)
+            self.call("select stepwell.fn_approval_decide(1, %s, %s, %s, 'a reason')", asked_for, word, name)
 
     @rule(at=pick, choice=st.sampled_from(["leave", "reopen"]), give_to=st.none() | anybody)
     def reopen(self, at: int, choice: str, give_to: str | None) -> None:
-        """An ended step, with an approval asked and granted for it."""
+        """Reopens an ended step with a granted approval."""
         ended = self.rows(
             "select unit_id from stepwell.work_unit where scope = 'step'"
             " and state_code in ('completed', 'cannot_complete') order by 1"
@@ -267,7 +267,7 @@ class Office(RuleBasedStateMachine):
         self.rows(
             "update stepwell.worker_session set expires_at = stepwell.now() + interval '1 day' returning 1"
         )
-        # Until nothing is due: a step that wakes may find its deadline passed.
+        # Fire until no timer is due: a step that resumes can be past its deadline.
         fired = [self.rows("select fired_count from stepwell.fn_timers_fire()")[0][0] for _ in range(4)]
         assert fired[-1] == 0, fired
         self.is_settled = True
@@ -283,7 +283,7 @@ class Office(RuleBasedStateMachine):
 
     @precondition(lambda self: hasattr(self, "session"))
     @invariant()
-    def marks_stay(self) -> None:
+    def values_never_change(self) -> None:
         for unit, late_at, done_at, was_late in self.rows(
             "select unit_id, overdue_first_at, case when state_code = 'completed' then completed_at end,"
             " completed_after_deadline from stepwell.work_unit where scope in ('step', 'task')"
@@ -297,7 +297,7 @@ class Office(RuleBasedStateMachine):
 
 @pytest.mark.requirement("SM-10", "SM-11", "SM-12", "SM-14", "SM-19", "RU-03")
 @pytest.mark.timeout(900)
-def test_any_sequence_of_peoples_calls_keeps_the_invariants(databases: Databases, template: str) -> None:
+def test_any_sequence_of_calls_of_people_keeps_the_invariants(databases: Databases, template: str) -> None:
     Office.databases, Office.template = databases, template
     case = Office.TestCase()
     case.settings = settings(
@@ -306,7 +306,7 @@ def test_any_sequence_of_peoples_calls_keeps_the_invariants(databases: Databases
         deadline=None,
         suppress_health_check=list(HealthCheck),
         print_blob=True,
-        # To shrink forty steps takes longer than to read them.
+        # To shrink forty steps takes longer than to read them all.
         phases=[Phase.explicit, Phase.reuse, Phase.generate],
     )
     case.runTest()

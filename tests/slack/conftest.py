@@ -1,3 +1,5 @@
+"""Fixtures of the Slack tests: a local workspace, settings, people with accounts, signed callbacks."""
+
 from __future__ import annotations
 
 import hashlib
@@ -45,7 +47,7 @@ def workspace(slack_server: LocalServer) -> Workspace:
 def settings(
     slack_server: LocalServer, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> SlackSettings:
-    """The token in the environment, the signing secret in a file."""
+    """The token is in the environment, the signing secret in a file."""
     monkeypatch.setenv("PLANTED_SLACK_TOKEN", TOKEN)
     (tmp_path / "signing").write_text(f"{SIGNING}\n")
     return SlackSettings(
@@ -80,7 +82,7 @@ def api(dsn: str, settings: SlackSettings, tmp_path: Path) -> Iterator[httpx.Cli
 
 
 class Slack:
-    """Sends callbacks as Slack does, signed with an HMAC of our own making."""
+    """Sends callbacks as Slack does, with a signature that the test computes."""
 
     def __init__(self, api: httpx.Client) -> None:
         self.api = api
@@ -105,7 +107,7 @@ class Slack:
         return self.api.post("/api/v1/slack/callback", content=body, headers=given)
 
     def press(self, person: str, message: dict[str, Any], label: str, **more: Any) -> httpx.Response:
-        """Presses the button with this label, as it stands in the message."""
+        """Presses the button of the message with this label."""
         (block,) = [block for block in message["blocks"] if block["type"] == "actions"]
         (button,) = [one for one in block["elements"] if one["text"]["text"].startswith(label)]
         payload = {

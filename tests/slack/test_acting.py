@@ -1,4 +1,4 @@
-"""A governed action from end to end: policy asks, Slack shows and answers, the connector acts once."""
+"""A governed action: policy requires an approval, Slack shows it, the connector acts once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.support.wait import until_async
 from tests.worker.acting import put_in_force, rule
 
 SHOP_KEY = "canary-shop-5d1e77"
-KEPT_IN = ("action_receipt", "event_log", "approval_detail", "policy_verdict", "unit_output")
+TABLES = ("action_receipt", "event_log", "approval_detail", "policy_verdict", "unit_output")
 
 
 @pytest.fixture
 def shop(monkeypatch):
-    """A service that echoes everything it is told."""
+    """A service that repeats the headers of each request in its answer."""
     monkeypatch.setenv("PLANTED_SHOP_KEY", SHOP_KEY)
     with local_server() as server:
         server.answer = lambda seen: Reply(201, {"id": 7, "echo": seen.headers})
@@ -56,7 +56,7 @@ def app(dsn, shop) -> sw.App:
 
 
 @pytest.mark.requirement("RT-07")
-def test_what_policy_asks_for_is_shown_approved_and_done_once(
+def test_an_action_is_shown_in_slack_approved_and_performed_once(
     app, engine, db, dsn, workspace, notifier, slack, shop
 ):
     put_in_force(db, rule("money", "needs_approval", tier="high", reason="money leaves the house"))
@@ -85,7 +85,7 @@ def test_what_policy_asks_for_is_shown_approved_and_done_once(
     assert request.headers["authorization"] == f"Bearer {SHOP_KEY}"
     notifier.run_once()
     assert "Approved" in words(workspace.messages()[0])
-    kept = str([db.execute(f"select t::text from {table} as t").fetchall() for table in KEPT_IN])
+    kept = str([db.execute(f"select t::text from {table} as t").fetchall() for table in TABLES])
     assert "/orders/A-1/refunds" in kept
     assert SHOP_KEY not in kept
     assert TOKEN not in kept

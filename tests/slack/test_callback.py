@@ -1,4 +1,4 @@
-"""What people press in Slack counts once, as the person they are, and only when Slack signed it."""
+"""A press of a button in Slack counts once, for the mapped person, and only with a valid signature."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.support.wait import until
 
 @pytest.fixture
 def card(engine, workspace, notifier):
-    """An approval that ada asked for, and its message."""
+    """An approval that ada requested, and its message."""
     approval = asked(engine)
     notifier.run_once()
     return approval, workspace.messages()[0]
 
 
 @pytest.mark.requirement("RT-07")
-def test_approving_in_slack_approves(engine, slack, workspace, notifier, card):
+def test_the_approve_button_approves(engine, slack, workspace, notifier, card):
     approval, message = card
     answer = slack.press("ben", message, "Approve")
     assert (answer.status_code, answer.content) == (200, b"")
@@ -38,11 +38,11 @@ def test_approving_in_slack_approves(engine, slack, workspace, notifier, card):
 
 
 @pytest.mark.requirement("RT-07")
-def test_rejecting_asks_why_and_then_counts(engine, slack, workspace, notifier, card):
+def test_the_reject_button_asks_for_a_reason_and_then_rejects(engine, slack, workspace, notifier, card):
     approval, message = card
     assert slack.press("ben", message, "Reject").status_code == 200
     (view,) = until(lambda: workspace.views)
-    assert engine.state(approval) == "requested", "nothing is decided before the reason is given"
+    assert engine.state(approval) == "requested", "it was decided before the reason was given"
     answer = slack.submit("ben", view, " the amount is wrong ")
     assert (answer.status_code, answer.content) == (200, b"")
     assert engine.state(approval) == "rejected"
@@ -51,40 +51,40 @@ def test_rejecting_asks_why_and_then_counts(engine, slack, workspace, notifier, 
     assert "*ben* refused: the amount is wrong" in words(workspace.messages()[0])
 
 
-def told(workspace) -> dict:
+def ephemeral(workspace) -> dict:
     (said,) = until(lambda: workspace.ephemerals)
     return said
 
 
-def test_nobody_decides_the_own_request(engine, slack, workspace, card):
+def test_the_requester_cannot_decide_in_slack(engine, slack, workspace, card):
     approval, message = card
     assert slack.press("ada", message, "Approve").status_code == 200
-    said = told(workspace)
+    said = ephemeral(workspace)
     assert (said["user"], said["channel"]) == (USERS["ada"], "C0AAAA")
     assert said["text"] == "The requester of an approval cannot decide it."
     assert engine.state(approval) == "requested"
 
 
-def test_an_unknown_account_is_told_what_helps(engine, slack, workspace, card):
+def test_an_unknown_account_gets_a_message_that_says_how_to_map_it(engine, slack, workspace, card):
     approval, message = card
     slack.press("U0STRANGER", message, "Approve")
-    assert "stepwell slack map PERSON U0STRANGER" in told(workspace)["text"]
+    assert "stepwell slack map PERSON U0STRANGER" in ephemeral(workspace)["text"]
     assert engine.state(approval) == "requested"
 
 
-def test_somebody_who_left_decides_nothing(engine, slack, workspace, card):
+def test_an_inactive_person_cannot_decide(engine, slack, workspace, card):
     approval, message = card
     engine.one("select fn_person_set(1, 'ben', p_is_active => false)")
     slack.press("ben", message, "Approve")
-    assert told(workspace)["text"] == "Ben does not take part any longer."
+    assert ephemeral(workspace)["text"] == "Ben does not take part any longer."
     assert engine.state(approval) == "requested"
 
 
-def test_what_is_decided_stays_decided(engine, slack, workspace, card):
+def test_an_approval_that_is_decided_cannot_be_decided_again(engine, slack, workspace, card):
     approval, message = card
     engine.one("select fn_approval_decide(1, %s, 'reject', 'ben', 'no')", (approval,))
     slack.press("cleo", message, "Approve")
-    assert "has been decided or has expired" in told(workspace)["text"]
+    assert "has been decided or has expired" in ephemeral(workspace)["text"]
     assert engine.state(approval) == "rejected"
 
 
@@ -98,7 +98,7 @@ def test_a_refusal_in_the_dialog_is_shown_in_the_dialog(engine, slack, workspace
     assert "has been decided or has expired" in answer.json()["errors"]["reason"]
 
 
-def test_two_persons_are_two_persons(engine, slack, workspace, notifier):
+def test_a_quorum_of_two_needs_two_persons_in_slack(engine, slack, workspace, notifier):
     approval = asked(engine, quorum=2)
     notifier.run_once()
     (message,) = workspace.messages()
@@ -110,7 +110,7 @@ def test_two_persons_are_two_persons(engine, slack, workspace, notifier):
     assert engine.state(approval) == "approved"
 
 
-def test_pressing_twice_is_deciding_once(engine, slack, workspace, card):
+def test_pressing_a_button_twice_counts_once(engine, slack, workspace, card):
     approval, message = card
     now = int(time.time())
     assert slack.press("ben", message, "Approve", at=now).status_code == 200
@@ -144,7 +144,9 @@ def test_a_replayed_callback_is_refused(engine, slack, workspace, notifier, card
     ],
     ids=["other secret", "none", "wrong", "not ascii", "no time", "empty time", "other time", "old", "early"],
 )
-def test_what_slack_did_not_sign_just_now_changes_nothing(engine, slack, workspace, card, how, status):
+def test_a_callback_without_a_valid_signature_and_time_changes_nothing(
+    engine, slack, workspace, card, how, status
+):
     approval, message = card
     how = {name: value.encode() if isinstance(value, str) and not value.isascii() else value
            for name, value in how.items()}  # fmt: skip
@@ -177,7 +179,7 @@ def test_what_slack_did_not_sign_just_now_changes_nothing(engine, slack, workspa
         ({"type": "view_submission", "view": {"callback_id": "stepwell_reject"}}, 422),
     ],
 )
-def test_what_is_no_press_of_ours_is_left_alone(engine, slack, payload, status):
+def test_a_callback_that_is_not_ours_is_ignored_or_refused(engine, slack, payload, status):
     assert slack.send(payload).status_code == status
 
 
@@ -186,17 +188,17 @@ def test_a_body_that_is_no_form_is_refused(engine, slack):
     assert slack.send_raw(b"{}").status_code == 422
 
 
-def test_an_approval_of_another_tenant_is_not_touched(engine, slack, workspace, card):
+def test_an_approval_of_another_tenant_is_not_changed(engine, slack, workspace, card):
     _, message = card
     for block in message["blocks"]:
         for button in block.get("elements", []):
             if "value" in button:
                 button["value"] = button["value"].replace("1:", "2:", 1)
     slack.press("ben", message, "Approve")
-    assert told(workspace)["text"] == "This approval belongs to somebody else."
+    assert ephemeral(workspace)["text"] == "This approval belongs to somebody else."
 
 
-def test_a_decision_counts_when_slack_does_not_show_the_answer(engine, slack, workspace, card, caplog):
+def test_a_decision_counts_although_slack_fails_to_show_a_message(engine, slack, workspace, card, caplog):
     approval, message = card
     workspace.answers["chat.postEphemeral"] = Reply(500, "")
     assert slack.press("ada", message, "Approve").status_code == 200
@@ -206,7 +208,7 @@ def test_a_decision_counts_when_slack_does_not_show_the_answer(engine, slack, wo
     assert engine.state(approval) == "approved"
 
 
-def test_where_slack_is_not_set_up_there_is_nothing(dsn, tmp_path):
+def test_without_settings_for_slack_the_callback_is_not_found(dsn, tmp_path):
     with serving(create_app(Settings(database_url=dsn, data_dir=tmp_path), dsn)) as client:
         answer: httpx.Response = client.post("/api/v1/slack/callback", content=b"payload={}")
     assert answer.status_code == 404

@@ -1,4 +1,4 @@
-"""Neither the token nor the signing secret of Slack is kept or shown anywhere."""
+"""Neither the token nor the signing secret of Slack is stored or shown anywhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def everything_in(db: psycopg.Connection) -> str:
 
 
 @pytest.mark.parametrize("trouble", [None, "echo", "500"])
-def test_the_secrets_of_slack_stay_where_they_are(
+def test_the_secrets_of_slack_are_not_stored_logged_or_sent(
     engine, workspace, notifier, slack, db, clock, caplog, capfd, trouble
 ):
     with caplog.at_level(logging.DEBUG):

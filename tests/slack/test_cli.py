@@ -1,4 +1,4 @@
-"""Slack at a terminal: who is who, and whether it works; the keeper sends what is due."""
+"""Slack on the command line: accounts are mapped, the settings are checked, the keeper sends due cards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(dsn, settings) -> Run:
     return call
 
 
-def test_who_is_who(engine, run):
+def test_accounts_are_mapped_listed_and_unmapped(engine, run):
     assert "U0BEN belongs to no person now" in run("slack", "unmap", "U0BEN")
     assert "no person has the Slack account U0BEN" in run("slack", "unmap", "U0BEN", code=1)
     assert "U0NEW belongs to ben" in run("slack", "map", "ben", "U0NEW")
@@ -50,7 +50,7 @@ def test_who_is_who(engine, run):
     assert json.loads(run("slack", "list", "--json"))[1]["slack_user_id"] == "U0NEW"
 
 
-def test_whether_it_works(engine, run, workspace):
+def test_slack_check_shows_the_settings_and_failed_messages(engine, run, workspace):
     workspace.answers["auth.test"] = Reply(200, {"ok": True, "user": "stepwell", "team": "Kho"})
     shown = run("slack", "check")
     assert "stepwell writes to C0AAAA of Kho" in shown
@@ -63,7 +63,7 @@ def test_whether_it_works(engine, run, workspace):
     assert json.loads(run("slack", "check", "--json"))["late"][0]["try_count"] == 1
 
 
-def test_the_keeper_shows_what_is_due(engine, run, workspace):
+def test_the_keeper_sends_due_cards(engine, run, workspace):
     asked(engine)
     assert "1 approvals shown in Slack" in run("keeper", "--once")
     assert len(workspace.messages()) == 1
@@ -79,11 +79,11 @@ def test_the_keeper_shows_what_is_due(engine, run, workspace):
         ({"STEPWELL_SLACK_API_URL": "http://slack.example.com"}, "STEPWELL_SLACK_API_URL is not accepted"),
     ],
 )
-def test_a_wrong_setting_is_named(dsn, run, environment, sentence):
+def test_the_error_names_the_wrong_slack_setting(dsn, run, environment, sentence):
     assert sentence in run("slack", "check", code=2, **environment)
 
 
-def test_a_missing_secret_and_a_wrong_token_are_named(dsn, run, workspace):
+def test_the_error_names_a_missing_secret_or_a_wrong_token(dsn, run, workspace):
     assert "secret env:NO_SUCH is not set" in run(
         "slack", "check", code=1, STEPWELL_SLACK_TOKEN="env:NO_SUCH"
     )

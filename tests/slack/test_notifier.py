@@ -1,4 +1,4 @@
-"""Cards follow the approvals: once, whatever is lost on the way, to the end."""
+"""Each approval gets one card that follows it to its end, also if an answer of Slack is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.slack.conftest import asked, words
 from tests.support.wait import until
 
 
-def test_an_approval_becomes_a_card_with_what_is_needed_to_decide(engine, workspace, notifier):
+def test_the_card_of_an_approval_shows_what_a_person_needs_to_decide(engine, workspace, notifier):
     asked(engine, reason="<!channel> the amount is *wrong* & late", quorum=2)
     assert notifier.run_once() == 1
     (message,) = workspace.messages()
@@ -27,7 +27,7 @@ def test_an_approval_becomes_a_card_with_what_is_needed_to_decide(engine, worksp
     assert len(workspace.messages()) == 1
 
 
-def test_a_decision_made_elsewhere_reaches_the_card(engine, workspace, notifier):
+def test_the_card_shows_a_decision_that_was_made_outside_slack(engine, workspace, notifier):
     approval = asked(engine, quorum=2)
     notifier.run_once()
     engine.one("select fn_approval_decide(1, %s, 'approve', 'ben', 'fine')", (approval,))
@@ -47,7 +47,7 @@ def test_a_decision_made_elsewhere_reaches_the_card(engine, workspace, notifier)
 
 
 @pytest.mark.parametrize(("end", "head"), [("expired", "Expired"), ("cancelled", "No longer asked")])
-def test_an_end_without_a_decision_reaches_the_card(engine, workspace, notifier, clock, end, head):
+def test_the_card_shows_an_expiry_or_withdrawal(engine, workspace, notifier, clock, end, head):
     approval = asked(engine, expires_seconds=60)
     notifier.run_once()
     if end == "expired":
@@ -61,7 +61,7 @@ def test_an_end_without_a_decision_reaches_the_card(engine, workspace, notifier,
     assert "actions" not in [block["type"] for block in message["blocks"]]
 
 
-def test_a_card_whose_answer_was_lost_is_found_and_not_posted_again(engine, workspace, notifier, clock):
+def test_a_card_whose_answer_was_lost_is_not_posted_twice(engine, workspace, notifier, clock):
     asked(engine)
     workspace.cuts_after = {"chat.postMessage"}
     assert notifier.run_once() == 0
@@ -72,10 +72,10 @@ def test_a_card_whose_answer_was_lost_is_found_and_not_posted_again(engine, work
     assert engine.one("select message_ts from slack_card") == workspace.messages()[0]["ts"]
 
 
-def test_a_notifier_that_died_after_posting_leaves_no_second_card(engine, workspace, notifier, clock):
+def test_a_card_of_a_notifier_that_died_is_not_posted_twice(engine, workspace, notifier, clock):
     approval = asked(engine)
     notifier.run_once()
-    # As if it had died before it could write down what it had posted.
+    # Stands for a notifier that died after the post and before it stored the message.
     engine.db.execute("update slack_card set message_ts = null, face = null, try_count = 1")
     engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
     assert notifier.run_once() == 1
@@ -83,7 +83,7 @@ def test_a_notifier_that_died_after_posting_leaves_no_second_card(engine, worksp
     assert "Approved" in words(message)
 
 
-def test_where_slack_does_not_tell_a_card_comes_rather_twice_than_never(engine, workspace, notifier, clock):
+def test_if_slack_cannot_be_searched_a_card_is_posted_again(engine, workspace, notifier, clock):
     asked(engine)
     workspace.cuts_after = {"chat.postMessage"}
     notifier.run_once()
@@ -93,7 +93,7 @@ def test_where_slack_does_not_tell_a_card_comes_rather_twice_than_never(engine, 
     assert len(workspace.messages()) == 2
 
 
-def test_an_approval_decided_while_slack_was_away_is_not_posted_any_more(engine, workspace, notifier, clock):
+def test_an_approval_decided_while_slack_was_unavailable_is_not_posted(engine, workspace, notifier, clock):
     approval = asked(engine)
     workspace.answers["chat.postMessage"] = Reply(
         429, {"ok": False, "error": "ratelimited"}, {"Retry-After": "30"}
@@ -108,7 +108,7 @@ def test_an_approval_decided_while_slack_was_away_is_not_posted_any_more(engine,
     assert engine.one("select is_final from slack_card") is True
 
 
-def test_a_wrong_channel_is_told_and_tried_again(engine, workspace, notifier, clock, caplog):
+def test_an_error_for_a_wrong_channel_is_stored_and_tried_again(engine, workspace, notifier, clock, caplog):
     asked(engine)
     workspace.channels = {"C0BBBB": {}}
     assert notifier.run_once() == 0
@@ -119,7 +119,7 @@ def test_a_wrong_channel_is_told_and_tried_again(engine, workspace, notifier, cl
     assert notifier.run_once() == 1
 
 
-def test_a_deleted_card_is_let_go(engine, workspace, notifier, clock):
+def test_a_deleted_card_is_not_updated_any_more(engine, workspace, notifier, clock):
     approval = asked(engine)
     notifier.run_once()
     workspace.channels["C0AAAA"].clear()
@@ -157,7 +157,7 @@ def test_without_a_signing_secret_a_card_has_no_buttons(engine, workspace, setti
     assert "actions" not in [block["type"] for block in workspace.messages()[0]["blocks"]]
 
 
-def test_in_its_thread_it_posts_by_itself_and_stops(engine, workspace, settings, dsn, monkeypatch):
+def test_the_notifier_thread_posts_and_stops(engine, workspace, settings, dsn, monkeypatch):
     for name, value in (
         ("STEPWELL_SLACK_TOKEN", settings.token.reference),
         ("STEPWELL_SLACK_CHANNEL", settings.channel),
@@ -170,7 +170,7 @@ def test_in_its_thread_it_posts_by_itself_and_stops(engine, workspace, settings,
     assert "slack-notifier" not in [thread.name for thread in threading.enumerate()]
 
 
-def test_where_slack_is_not_set_up_nothing_runs(dsn, monkeypatch):
+def test_without_settings_for_slack_no_notifier_runs(dsn, monkeypatch):
     monkeypatch.delenv("STEPWELL_SLACK_TOKEN", raising=False)
     monkeypatch.delenv("STEPWELL_SLACK_CHANNEL", raising=False)
     with notifying(dsn) as notifier:

@@ -1,4 +1,4 @@
-"""The whole installation with Slack: the keeper posts, the server takes the answer, the card shows it."""
+"""`stepwell up` with Slack: the keeper posts the card, and the server accepts the callback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.slack.conftest import TOKEN, Slack, asked, words
 from tests.support.wait import until
 
 
-def test_from_question_to_answer_through_real_processes(engine, dsn, settings, workspace):
+def test_real_processes_post_the_card_and_accept_the_decision(engine, dsn, settings, workspace):
     environment = {
         "STEPWELL_DATABASE_URL": dsn,
         "PLANTED_SLACK_TOKEN": TOKEN,

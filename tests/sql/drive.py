@@ -1,4 +1,4 @@
-"""Drives the engine through its SQL functions alone: receives small graphs, returns leases and states."""
+"""Drives the engine through its SQL functions only: receives small graphs, returns leases and states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-Node = dict[str, Any]
+Step = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,19 @@ class Lease:
     deadline_at: Any
 
 
-def operation(step_id: str, **more: Any) -> Node:
+def operation(step_id: str, **more: Any) -> Step:
     return {"id": step_id, "kind": "operation", "operation": more.pop("operation", step_id), **more}
 
 
-def wait(step_id: str, event: str, **more: Any) -> Node:
+def wait(step_id: str, event: str, **more: Any) -> Step:
     return {"id": step_id, "kind": "wait", "event": event, **more}
 
 
-def human(step_id: str, **more: Any) -> Node:
+def human(step_id: str, **more: Any) -> Step:
     return {"id": step_id, "kind": "human", **more}
 
 
-def subworkflow(step_id: str, workflow: str, **more: Any) -> Node:
+def subworkflow(step_id: str, workflow: str, **more: Any) -> Step:
     return {"id": step_id, "kind": "subworkflow", "workflow": workflow, **more}
 
 
@@ -64,15 +64,15 @@ class Engine:
         return None if row is None else row[0]
 
     def publish(
-        self, name: str, *nodes: Node, edges: Sequence[tuple[str, str]] | None = None, **graph: Any
+        self, name: str, *steps: Step, edges: Sequence[tuple[str, str]] | None = None, **graph: Any
     ) -> int:
-        """Steps in order; when no edges are given they follow each other."""
-        numbers = {node["id"]: at for at, node in enumerate(nodes, start=1)}
+        """Publishes the steps in this order. Without `edges` each step follows the one before it."""
+        numbers = {step["id"]: at for at, step in enumerate(steps, start=1)}
         pairs = list(pairwise(numbers)) if edges is None else edges
         document = {
             "format": 2,
             "name": name,
-            "steps": [{"no": at, **node} for at, node in enumerate(nodes, start=1)],
+            "steps": [{"no": at, **step} for at, step in enumerate(steps, start=1)],
             "edges": [{"from": numbers[a], "to": numbers[b]} for a, b in pairs],
             **graph,
         }
@@ -110,7 +110,7 @@ class Engine:
         return sorted((Lease(*row) for row in rows), key=lambda lease: lease.unit_id)
 
     def report(self, session_id: int, *outcomes: tuple[Lease, str, Any], claim_limit: int = 0) -> list[Lease]:
-        """(lease, outcome, body); returns refusals, new leases and watched runs that ended."""
+        """Reports (lease, outcome, body) each; returns the refusals, new leases and ended watched runs."""
         rows = self.db.execute(
             "select * from fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[], %s)",
             (
@@ -135,17 +135,17 @@ class Engine:
         return self.report(session_id, *((lease, "completed", output) for lease in leases))
 
     def kill(self, session_id: int, *leases: Lease) -> list[Lease]:
-        """Each ends as dead: no further attempt."""
+        """Reports each lease as dead: no further attempt follows."""
         error = {"error": {"type": "Dead", "message": "it is dead"}}
         return self.report(session_id, *((lease, "dead", error) for lease in leases))
 
     def drain(self, session_id: int, limit: int = 1000) -> int:
-        """Complete everything that can be claimed until nothing is left; returns how many that was."""
+        """Completes all that can be claimed until nothing is left; returns how many leases that were."""
         done = 0
         while leases := self.claim(session_id):
             self.complete(session_id, *leases, output={"ok": True})
             done += len(leases)
-            assert done <= limit, "the queue does not end"
+            assert done <= limit, f"more than {limit} jobs were claimed: the queue never becomes empty"
         return done
 
     def timers(self) -> int:

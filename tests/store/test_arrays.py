@@ -1,4 +1,4 @@
-"""Array literals: what Postgres reads is what was given."""
+"""Array literals: Postgres reads the same values that were given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stepwell.store.connection import arrays
 
-# Postgres keeps neither U+0000 nor half a surrogate pair.
+# Postgres stores neither U+0000 nor a lone surrogate.
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])) | st.sampled_from(
     ["null", "NULL", "", " ", "{}", '"', "\\", '\\"', ",", "{a,b}", "'", "%s"]
 )
@@ -16,7 +16,7 @@ TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.none() | TEXTS), numbers=st.lists(st.integers(-(2**63), 2**63 - 1)))
-def test_they_come_back_as_they_went(db: psycopg.Connection, texts, numbers):
+def test_postgres_reads_the_same_values_from_an_array_literal(db: psycopg.Connection, texts, numbers):
     row = db.execute(
         "select %s::text[], %s::bigint[]", (arrays.of_texts(texts), arrays.of_numbers(numbers))
     ).fetchone()

@@ -1,4 +1,4 @@
-"""The server's account reaches its files, and no more is opened for it than that."""
+"""The account of the server gets access to its files, and to nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OTHER = Account(uid=54321, gid=54321, is_switched=True)
 
 @pytest.fixture
 def install(tmp_path):
-    """As a strict umask leaves it."""
+    """An installation with the rights of a strict umask."""
     root = tmp_path / "install"
     (root / "bin").mkdir(parents=True)
     (root / "bin" / "postgres").touch(mode=0o700)
@@ -30,7 +30,7 @@ def mode(path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_prefixes_get_search_permission_only(install, caplog):
+def test_parent_folders_get_only_search_permission(install, caplog):
     outer = install.parent
     outer.chmod(0o700)
     embedded_account.open_prefixes(install / "bin", OTHER)
@@ -39,25 +39,25 @@ def test_prefixes_get_search_permission_only(install, caplog):
     assert str(outer) in caplog.text
 
 
-def test_binaries_become_readable_and_runnable_not_writable(install):
+def test_binaries_become_readable_and_executable_but_not_writable(install):
     embedded_account.open_tree(install, OTHER)
     assert mode(install / "bin" / "postgres") == 0o705
     assert mode(install / "share" / "data") == 0o604
 
 
-def test_nothing_is_opened_for_the_caller_itself(install):
+def test_for_the_account_of_the_caller_no_rights_change(install):
     own = Account(os.geteuid(), os.getegid(), is_switched=False)
     embedded_account.open_prefixes(install / "bin", own)
     embedded_account.open_tree(install, own)
     assert mode(install) == 0o700
 
 
-def test_folders_that_are_open_already_stay_as_they_are(install):
+def test_folders_with_enough_rights_are_not_changed(install):
     install.chmod(0o755)
     embedded_account.open_prefixes(install / "bin", OTHER)
     assert mode(install) == 0o755
 
 
-def test_tools_see_no_settings_of_the_caller(monkeypatch):
+def test_tools_do_not_get_the_pg_variables_of_the_caller(monkeypatch):
     monkeypatch.setenv("PGHOST", "elsewhere")
     assert not [name for name in embedded_account.tool_environment() if name.startswith("PG")]

@@ -1,4 +1,4 @@
-"""A listener wakes at a hint, and without a connection it only waits longer."""
+"""A listener wakes at a notification; without a connection it waits until its limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def notify(dsn: str, payload: str, channel: str = "work") -> None:
         connection.execute("select pg_notify(%s, %s)", (channel, payload))
 
 
-def test_a_notification_wakes(empty_dsn):
+def test_a_notification_wakes_the_listener(empty_dsn):
     async def scenario() -> Wake:
         async with Listener(empty_dsn, ["work"]) as listener:
             notify(empty_dsn, "7")
@@ -30,7 +30,7 @@ def test_a_notification_wakes(empty_dsn):
     assert run(scenario()) == Wake(WakeReason.NOTIFIED, (("work", "7"),))
 
 
-def test_other_channels_do_not_wake(empty_dsn):
+def test_other_channels_do_not_wake_the_listener(empty_dsn):
     async def scenario() -> Wake:
         async with Listener(empty_dsn, ["work", "Odd name"]) as listener:
             notify(empty_dsn, "1", "elsewhere")
@@ -49,7 +49,7 @@ def test_the_limit_ends_the_wait(empty_dsn):
 
 
 @pytest.mark.parametrize("address", [None, "host=127.0.0.1 port=1 dbname=x"], ids=["none", "unreachable"])
-def test_without_a_connection_it_polls(address):
+def test_without_a_connection_the_listener_waits_until_its_limit(address):
     async def scenario() -> Wake:
         async with Listener(address, ["work"]) as listener:
             assert not listener.is_connected
@@ -58,7 +58,7 @@ def test_without_a_connection_it_polls(address):
     assert run(scenario()) == Wake(WakeReason.LIMIT)
 
 
-def test_a_lost_connection_is_made_again_and_says_so(empty_dsn):
+def test_a_lost_connection_is_made_again_and_reported(empty_dsn):
     async def scenario() -> tuple[Wake, Wake]:
         async with Listener(empty_dsn, ["work"]) as listener:
             with psycopg.connect(empty_dsn, autocommit=True) as connection:
@@ -71,7 +71,7 @@ def test_a_lost_connection_is_made_again_and_says_so(empty_dsn):
             return back, await listener.wait(LONG)
 
     back, woken = run(scenario())
-    # The caller must look at the tables: a hint may have been lost in between.
+    # The caller must read the tables: a notification may have been lost in between.
     assert back.reason is WakeReason.CONNECTED
     assert woken.payloads == (("work", "after"),)
 

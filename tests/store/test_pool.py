@@ -1,4 +1,4 @@
-"""Pools give connections that hold no session state, and say clearly when they cannot."""
+"""Pools give connections without session state; an error says why a connection is not possible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_connections_are_named_and_in_autocommit(empty_dsn):
         assert connection.execute("show application_name").fetchone() == ("stepwell",)
 
 
-def test_a_name_that_was_given_stays(empty_dsn):
+def test_a_given_application_name_is_kept(empty_dsn):
     with pools.sync_pool(f"{empty_dsn} application_name=mine") as pool, pool.connection() as connection:
         assert connection.execute("show application_name").fetchone() == ("mine",)
 
@@ -31,16 +31,16 @@ def test_the_async_pool_works_the_same(empty_dsn):
     assert asyncio.run(scenario()) == ("stepwell",)
 
 
-def test_a_pool_grows_to_its_limit_and_no_further(empty_dsn):
+def test_a_pool_does_not_grow_beyond_its_limit(empty_dsn):
     with pools.sync_pool(empty_dsn, max_size=2) as pool:
-        held = [pool.getconn(), pool.getconn()]
+        taken = [pool.getconn(), pool.getconn()]
         with pytest.raises(PoolTimeout):
             pool.getconn(timeout=0.01)
-        for connection in held:
+        for connection in taken:
             pool.putconn(connection)
 
 
-def test_an_unreachable_database_is_named(monkeypatch):
+def test_the_error_names_an_unreachable_database(monkeypatch):
     monkeypatch.setattr(pools, "OPEN_LIMIT_SECONDS", 0.2)
     with (
         pytest.raises(DatabaseUnavailable, match="port 1 failed"),
@@ -49,6 +49,6 @@ def test_an_unreachable_database_is_named(monkeypatch):
         pass
 
 
-def test_a_probe_says_at_once_why_it_cannot_be():
+def test_a_probe_names_the_reason_at_once():
     with pytest.raises(DatabaseUnavailable, match="port 1 failed"):
         pools.probe("host=127.0.0.1 port=1 dbname=x")

@@ -1,4 +1,4 @@
-"""A wire gives what the driver gives, survives errors, and when it is cut it says so and never waits."""
+"""A wire returns the same values as the driver, works after errors, and reports a cut connection at once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def play(dsn: str, scenario: Callable[[Wire, Connection], Awaitable[Any]]) -> An
 
 @asynccontextmanager
 async def waiting(wire: Wire, connection: Connection, dsn: str):
-    """A call that waits for a lock which another session holds; returns its task and that session."""
+    """A call that waits for a lock of another session; returns its task and that session."""
     with psycopg.connect(dsn, autocommit=True) as other:
         other.execute("select pg_advisory_lock(1)")
         call = asyncio.create_task(wire.rows(LOCK, (b"1",), tuple))
@@ -63,7 +63,7 @@ def terminate(dsn: str, connection: Connection) -> None:
 
 
 def shut(connection: Connection) -> None:
-    """The network goes, and nobody gives a reason."""
+    """Closes the socket, as a failing network does, without a reason."""
     with socket.socket(fileno=os.dup(connection.pgconn.socket)) as same:
         same.shutdown(socket.SHUT_RDWR)
 
@@ -72,7 +72,7 @@ def is_alive(other: psycopg.Connection, pid: int) -> bool:
     return other.execute("select count(*) from pg_stat_activity where pid = %s", (pid,)).fetchone() == (1,)
 
 
-def test_types_come_back_as_the_driver_loads_them(empty_dsn):
+def test_values_have_the_same_types_as_those_of_the_driver(empty_dsn):
     async def scenario(wire, connection):
         text = TYPES.format(*(f"${n}" for n in range(1, 10)))
         parameters = [None if value is None else value.encode() for value in VALUES]
@@ -107,7 +107,7 @@ def test_a_statement_is_prepared_once(empty_dsn):
     assert play(empty_dsn, scenario) == [(1,)]
 
 
-def test_a_statement_without_rows_and_its_notices_give_an_empty_answer(empty_dsn):
+def test_a_statement_without_rows_returns_an_empty_list(empty_dsn):
     async def scenario(wire, connection):
         return await wire.rows("do $$ begin raise notice 'listen'; end $$", (), tuple)
 
@@ -125,7 +125,7 @@ def test_a_statement_without_rows_and_its_notices_give_an_empty_answer(empty_dsn
     ],
     ids=["prepare", "execute", "parameter", "nul", "load"],
 )
-def test_after_an_error_the_wire_goes_on(empty_dsn, text, parameter, sqlstate):
+def test_the_wire_works_after_an_error(empty_dsn, text, parameter, sqlstate):
     async def scenario(wire, connection):
         await wire.rows("select $1::int", (b"3",), tuple)
         with pytest.raises(DatabaseFailure) as raised:
@@ -135,7 +135,7 @@ def test_after_an_error_the_wire_goes_on(empty_dsn, text, parameter, sqlstate):
     assert play(empty_dsn, scenario) == (sqlstate, [(4,)])
 
 
-def test_megabytes_go_both_ways(empty_dsn):
+def test_megabytes_are_sent_and_received(empty_dsn):
     payload = "wide é " * 2_000_000
 
     async def scenario(wire, connection):
@@ -147,7 +147,7 @@ def test_megabytes_go_both_ways(empty_dsn):
     assert play(empty_dsn, scenario) == [(len(payload),)]
 
 
-def test_a_backend_ended_during_a_call_is_told_with_its_reason(empty_dsn):
+def test_a_backend_that_ends_during_a_call_is_reported_with_its_reason(empty_dsn):
     async def scenario(wire, connection):
         async with waiting(wire, connection, empty_dsn) as (call, _):
             terminate(empty_dsn, connection)
@@ -159,7 +159,7 @@ def test_a_backend_ended_during_a_call_is_told_with_its_reason(empty_dsn):
     play(empty_dsn, scenario)
 
 
-def test_a_socket_that_goes_during_a_call_is_told(empty_dsn):
+def test_a_socket_that_closes_during_a_call_is_reported(empty_dsn):
     async def scenario(wire, connection):
         async with waiting(wire, connection, empty_dsn) as (call, _):
             shut(connection)
@@ -169,7 +169,7 @@ def test_a_socket_that_goes_during_a_call_is_told(empty_dsn):
     play(empty_dsn, scenario)
 
 
-def test_a_socket_that_goes_while_megabytes_are_sent_is_told(empty_dsn):
+def test_a_socket_that_closes_while_megabytes_are_sent_is_reported(empty_dsn):
     async def scenario(wire, connection):
         await wire.rows("select length($1::text)", (b"",), tuple)
         call = asyncio.create_task(wire.rows("select length($1::text)", (b"x" * 50_000_000,), tuple))
@@ -183,7 +183,7 @@ def test_a_socket_that_goes_while_megabytes_are_sent_is_told(empty_dsn):
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["has prepared", "prepares"])
 @pytest.mark.parametrize("cut", [lambda dsn, connection: shut(connection), terminate], ids=["shut", "ended"])
-def test_a_cut_the_loop_has_not_seen_yet_is_told_by_the_next_call(empty_dsn, cut, is_known):
+def test_the_next_call_reports_a_cut_that_the_loop_has_not_seen(empty_dsn, cut, is_known):
     async def scenario(wire, connection):
         if is_known:
             await wire.rows("select 1", (), tuple)
@@ -196,7 +196,7 @@ def test_a_cut_the_loop_has_not_seen_yet_is_told_by_the_next_call(empty_dsn, cut
 
 
 @pytest.mark.parametrize("cut", [lambda dsn, connection: shut(connection), terminate], ids=["shut", "ended"])
-def test_a_cut_between_calls_ends_the_reader_and_is_told_by_the_next_call(empty_dsn, cut):
+def test_a_cut_between_calls_ends_the_reader_and_the_next_call_reports_it(empty_dsn, cut):
     async def scenario(wire, connection):
         number = connection.pgconn.socket
         cut(empty_dsn, connection)
@@ -208,30 +208,30 @@ def test_a_cut_between_calls_ends_the_reader_and_is_told_by_the_next_call(empty_
     play(empty_dsn, scenario)
 
 
-def test_a_cut_wire_leaves_alone_whoever_got_the_number_of_its_socket(empty_dsn):
+def test_a_cut_wire_does_not_touch_another_socket_with_the_same_number(empty_dsn):
     async def scenario(wire, connection):
         loop, number = asyncio.get_running_loop(), connection.pgconn.socket
         shut(connection)
         await until_async(lambda: connection.closed)
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            if ours.fileno() != number:
-                os.dup2(ours.fileno(), number)
+        reading, writing = socket.socketpair()
+        with reading, writing:
+            if reading.fileno() != number:
+                os.dup2(reading.fileno(), number)
             heard = asyncio.Event()
             loop.add_reader(number, heard.set)
             with pytest.raises(DatabaseUnavailable):
                 await wire.rows("select 1", (), tuple)
             await wire.close()
-            theirs.send(b"!")
+            writing.send(b"!")
             await heard.wait()
             assert loop.remove_reader(number)
-            if ours.fileno() != number:
+            if reading.fileno() != number:
                 os.close(number)
 
     play(empty_dsn, scenario)
 
 
-def test_a_call_that_was_given_up_mixes_with_no_other_and_its_statement_stops(empty_dsn):
+def test_after_a_cancelled_call_no_call_is_accepted_and_its_statement_stops(empty_dsn):
     async def scenario(wire, connection):
         pid = connection.info.backend_pid
         async with waiting(wire, connection, empty_dsn) as (call, other):
@@ -242,7 +242,7 @@ def test_a_call_that_was_given_up_mixes_with_no_other_and_its_statement_stops(em
                 await wire.rows("select 1", (), tuple)
             assert is_alive(other, pid)
             await wire.close()
-            # The lock it waited for is still held: it did not end by getting it.
+            # The other session still holds the lock, so the statement did not end by getting it.
             await until_async(lambda: not is_alive(other, pid))
         with pytest.raises(DatabaseUnavailable):
             await wire.rows("select 1", (), tuple)
@@ -250,7 +250,7 @@ def test_a_call_that_was_given_up_mixes_with_no_other_and_its_statement_stops(em
     play(empty_dsn, scenario)
 
 
-def test_a_wire_closed_during_a_call_tells_the_caller(empty_dsn):
+def test_closing_a_wire_during_a_call_ends_the_call_with_an_error(empty_dsn):
     async def scenario(wire, connection):
         async with waiting(wire, connection, empty_dsn) as (call, _):
             await wire.close()
@@ -260,7 +260,7 @@ def test_a_wire_closed_during_a_call_tells_the_caller(empty_dsn):
     play(empty_dsn, scenario)
 
 
-def test_a_second_call_at_the_same_time_is_refused_and_hurts_nobody(empty_dsn):
+def test_a_second_call_at_the_same_time_is_refused(empty_dsn):
     async def scenario(wire, connection):
         async with waiting(wire, connection, empty_dsn) as (call, other):
             for _ in range(2):
@@ -273,6 +273,6 @@ def test_a_second_call_at_the_same_time_is_refused_and_hurts_nobody(empty_dsn):
     assert play(empty_dsn, scenario) == [(1,)]
 
 
-def test_a_wire_that_cannot_be_opened_gives_the_reason():
+def test_the_error_for_a_wire_that_cannot_be_opened_gives_the_reason():
     with pytest.raises(StepwellError, match="cannot be reached"):
         asyncio.run(Wire.open("host=127.0.0.1 port=1 dbname=x"))

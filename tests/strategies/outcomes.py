@@ -1,4 +1,4 @@
-"""Random fates for a drawn workflow: inputs, outcomes of every call, signals that come or not, cancels."""
+"""Random inputs for a drawn workflow: its input, outcomes of every call, signals, cancellations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXCEPTIONS = ("ValueError", "TypeError", "TimeoutError", "shop.OutOfStock", "Key
 
 @dataclass(frozen=True)
 class Fate:
-    """Everything that decides how a run goes, the order of events included."""
+    """Everything that decides how a run ends, with a seed for the order of events."""
 
     input: Any
     outcomes: Mapping[str, Sequence[Outcome]]
@@ -38,7 +38,7 @@ class Example:
 
 
 def values() -> SearchStrategy[Any]:
-    """Outputs, items and payloads that the drawn expressions read: flags, numbers, lists of items."""
+    """Outputs, items and payloads for the drawn expressions: flags, numbers, lists of items."""
     plain = st.fixed_dictionaries(
         {},
         optional={
@@ -70,7 +70,7 @@ def failures() -> SearchStrategy[Outcome]:
 
 
 def endings(node: GraphStep) -> SearchStrategy[list[Outcome]]:
-    """What the calls of one step give, one after the other; the last one repeats."""
+    """The outcomes of the calls of one step, one after the other; the last one repeats."""
     done = st.builds(Completed, values())
     if node.kind == "human":
         filled = st.builds(
@@ -93,7 +93,7 @@ def fates(draw: DrawFn, graphs: Sequence[Graph]) -> Fate:
                 outcomes[node.id] = draw(endings(node))
                 signals[f"event.of.{node.id}"] = draw(st.sampled_from([{"flag": True}, {}, None]))
                 if node.scope and node.kind == "operation":
-                    # One item of a map goes another way than the rest.
+                    # One item of a map has other outcomes than the rest.
                     owner = graph.step(node.scope).id
                     outcomes[f"{owner}[1].{node.id}"] = draw(endings(node))
             elif node.kind == "wait":
@@ -110,17 +110,17 @@ def fates(draw: DrawFn, graphs: Sequence[Graph]) -> Fate:
 
 @st.composite
 def examples(draw: DrawFn, shape: Shape, prefix: str = "drawn") -> Example:
-    """A workflow, the workflows its sub-workflow steps name, and a fate for all of them."""
+    """A workflow, the workflows of its sub-workflow steps, and random outcomes for all of them."""
     graph = freeze(draw(workflows(shape)))
     if any(node.kind == "subworkflow" and node.scope for node in graph.steps):
-        # Items that fail while their siblings' runs are being started: how many have started by then is
-        # a matter of one transaction, which the other engine does not have.
+        # If an item fails while the sub-runs of other items start, one transaction decides how many have
+        # started. The memory engine has no transactions, so this policy is not compared.
         graph = replace(graph, failure_policy="continue-running")
     inner = Shape(max_depth=2, max_nodes=6, leaves=("operation",), letter="t")
     named = sorted({str(node.workflow) for node in graph.steps if node.kind == "subworkflow"})
     others: dict[str, Graph] = {}
     for name in named:
-        if draw(st.integers(0, 9)):  # now and then a workflow is named that nobody published
+        if draw(st.integers(0, 9)):  # sometimes the named workflow is not published
             root = draw(workflows(inner))
             others[name] = freeze(Workflow(name, root.root, failure_policy=root.failure_policy))
     return Example(graph, draw(fates([graph, *others.values()])), others)
@@ -128,7 +128,7 @@ def examples(draw: DrawFn, shape: Shape, prefix: str = "drawn") -> Example:
 
 @st.composite
 def uncut_examples(draw: DrawFn, shape: Shape) -> Example:
-    """Every call completes or dies at once and nobody cancels: only the order can make a difference."""
+    """Every call completes or dies at once and nothing is cancelled: only the order can change the end."""
     example = draw(examples(shape))
     endings = st.sampled_from([Completed({"flag": True}), Dead("it is dead")])
     outcomes = {name: [draw(endings)] for name in example.fate.outcomes}

@@ -1,7 +1,7 @@
-"""Random workflows that define accepts: every kind of step, nested, expressions that read only ancestors.
+"""Random workflows that `define` accepts: every kind of step, nested, expressions that read only ancestors.
 
-`workflows()` is what the differential test of the two engines draws from. Step ids are `s1`, `s2` … and `m3`
-for maps (`s` is `shape.letter`); operations are named after their ids: each can be given an outcome by name.
+The differential test of the two engines uses `workflows()`. Step ids are `s1`, `s2` … and `m3` for maps (`s`
+is `shape.letter`); each operation has the name of its id, so that it can get an outcome by name.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ STATUSES = ("completed", "failed", "aborted", "skipped")
 
 @dataclass(frozen=True)
 class Shape:
-    """What a drawn workflow may hold. `leaves` are kinds: operation, human, wait, subworkflow."""
+    """What a drawn workflow may contain. `leaves` are kinds: operation, human, wait, subworkflow."""
 
     max_depth: int = 5
     max_nodes: int = 60
-    # So many more may be needed to finish a boundary begun when there was still room.
+    # How many more steps are allowed to finish an error boundary that was begun within the limit.
     surplus_nodes: int = 0
     leaves: tuple[str, ...] = ("operation", "human", "wait", "subworkflow")
     containers: tuple[str, ...] = ("sequential", "parallel", "conditional", "map", "boundary")
@@ -52,7 +52,7 @@ class _Drawing:
 
     @property
     def has_room(self) -> bool:
-        # A Conditional or a Map takes a node of its own before its first step.
+        # A Conditional or a Map is a step itself, before its first inner step.
         return self.node_count + 2 <= self.shape.max_nodes
 
     def next_id(self) -> str:
@@ -62,7 +62,7 @@ class _Drawing:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a step is drawn: what it may read, and whether an item exists."""
+    """The place of a drawn step: which steps it may read, and whether it is inside a map."""
 
     readable: tuple[str, ...] = ()
     in_map: bool = False
@@ -76,15 +76,15 @@ class _Place:
         return replace(self, depth=self.depth + 1)
 
 
-# A drawn step and the ids that whatever follows it may read.
+# A drawn step and the ids that the following steps may read.
 Drawn = tuple[Step, tuple[str, ...]]
 
 
 @st.composite
 def workflows(draw: DrawFn, shape: Shape = Shape()) -> Workflow:  # noqa: B008 - frozen, never changed
-    """A workflow of at most `shape.max_nodes` nodes, nested at most `shape.max_depth` deep."""
+    """A workflow of at most `shape.max_nodes` steps, nested at most `shape.max_depth` deep."""
     drawing = _Drawing(draw, shape)
-    # Left to chance alone, most trees are tiny: every second one begins with a longer chain.
+    # Most random trees are very small, so every second one begins with a longer chain.
     if draw(st.booleans()):
         root, _ = _sequential(drawing, _Place().inner, longest=10)
     else:
@@ -155,15 +155,15 @@ def _conditional(drawing: _Drawing, place: _Place) -> Drawn:
 
 
 def _boundary(drawing: _Drawing, place: _Place) -> Drawn:
-    """A Conditional that may catch several failures at once: what it reads has parallel predecessors, and
-    something else may stand beside it, so that each of them can be the last to end.
+    """A Conditional that can catch several failures: the step it reads has parallel predecessors, and another
+    step may run in parallel to it, so that each of them can be the last to end.
     """
     before, ids = _parallel(drawing, place, fewest=2)
     joined, made = _leaf(drawing, place.after(ids), "operation")
     step, ids = Sequential(before, joined), ids + made
     if drawing.has_room and drawing.draw(st.booleans()):
-        beside, others = _leaf(drawing, place, "operation")
-        step, ids = Sequential(Parallel(step, beside)), others + ids
+        parallel, others = _leaf(drawing, place, "operation")
+        step, ids = Sequential(Parallel(step, parallel)), others + ids
     then, inner = _conditional(drawing, place.after(ids))
     return Sequential(step, then), ids + inner
 
@@ -217,14 +217,14 @@ def _leaf(drawing: _Drawing, place: _Place, kind: str) -> Drawn:
 def _tests(place: _Place) -> SearchStrategy[str]:
     choices: list[SearchStrategy[str]] = [st.sampled_from(["$.input.flag == true", "$.input.number > 3"])]
     if place.readable:
-        # Often the step right before: a test that reads it catches its failure.
+        # The step right before is drawn often: a test that reads it catches its failure.
         ids = st.sampled_from(place.readable[-4:]) | st.just(place.readable[-1])
         statuses = st.sampled_from(STATUSES)
         choices += [
             st.builds('$.steps.{}.status == "{}"'.format, ids, statuses),
             st.builds('!($.steps.{}.status == "{}")'.format, ids, statuses),
             st.builds("$.steps.{}.output.flag == true".format, ids),
-            ids,  # a bare id means: that step completed
+            ids,  # a step id means that the step completed
             st.builds(
                 '$.steps.{}.status == "{}" || $.steps.{}.status == "{}"'.format, ids, statuses, ids, statuses
             ),

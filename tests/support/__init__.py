@@ -1,1 +1,1 @@
-"""What tests stand on: a real server, a database per test, a movable clock, waiting for events."""
+"""Support for all tests: a real server, a database for each test, a clock to move, waiting for events."""

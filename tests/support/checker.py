@@ -1,4 +1,4 @@
-"""Look into function bodies with plpgsql_check: finds a PostgreSQL that has it, returns its findings."""
+"""Checks function bodies with plpgsql_check: finds a PostgreSQL that has it, returns its findings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Finding:
 
 
 def findings(connection: psycopg.Connection, only: str | None = None) -> list[Finding]:
-    """What is wrong, of every level: errors, warnings, dead code, hidden casts, volatility."""
+    """All findings of every level: errors, warnings, dead code, hidden casts, volatility."""
     return [
         Finding(name, f"{level}: {message}{f' ({detail})' if detail else ''}", line)
         for oid, name, table in connection.execute(FUNCTIONS).fetchall()

@@ -1,4 +1,4 @@
-"""Move stepwell.now() for every session of a database: receives durations, returns nothing."""
+"""Moves stepwell.now() for every session of a database: receives durations, returns nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import psycopg
 
 
 class Clock:
-    """The offset row of `stepwell.clock_shift`; takes effect for all processes at their next statement."""
+    """Writes the row of `stepwell.clock_shift`, which all processes use from their next statement on."""
 
     def __init__(self, dsn: str) -> None:
         self._connection = psycopg.connect(dsn, autocommit=True)
@@ -20,14 +20,14 @@ class Clock:
         self, delta: timedelta | None = None, *, seconds: float = 0, minutes: float = 0, hours: float = 0,
         days: float = 0,
     ) -> None:  # fmt: skip
-        """Move on from where the clock stands; a negative amount moves it back."""
+        """Moves the clock forward from its present time; a negative amount moves it back."""
         moved = (delta or timedelta()) + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
         with self._connection.transaction():
             row = self._connection.execute("select shift from stepwell.clock_shift for update").fetchone()
             self._write((row[0] if row else timedelta()) + moved)
 
     def set_shift(self, delta: timedelta) -> None:
-        """Stand `delta` apart from real time."""
+        """Sets the clock to real time plus `delta`."""
         with self._connection.transaction():
             self._write(delta)
 

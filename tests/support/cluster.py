@@ -1,6 +1,6 @@
-"""Run a PostgreSQL of any version for tests: receives the folder of its programs, returns conninfos.
+"""Runs a PostgreSQL of any version for tests: receives the folder of its programs, returns conninfos.
 
-The first process that starts it makes it; the others find it running. It is stopped with its run.
+The first process that starts it creates it; the others find it running. It stops with the test run.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Cluster:
 
 
 def major_version(bin_dir: Path) -> int:
-    """Of the programs in a folder: 15, 18, …"""
+    """The version of the programs in a folder: 15, 18, …"""
     said = subprocess.run(
         [bin_dir / "postgres", "--version"], capture_output=True, text=True, check=True
     ).stdout
@@ -88,7 +88,7 @@ def major_version(bin_dir: Path) -> int:
 
 
 def _locale(version: int) -> list[str]:
-    """Sorted by code point, letters of every language known, as in the embedded server."""
+    """The locale of the embedded server: sorted by code point, with the letters of every language."""
     if version >= 17:
         return ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     return ["--locale=C.UTF-8" if sys.platform == "linux" else "--locale=C"]

@@ -1,4 +1,4 @@
-"""A data folder for a server with the product's settings; nothing of it outlives the block."""
+"""A data folder for a server with the product's settings; it is removed at the end of the block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.wait import LIMIT_SECONDS
 
 @contextmanager
 def data_folder() -> Iterator[Path]:
-    """Short, since sockets live in it; removed with every server that runs in it."""
+    """The path is short, because sockets are in it; every server in it is stopped at the end."""
     folder = Path(tempfile.mkdtemp(prefix="sw-", dir=run.folder()))
     try:
         yield folder / "data"
@@ -30,7 +30,7 @@ def data_folder() -> Iterator[Path]:
 
 
 def end_server(data_dir: Path) -> None:
-    """Whatever state the test left it in, and whoever believes to use it."""
+    """Stops the server in any state, even if a process still uses it."""
     pid = EmbeddedServer(data_dir).postmaster_pid
     if pid is None:
         return

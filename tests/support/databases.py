@@ -1,4 +1,4 @@
-"""Give each test a database of its own: receives the run's server, returns clones of a migrated template."""
+"""Gives each test its own database: receives the server of the test run, returns clones of a template."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Databases:
     def __init__(self, server: RunServer) -> None:
         self.server = server
         self._admin = psycopg.connect(server.admin_conninfo, autocommit=True)
-        # Copying files beats logging pages where nothing is synced; elsewhere its checkpoints are slow.
+        # Copying files is faster than logging pages without fsync; with fsync its checkpoints are slow.
         self._strategy = "file_copy" if server.is_own else "wal_log"
 
         self._finished: list[str] = []
@@ -34,7 +34,7 @@ class Databases:
         self._admin.close()
 
     def template(self) -> str:
-        """Name of the migrated template; made once for each state of the SQL files."""
+        """Name of the migrated template; it is made once for each version of the SQL files."""
         files = sql_files.load()
         name = f"stepwell_template_{files.sha256[:16]}"
         self._admin.execute("select pg_advisory_lock(%s)", (TEMPLATE_LOCK_KEY,))
@@ -51,14 +51,14 @@ class Databases:
 
     @contextmanager
     def fresh(self, template: str = "template0") -> Iterator[str]:
-        """A database that lives as long as the block; returns its conninfo."""
+        """Makes a database for the block; returns its conninfo."""
         name = f"stepwell_test_{_process_tag}_{next(_numbers)}"
         self._drop_finished()
         self._admin.execute(f"create database {name} template {template} strategy {self._strategy}")
         try:
             yield self.server.conninfo(name)
         finally:
-            # Dropped before the next one is made: by then its backends have gone and nothing is waited for.
+            # It is dropped before the next one is made: by then its backends have ended, so the drop is fast.
             self._finished.append(name)
 
     def _drop_finished(self) -> None:

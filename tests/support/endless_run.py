@@ -1,4 +1,4 @@
-"""Tests that never end, for the test of a stopped run; their name keeps them out of every other run."""
+"""Tests that never end, for the test of a stopped run; by its name no other run collects this file."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tests.support import processes
 from tests.support.data_folder import data_folder
 
 
-def tell(number: int, *words: object) -> None:
-    """Whole or not at all: the reader waits for the name."""
-    written = Path(os.environ["ENDLESS_RUN_TELLS"]) / str(number)
+def write(number: int, *words: object) -> None:
+    """Writes the file under another name first: when the reader sees the name, the file is complete."""
+    written = Path(os.environ["ENDLESS_RUN_FOLDER"]) / str(number)
     written.with_suffix(".new").write_text("\n".join(map(str, words)))
     written.with_suffix(".new").rename(written)
 
 
-def test_endless_on_the_server_of_the_run(dsn: str):
-    tell(1, os.getpid(), conninfo_to_dict(dsn)["host"])
+def test_that_never_ends_on_the_server_of_the_run(dsn: str):
+    write(1, os.getpid(), conninfo_to_dict(dsn)["host"])
     threading.Event().wait()
 
 
-def test_endless_with_a_server_and_a_process_of_its_own():
+def test_that_never_ends_with_its_own_server_and_process():
     with data_folder() as folder, processes.talker("tests.support.hold_server", folder) as talker:
         talker.hear()
-        tell(2, os.getpid(), folder, talker.pid, EmbeddedServer(folder).postmaster_pid)
+        write(2, os.getpid(), folder, talker.pid, EmbeddedServer(folder).postmaster_pid)
         threading.Event().wait()

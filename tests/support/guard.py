@@ -1,4 +1,4 @@
-"""Wait until a test run ends, then end what it left: `python -m tests.support.guard PID RUN_ID`."""
+"""Waits until a test run ends, then ends its processes: `python -m tests.support.guard PID RUN_ID`."""
 
 from __future__ import annotations
 

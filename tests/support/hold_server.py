@@ -1,7 +1,7 @@
-"""Use an embedded server from a process of its own: `python -m tests.support.hold_server DATA_DIR`.
+"""Uses an embedded server in another process: `python -m tests.support.hold_server DATA_DIR`.
 
-Says `ready PID` when the server answers; then obeys lines: `stop` answers whether it was the last,
-`fork` answers after a child was forked that outlives it.
+Prints `ready PID` when the server answers. Then it reads commands: `stop` stops the use and prints whether it
+was the last one, `fork` starts a child process that keeps running.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stand in for a PostgreSQL we no longer support: greets with its version, answers nothing else."""
+"""Stands for a PostgreSQL that is too old: it sends its version and answers nothing else."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def old_server(version: str) -> Iterator[str]:
-    """Conninfo of a server that says it is `version`; only the greeting of the wire protocol is spoken."""
+    """Conninfo of a server that reports `version`; it knows only the start of the wire protocol."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=_serve, args=(listening, version), daemon=True)
         thread.start()
         port = listening.getsockname()[1]
         yield f"host=127.0.0.1 port={port} user=x dbname=x sslmode=disable gssencmode=disable"
-        # A blocked accept wakes up only when the socket is shut down.
+        # A blocked accept ends only when the socket is shut down.
         listening.shutdown(socket.SHUT_RDWR)
         thread.join(10)
 
@@ -38,7 +38,7 @@ def _serve(listening: socket.socket, version: str) -> None:
                 + _message(b"K", struct.pack("!ii", 1, 1))
                 + _message(b"Z", b"I")
             )
-            # Until the client hangs up.
+            # Until the client closes the connection.
             while client.recv(1024):
                 pass
 

@@ -1,4 +1,4 @@
-"""Run real processes: receives arguments, returns what they said and how they ended."""
+"""Runs real processes: receives arguments, returns their output and exit code."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LIMIT_SECONDS = 100.0
 
 
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
-    """Ours without the settings of whoever runs the tests; a change of None removes a variable."""
+    """The environment without settings for Stepwell and PostgreSQL; a change of None removes a variable."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("STEPWELL_", "PG"))}
-    # The last one for an interpreter that is not of our environment, see python_for_others.
+    # The last path is for an interpreter outside our environment, see python_for_others.
     env["PYTHONPATH"] = os.pathsep.join(
         [str(ROOT / "src"), str(ROOT), str(Path(psycopg.__file__).parent.parent)]
     )
@@ -39,7 +39,7 @@ def stepwell(
     prefix: Sequence[str] = (),
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """The command line as a user runs it. `prefix` is put before, such as `setpriv …`."""
+    """Runs the command line as a user does. `prefix` comes before the command, such as `setpriv …`."""
     command = [*prefix, sys.executable, "-m", "stepwell", *map(str, arguments)]
     return subprocess.run(
         command,
@@ -53,7 +53,7 @@ def stepwell(
 
 
 def python_for_others() -> str | None:
-    """An interpreter like ours that any account may run on our files; None when there is none."""
+    """An interpreter of the same version that any account may run on our files, or None."""
     for path in (
         Path(sys.executable).resolve(),
         Path(shutil.which(f"python3.{sys.version_info.minor}", path="/usr/bin:/usr/local/bin") or "/"),
@@ -68,7 +68,7 @@ def _may_be_entered(folder: Path) -> bool:
 
 
 class Talker:
-    """A process one talks to in lines: waits for what it says, so that no test waits for time."""
+    """A process that reads and writes lines: a test waits for its next line, not for time."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -101,7 +101,7 @@ class Talker:
 def talker(
     module: str, *arguments: str | Path, env: Mapping[str, str | None] | None = None, uid: int | None = None
 ) -> Iterator[Talker]:
-    """`python -m module …` for as long as the block runs; killed at its end if it still lives."""
+    """Runs `python -m module …` inside the block; kills it at the end if it still runs."""
     python = sys.executable if uid is None else python_for_others()
     assert python is not None
     process = subprocess.Popen(

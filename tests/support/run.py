@@ -1,7 +1,7 @@
-"""One test run: its id, its folder, and the end of everything it started, however the run ended.
+"""One test run: its id, its folder, and the end of all its processes, however the run ended.
 
-The id is in the environment of every process of the run, and every server of the run works below the run's
-folder: so both are found again when their parents are gone.
+The id is in the environment of every process of the run, and every server of the run works in the folder of
+the run: so both are found even if their parents have ended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _guards: list[subprocess.Popen[bytes]] = []
 
 
 def begin() -> None:
-    """Name a new run, in the process that leads it; a guard ends the rest should this process be killed."""
+    """Starts a new run in its main process; a guard ends the other processes if this one is killed."""
     os.environ[MARK] = f"{os.getpid()}-{secrets.token_hex(4)}"
     _guards.append(
         subprocess.Popen(
@@ -38,7 +38,7 @@ def begin() -> None:
             env={name: value for name, value in os.environ.items() if name != MARK},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            # A session of its own: the signal that stops the run must not stop the guard.
+            # A new session: the signal that stops the run must not stop the guard.
             start_new_session=True,
         )
     )
@@ -49,7 +49,7 @@ def current() -> str:
 
 
 def base_folder() -> Path:
-    """In memory where there is plenty of it: a cluster is a thousand small files."""
+    """A folder in memory if there is enough of it: a cluster has a thousand small files."""
     memory = Path("/dev/shm")
     in_memory = memory.is_dir() and os.access(memory, os.W_OK)
     if in_memory and shutil.disk_usage(memory).total >= MEMORY_FOLDER_BYTES:
@@ -58,20 +58,20 @@ def base_folder() -> Path:
 
 
 def folder() -> Path:
-    """The folder of this run; PostgreSQL's account may pass through it."""
+    """The folder of this run; the account of PostgreSQL may enter it."""
     found = _folder_of(current())
     found.mkdir(mode=0o711, exist_ok=True)
     return found
 
 
 def end(run_id: str) -> list[str]:
-    """End what is left of a run and remove its folder; returns the names of what had to be ended."""
+    """Ends all processes of a run and removes its folder; returns the names of these processes."""
     left = _processes(run_id)
     names = []
     for process in left:
         with contextlib.suppress(psutil.Error):
             names.append(" ".join(process.cmdline()) or process.name())
-            # A server stops at once and ends its own processes; nothing of it is kept.
+            # SIGQUIT stops a server at once with its own processes; its data is not needed.
             process.send_signal(signal.SIGQUIT if process.name() == "postgres" else signal.SIGKILL)
     _, alive = psutil.wait_procs(left, timeout=END_LIMIT_SECONDS)
     for process in alive:
@@ -82,7 +82,7 @@ def end(run_id: str) -> list[str]:
 
 
 def sweep() -> None:
-    """Remove what runs have left whose guard was killed too; a run of today may still be at work."""
+    """Removes old runs whose guard was killed too; a younger run may still be running."""
     for found in base_folder().glob("stepwell-test-*"):
         with contextlib.suppress(OSError):
             if found.stat().st_mtime < time.time() - KEPT_SECONDS and os.access(found, os.W_OK):
@@ -94,7 +94,7 @@ def _folder_of(run_id: str) -> Path:
 
 
 def _processes(run_id: str) -> list[psutil.Process]:
-    """Processes of the run but this one and those above it: by their mark, servers by where they work."""
+    """Processes of the run except this one and its parents: found by their mark, servers by their folder."""
     own = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     within = _folder_of(run_id)
     found = []
@@ -103,7 +103,7 @@ def _processes(run_id: str) -> list[psutil.Process]:
             if process.pid in own:
                 continue
             if process.name() == "postgres":
-                # Its own processes end with a server.
+                # The child processes of a server end with it.
                 is_server = (parent := process.parent()) is None or parent.name() != "postgres"
                 is_ours = is_server and Path(process.cwd()).is_relative_to(within)
             else:

@@ -1,8 +1,8 @@
-"""One PostgreSQL for a whole test run: receives settings of whoever runs the tests, returns conninfos.
+"""One PostgreSQL for a whole test run: receives settings from the environment, returns conninfos.
 
-STEPWELL_TEST_DATABASE_URL selects a server that runs already (any database of it, with the right to create
-databases). STEPWELL_TEST_PG_BIN selects the programs of another PostgreSQL: /usr/lib/postgresql/15/bin.
-Else the embedded PostgreSQL runs. It starts on first use and is shared by all xdist workers of the run.
+STEPWELL_TEST_DATABASE_URL selects a running server (any database of it, with the right to create databases).
+STEPWELL_TEST_PG_BIN selects the programs of another PostgreSQL: /usr/lib/postgresql/15/bin. Without both, the
+embedded PostgreSQL is used. It starts on first use, and all xdist workers of the run share it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stepwell.store.embedded.cluster import install_dir
 from tests.support import run
 from tests.support.cluster import Cluster
 
-# Speed for the tests' own server only; what is durable is tested on a server with the product's settings.
+# Only for speed of the tests; durability is tested on a server with the settings of the product.
 TEST_SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -34,7 +34,7 @@ TEST_SETTINGS = {
 
 
 class RunServer:
-    """The server of this run. `is_own` tells whether the run started it."""
+    """The server of this run. `is_own` is true if the run started it."""
 
     def __init__(self) -> None:
         self._url = os.environ.get("STEPWELL_TEST_DATABASE_URL") or None
@@ -57,7 +57,7 @@ class RunServer:
 
     @property
     def admin_conninfo(self) -> str:
-        """A database nobody clones, for create and drop."""
+        """A database that is never cloned, for create and drop."""
         return self._url if self._url is not None else self.conninfo("postgres")
 
 

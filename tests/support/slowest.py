@@ -1,4 +1,4 @@
-"""Tell where the time of a run goes: receives the reports of its tests, prints the ten slowest files."""
+"""Receives the reports of the tests of a run, prints the ten slowest files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MANY_TESTS = 200
 
 
 class SlowestFiles:
-    """Sums setup, call and teardown for each file; the reports of all xdist workers come here."""
+    """Sums setup, call and teardown for each file, for all xdist workers."""
 
     def __init__(self) -> None:
         self._seconds: Counter[str] = Counter()

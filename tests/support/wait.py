@@ -1,4 +1,4 @@
-"""Wait for events, never for time: receives a question, returns its answer or fails with a reason."""
+"""Waits for events, never for time: receives a question, returns its answer or fails with a reason."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ T = TypeVar("T")
 
 
 def until(question: Callable[[], T], *, limit_seconds: float = LIMIT_SECONDS, what: str | None = None) -> T:
-    """Ask until the answer is true, and hand it on. The limit is for a machine that hangs, not a measure."""
+    """Asks until the answer is true, and returns it. The limit only ends a test that hangs."""
     deadline = time.monotonic() + limit_seconds
     while True:
         answer = question()
         if answer:
             return answer
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what or _name(question)} did not come true, last answer {answer!r}")
+            raise AssertionError(
+                f"{what or _name(question)} did not become true, the last answer was {answer!r}"
+            )
         time.sleep(PAUSE_SECONDS)
 
 
 async def until_async(
     question: Callable[[], T | Awaitable[T]], *, limit_seconds: float = LIMIT_SECONDS, what: str | None = None
 ) -> T:
-    """The same inside an event loop; the question may be a coroutine function."""
+    """The same as `until`, inside an event loop; the question may be a coroutine function."""
     deadline = time.monotonic() + limit_seconds
     while True:
         found = question()
@@ -39,7 +41,9 @@ async def until_async(
         if answer:
             return answer  # type: ignore[no-any-return]
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what or _name(question)} did not come true, last answer {answer!r}")
+            raise AssertionError(
+                f"{what or _name(question)} did not become true, the last answer was {answer!r}"
+            )
         await asyncio.sleep(PAUSE_SECONDS)
 
 
@@ -50,7 +54,7 @@ def until_row(
     *,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Any:
-    """Ask the database until the query gives a row whose first column is true; returns the row."""
+    """Asks the database until the query gives a row whose first column is true; returns the row."""
 
     def ask() -> Any:
         row = connection.execute(query, params).fetchone()
@@ -62,7 +66,7 @@ def until_row(
 def notification(
     connection: psycopg.Connection[Any], *, limit_seconds: float = LIMIT_SECONDS
 ) -> psycopg.Notify:
-    """The next NOTIFY of a connection that listens."""
+    """Waits for the next NOTIFY of a connection that listens."""
     for notify in connection.notifies(timeout=limit_seconds, stop_after=1):
         return notify
     raise AssertionError(f"no notification within {limit_seconds} seconds")
@@ -71,7 +75,7 @@ def notification(
 def until_blocked(
     connection: psycopg.Connection[Any], backend_pid: int, *, limit_seconds: float = LIMIT_SECONDS
 ) -> None:
-    """Wait until that backend waits for a lock: the moment an interleaving test needs to go on."""
+    """Waits until this backend waits for a lock; then an interleaving test can continue."""
     query = "select cardinality(pg_blocking_pids(%s)) > 0"
     until_row(connection, query, (backend_pid,), limit_seconds=limit_seconds)
 

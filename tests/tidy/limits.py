@@ -1,19 +1,19 @@
-"""Length limits and the few reasoned exceptions. An exception that is no longer needed fails its test."""
+"""Length limits, and the exceptions with their reasons. A test fails if an exception is no longer needed."""
 
 from __future__ import annotations
 
 FILE_LINES = 400
 FUNCTION_LINES = 70
 
-# path: why one file is the clearer form
+# Path → why one long file is clearer.
 LONG_FILES: dict[str, str] = {
-    "src/stepwell/sql/migrations/0002_runtime.sql": "the runtime tables are read as one picture",
-    "src/stepwell/govern/verify.py": "one file on purpose: every bundle carries it, and it needs no other",
+    "src/stepwell/sql/migrations/0002_runtime.sql": "the runtime tables belong together",
+    "src/stepwell/govern/verify.py": "one file on purpose: every bundle contains it, and it imports no other",
 }
 
-# "path::function": why one function is the clearer form
+# "path::function" → why one long function is clearer.
 LONG_FUNCTIONS: dict[str, str] = {
     "src/stepwell/sql/routines/transition/apply.sql::_transition_apply": (
-        "one statement judges, changes, appends and counts on one snapshot; cut up it would read rows twice"
+        "one statement judges, changes, appends and counts on one snapshot; two would read rows twice"
     ),
 }

@@ -1,4 +1,4 @@
-"""The project's own files, as the tidy tests see them: tracked or about to be, never ignored ones."""
+"""The project's own files for the tidy tests: tracked or new files, without ignored ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(path: Path) -> str:
 
 @cache
 def syntax(path: Path) -> ast.Module:
-    """A Python file as its syntax tree; read once for all rules, so nobody changes it."""
+    """The syntax tree of a Python file; all rules share it, so do not change it."""
     return ast.parse(read(path))
 
 

@@ -1,4 +1,4 @@
-"""The call graph of the SQL routines: which function or view uses which, and in which room each stands."""
+"""The call graph of the SQL routines: which function or view uses which, and in which room each is."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def graph() -> Graph:
 
 
 def _used(definition: sql_source.Definition, known: dict[str, sql_source.Definition]) -> frozenset[str]:
-    """The functions it calls and the views it reads."""
+    """The functions that a definition calls and the views that it reads."""
     texts = [token.text for token in definition.code]
     used = set()
     for at in range(2, len(texts) - 1):
@@ -60,7 +60,7 @@ def _used(definition: sql_source.Definition, known: dict[str, sql_source.Definit
         if name not in known or name == definition.name:
             continue
         is_ours = texts[at - 2 : at] == ["stepwell", "."]
-        # Built-in functions are called without a schema, and one of them is now() too.
+        # Built-in functions are called without a schema, and one of them is also called now().
         is_call = texts[at + 1] == "(" and texts[at - 1] != "." and name != "now"
         if is_ours or (is_call and known[name].kind == "function"):
             used.add(name)

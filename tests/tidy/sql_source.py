@@ -1,6 +1,6 @@
-"""Reads SQL files closely enough to hold our rules: words, literals, comments, routines and their parts.
+"""Reads SQL files as far as our rules need it: words, literals, comments, routines and their parts.
 
-What is read is remembered, since many rules ask for the same files: nobody changes a list that is returned.
+Results are cached, because many rules read the same files: do not change a returned list.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Routine:
 
 @cache
 def tokens(text: str, first_line: int = 1) -> list[Token]:
-    """Every token but white space. A dollar-quoted body stays one token; `inside` opens it."""
+    """Every token except white space. A dollar-quoted body stays one token; `inside` returns its tokens."""
     found = []
     line = first_line
     for match in _TOKEN.finditer(text):
@@ -90,7 +90,7 @@ def inside(body: Token) -> list[Token]:
 
 @cache
 def code(text: str) -> list[Token]:
-    """All tokens with the bodies of routines and `do` blocks opened, comments left out."""
+    """All tokens, also those in the bodies of routines and `do` blocks, without comments."""
     flat: list[Token] = []
     for token in tokens(text):
         flat.extend(inside(token) if token.kind == "body" else [token])
@@ -98,7 +98,7 @@ def code(text: str) -> list[Token]:
 
 
 def comments(text: str) -> list[Token]:
-    """Every comment, those inside of bodies too."""
+    """Every comment, also inside bodies."""
     flat: list[Token] = []
     for token in tokens(text):
         flat.extend(inside(token) if token.kind == "body" else [token])
@@ -106,7 +106,7 @@ def comments(text: str) -> list[Token]:
 
 
 def statements(found: list[Token]) -> Iterator[list[Token]]:
-    """Top-level statements, comments left out, without their closing semicolon."""
+    """Top-level statements, without comments and without their closing semicolon."""
     statement: list[Token] = []
     for token in found:
         if token.kind == "comment":
@@ -127,7 +127,7 @@ def words(statement: list[Token]) -> list[str]:
 
 @cache
 def header(text: str) -> str:
-    """The comment lines a file opens with."""
+    """The comment lines at the start of a file."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("--"):
@@ -138,7 +138,7 @@ def header(text: str) -> str:
 
 @cache
 def definitions(text: str) -> list[Definition]:
-    """What a file creates, in its order; bodies are opened, comments left out."""
+    """What a file creates, in order; with the content of bodies, without comments."""
     lines = text.splitlines()
     found = []
     for statement in statements(tokens(text)):
@@ -194,7 +194,7 @@ def _routine(statement: list[Token]) -> Routine:
     return Routine(
         name=texts[opening - 1],
         line=statement[0].line,
-        # The body: a long list of parameters is read as a table, not as code.
+        # Only the body counts: a long list of parameters is easy to read.
         line_count=max(last.text.count("\n") - 1, 1),
         parameters=tuple(_parameters(texts[opening + 1 : closing])),
         fixes_search_path=any(pair == ("set", "search_path") for pair in pairwise(rest)),
@@ -203,7 +203,7 @@ def _routine(statement: list[Token]) -> Routine:
 
 
 def _parameters(texts: list[str]) -> Iterator[str]:
-    """Names of the parameters a caller passes; output columns are named for the reader, not for us."""
+    """Names of the parameters that a caller passes; the rules do not apply to output columns."""
     for part in split(texts):
         mode = part[0] if part[0] in ("in", "out", "inout", "variadic") else "in"
         if mode != "out":

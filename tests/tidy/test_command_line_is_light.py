@@ -1,4 +1,4 @@
-"""Help needs no heavy module: what a command does not use, it does not load."""
+"""A command loads no module that it does not use; the help loads no slow module."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-# What costs time to load, and what only some commands need.
-HEAVY = {
+# Modules that are slow to load and that only some commands need.
+SLOW = {
     "asyncio", "fastapi", "fsspec", "httpx", "jsonschema", "psutil", "psycopg", "pydantic", "pydantic_core",
     "rich", "ruamel", "slack_sdk", "ssl", "starlette", "structlog", "uvicorn",
 }  # fmt: skip
 
-SAY = '\nprint("loaded", *sorted({name.partition(".")[0] for name in sys.modules}))'
+PRINT_MODULES = '\nprint("loaded", *sorted({name.partition(".")[0] for name in sys.modules}))'
 RUN = """
 import sys
 from stepwell.cli.main import run
@@ -32,7 +32,10 @@ for entry in COMMANDS.values():
 
 def loaded_by(program: str, *arguments: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", program + SAY, *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program + PRINT_MODULES, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     last = done.stdout.splitlines()[-1]
     assert last.startswith("loaded "), done.stdout + done.stderr
@@ -40,8 +43,8 @@ def loaded_by(program: str, *arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("rusn",)], ids=" ".join)
-def test_the_help_and_a_misspelt_command_load_nothing_heavy(arguments):
-    assert loaded_by(RUN, *arguments) & HEAVY == set()
+def test_the_help_and_a_misspelt_command_load_no_slow_module(arguments):
+    assert loaded_by(RUN, *arguments) & SLOW == set()
 
 
 def test_no_command_loads_a_server_or_validation_before_it_runs():

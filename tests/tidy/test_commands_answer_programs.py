@@ -1,4 +1,4 @@
-"""Every command answers a program with JSON, but those that run until they are stopped or print a file."""
+"""Every command has --json, except commands that run until they are stopped or that print a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WITHOUT = {
     "serve": "runs until it is stopped",
     "worker": "runs until it is stopped",
     "keeper": "runs until it is stopped",
-    "runs watch": "draws until the run ends; runs events and runs show have it",
+    "runs watch": "draws until the run ends; runs events and runs show have --json",
     "db dump": "prints SQL",
     "machine draw": "prints a drawing",
     "machine reference": "prints a page",

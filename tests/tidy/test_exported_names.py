@@ -1,4 +1,4 @@
-"""The public API is a decision: a name enters or leaves it together with this list and the changelog."""
+"""The public API is fixed by a list: a name is added or removed together with this list and the changelog."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.tidy.sources import read
 COMMITTED = Path("tests/tidy/exported_names.txt")
 
 
-def test_the_exported_names_are_the_committed_ones():
+def test_the_exported_names_equal_the_committed_list():
     committed = read(COMMITTED).split()
     assert committed == sorted(committed)
     assert sorted(stepwell.__all__) == committed
 
 
-def test_the_names_that_are_loaded_late_are_seen_by_dir():
+def test_dir_shows_names_that_are_loaded_on_demand():
     assert {*stepwell.__all__, "connectors", "testing"} <= set(dir(stepwell))
     assert {*connectors.__all__} <= set(dir(connectors))
     assert all(hasattr(connectors, name) for name in connectors.__all__)

@@ -1,4 +1,4 @@
-"""Tests exercise the real parts: what a test replaces in our own code is listed here, with the reason."""
+"""Tests use the real parts: this file lists each test that replaces a function of ours, with the reason."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from tests.tidy.sources import files, nodes
 
-# A file that replaces a function of ours → why no real one can take its place.
+# File that replaces a function of ours → why the real function cannot be used.
 REPLACED: dict[str, str] = {
     "tests/model/test_differential.py": "plants a fault in one of two engines: the comparison must find it",
-    "tests/worker/test_a_waiter_is_told.py": "removes the way to ask, so that only the notification is left",
+    "tests/worker/test_a_waiter_is_notified.py": "removes the polling call: only the notification is left",
     "tests/worker/test_connections.py": "calls the real function, then loses its answer or spoils one report",
 }
 

@@ -1,4 +1,4 @@
-"""Put questions to reviewers for a test of pages: receives few words, returns the numbers of approvals."""
+"""Requests approvals for the tests of pages: receives a few values, returns the ids of approvals."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FIELDS = {
 
 
 def place(engine: Engine) -> int:
-    """A step of a new run to ask about."""
+    """A step of a new run, as the subject of an approval."""
     if engine.one("select 1 from workflow_registry where workflow_name = %s", (WORKFLOW,)) is None:
         engine.publish(WORKFLOW, human("sign-off", role="office"))
     return engine.unit(engine.start(WORKFLOW), "sign-off")
 
 
 def ask(engine: Engine, by: str = "ada", reason: str | None = "a wrong number", **named: Any) -> int:
-    """Reopening a step."""
+    """Requests an approval to reopen a step."""
     words = "".join(f", p_{name} => %s" for name in named)
     query = f"select fn_approval_request(1, 'reopen', %s, %s, %s{words})"
     made: int = engine.one(query, (place(engine), by, reason, *named.values()))
@@ -33,7 +33,7 @@ def ask(engine: Engine, by: str = "ada", reason: str | None = "a wrong number", 
 
 
 def ask_to_act(engine: Engine, target: str = "/orders/A-1/refunds", **named: Any) -> int:
-    """An action on another system, as a handler's `ctx.act` asks for it."""
+    """Requests an approval for an action on another system, as `ctx.act` of a handler does."""
     about = {
         "connector": "shop",
         "operation": "refund",
@@ -53,7 +53,7 @@ def ask_to_act(engine: Engine, target: str = "/orders/A-1/refunds", **named: Any
 def decide(
     engine: Engine, approval: int, person: str, decision: str = "approve", reason: str | None = None
 ) -> str:
-    """Decided elsewhere: in Slack, at a terminal, over the API."""
+    """Decides without the web console, as Slack, the command line or the API do."""
     state: str = engine.one(
         "select fn_approval_decide(1, %s, %s, %s, %s)", (approval, decision, person, reason)
     )

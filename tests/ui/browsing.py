@@ -1,4 +1,4 @@
-"""Open the browser of this machine: receives nothing, returns one Chromium that asks no foreign host."""
+"""Starts the Chromium of this machine with all its own network requests switched off."""
 
 from __future__ import annotations
 

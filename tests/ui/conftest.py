@@ -1,4 +1,4 @@
-"""A real browser on a real server: `page` opens the interface of a migrated database."""
+"""A real browser on a real server: `page` opens the web console of a migrated database."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.api.serving import serving
 from tests.ui.browsing import browsing
 
 
-# Not for the whole session: while it is open, the driver keeps an event loop running in this thread, and
-# tests of other modules that start a loop of their own would find it.
+# Not for the whole session: while the browser is open, its driver runs an event loop in this thread, and tests
+# of other modules could not start their own loop.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    assert (UI_DIST / "index.html").is_file(), "the interface is not built: make ui"
+    assert (UI_DIST / "index.html").is_file(), "the web console is not built: make ui"
     with browsing() as started:
         yield started
 
@@ -34,7 +34,7 @@ def base_url(dsn: str, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def context(browser: Browser, base_url: str) -> Iterator[BrowserContext]:
-    """An English visitor without history; a test that needs another one makes its own."""
+    """An English visitor without stored settings; a test that needs another one makes its own."""
     made = browser.new_context(base_url=base_url, locale="en-GB", viewport={"width": 1280, "height": 800})
     yield made
     made.close()
@@ -42,7 +42,7 @@ def context(browser: Browser, base_url: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
-    """Fails when the browser complained: a refused script or style is an error of ours."""
+    """Fails if the console of the browser shows an error, such as a refused script or style."""
     opened = context.new_page()
     complaints: list[str] = []
     opened.on("pageerror", lambda error: complaints.append(str(error)))

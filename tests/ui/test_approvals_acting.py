@@ -1,4 +1,4 @@
-"""A governed action from end to end: policy asks, the web page shows and answers, the connector acts once."""
+"""A governed action: policy requires an approval, a person decides in the web console, the connector acts once."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LIMIT_SECONDS = 120
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[ThreadPoolExecutor]:
-    """A thread for the worker: the browser's driver keeps the event loop of this one."""
+def worker_thread() -> Iterator[ThreadPoolExecutor]:
+    """A thread for the worker: the driver of the browser runs an event loop in this one."""
     with ThreadPoolExecutor(1) as pool:
         yield pool
 
@@ -32,7 +32,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 async def book(dsn: str, ledger: Ledger) -> str:
-    """Runs the workflow beside a worker and returns how it ended."""
+    """Runs the workflow with a local worker and returns its result, or "failed"."""
     app = sw.App(database_url=dsn)
     app.connector(ledger)
 
@@ -54,11 +54,11 @@ async def book(dsn: str, ledger: Ledger) -> str:
 
 @pytest.mark.requirement("RT-07")
 @pytest.mark.parametrize(("word", "ended"), [("Approve", "A-1"), ("Reject", "failed")])
-def test_what_policy_asks_for_is_shown_decided_and_follows_the_word(
-    page: Page, db: psycopg.Connection, dsn: str, ledger: Ledger, elsewhere: ThreadPoolExecutor, word, ended
+def test_an_action_is_shown_decided_and_performed_or_not(
+    page: Page, db: psycopg.Connection, dsn: str, ledger: Ledger, worker_thread: ThreadPoolExecutor, word, ended
 ):
     put_in_force(db, rule("money", "needs_approval", tier="high", reason="money leaves the house"))
-    ending = elsewhere.submit(lambda: asyncio.run(book(dsn, ledger)))
+    ending = worker_thread.submit(lambda: asyncio.run(book(dsn, ledger)))
     until_row(db, "select true from step_run where step_id = 'book' and state_code = 'waiting'")
     page.goto("/approvals")
     row = page.get_by_role("row").filter(has_text="ledger.put")

@@ -1,4 +1,4 @@
-"""The web face of approvals: questions are found, read and decided in a browser, by the database's rules."""
+"""The web pages of approvals: a person finds, reads and decides approvals by the rules of the database."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fill(page: Page, person: str, reason: str = "") -> None:
 
 
 def send(page: Page, word: str) -> None:
-    """Presses the button, confirms, and waits for the answer: the dialog stays until then."""
+    """Presses the button, confirms, and waits until the dialog closes, which means that the answer is there."""
     page.get_by_role("region", name="Decision").get_by_role("button", name=word).click()
     page.get_by_role("dialog").get_by_role("button", name=word).click()
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -46,7 +46,7 @@ def outcome(page: Page) -> Locator:
     return page.get_by_test_id("outcome")
 
 
-def test_the_list_says_what_is_asked_where_by_whom_why_and_until_when(page: Page, engine: Engine):
+def test_the_list_shows_action_subject_requester_reason_and_expiry(page: Page, engine: Engine):
     ask(engine, by="cleo")
     ask_to_act(engine, quorum=2)
     page.goto("/")
@@ -67,7 +67,7 @@ def test_the_list_says_what_is_asked_where_by_whom_why_and_until_when(page: Page
         expect(other).to_contain_text(words)
 
 
-def test_the_filter_lives_in_the_address(page: Page, engine: Engine):
+def test_the_filter_is_part_of_the_address(page: Page, engine: Engine):
     ask(engine, reason="still open")
     decide(engine, ask(engine, reason="granted"), "ben")
     decide(engine, ask(engine, reason="refused"), "ben", "reject", "no")
@@ -92,7 +92,7 @@ def test_the_filter_lives_in_the_address(page: Page, engine: Engine):
 
 
 @pytest.mark.requirement("RT-07")
-def test_one_approval_shows_no_less_than_a_card_in_slack(page: Page, engine: Engine):
+def test_the_page_of_an_approval_shows_all_that_a_slack_card_shows(page: Page, engine: Engine):
     approval = ask_to_act(engine, quorum=2, approvers=["ben", "cleo"], role="lead")
     decide(engine, approval, "cleo", reason="fine by me")
     open_one(page, approval)
@@ -118,7 +118,7 @@ def test_one_approval_shows_no_less_than_a_card_in_slack(page: Page, engine: Eng
     expect(here).to_have_attribute("aria-current", "true")
 
 
-def test_a_change_of_policy_is_shown_rule_by_rule_before_and_after(page: Page, db: psycopg.Connection):
+def test_a_change_of_policy_is_shown_for_each_rule_before_and_after(page: Page, db: psycopg.Connection):
     put_in_force(db, rule("ask", "needs_approval", tier="low"), rule("old", "allow", priority=3))
     rules = [rule("ask", "needs_approval", tier="high"), rule("none", "deny", priority=4)]
     made = db.execute("select fn_policy_propose(1, %s, null, 'ada')", (Jsonb(rules),)).fetchone()
@@ -132,7 +132,7 @@ def test_a_change_of_policy_is_shown_rule_by_rule_before_and_after(page: Page, d
 
 
 @pytest.mark.requirement("RT-07")
-def test_a_reviewer_approves_and_sees_that_it_is_done(page: Page, engine: Engine):
+def test_a_reviewer_approves_and_sees_the_outcome(page: Page, engine: Engine):
     approval = ask(engine)
     open_one(page, approval)
     fill(page, "ben", "seen")
@@ -150,7 +150,7 @@ def test_a_reviewer_approves_and_sees_that_it_is_done(page: Page, engine: Engine
 
 
 @pytest.mark.requirement("RT-07")
-def test_two_persons_must_agree_and_one_counts_once(page: Page, engine: Engine):
+def test_a_quorum_of_two_needs_two_persons_on_the_page(page: Page, engine: Engine):
     approval = ask(engine, quorum=2)
     open_one(page, approval)
     fill(page, "ben")
@@ -170,7 +170,7 @@ def test_two_persons_must_agree_and_one_counts_once(page: Page, engine: Engine):
 
 
 @pytest.mark.requirement("RT-07")
-def test_a_rejection_asks_for_its_reason_and_ends_the_question(page: Page, engine: Engine):
+def test_a_rejection_requires_a_reason_and_ends_the_approval(page: Page, engine: Engine):
     approval = ask(engine, quorum=2)
     open_one(page, approval)
     fill(page, "ben")
@@ -189,7 +189,7 @@ def test_a_rejection_asks_for_its_reason_and_ends_the_question(page: Page, engin
 
 
 @pytest.mark.requirement("RT-07")
-def test_an_expired_question_cannot_be_decided_any_more(page: Page, engine: Engine, clock: Clock):
+def test_an_expired_approval_cannot_be_decided_on_the_page(page: Page, engine: Engine, clock: Clock):
     approval = ask(engine, expires_seconds=60)
     open_one(page, approval)
     fill(page, "ben", "just in time?")
@@ -204,7 +204,7 @@ def test_an_expired_question_cannot_be_decided_any_more(page: Page, engine: Engi
     expect(page.get_by_role("row").filter(has_text="a wrong number")).to_contain_text("Expired")
 
 
-def test_who_asked_is_refused_in_the_servers_words_and_loses_nothing(page: Page, engine: Engine):
+def test_the_requester_sees_the_refusal_of_the_server_and_keeps_the_form(page: Page, engine: Engine):
     approval = ask(engine)
     open_one(page, approval)
     page.expected_complaint = "403"  # type: ignore[attr-defined]
@@ -220,7 +220,7 @@ def test_who_asked_is_refused_in_the_servers_words_and_loses_nothing(page: Page,
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_only_who_is_named_decides_and_the_page_leaves_that_to_the_server(page: Page, engine: Engine):
+def test_the_server_refuses_a_person_who_is_no_approver(page: Page, engine: Engine):
     approval = ask(engine, approvers=["cleo"])
     open_one(page, approval)
     page.expected_complaint = "403"  # type: ignore[attr-defined]
@@ -229,7 +229,7 @@ def test_only_who_is_named_decides_and_the_page_leaves_that_to_the_server(page: 
     expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} can only be decided by cleo")
 
 
-def test_what_the_server_cannot_accept_is_said_beside_the_form(page: Page, engine: Engine):
+def test_an_error_of_the_server_is_shown_at_the_form(page: Page, engine: Engine):
     approval = ask(engine)
     open_one(page, approval)
     page.expected_complaint = "422"  # type: ignore[attr-defined]
@@ -245,7 +245,7 @@ def test_what_the_server_cannot_accept_is_said_beside_the_form(page: Page, engin
 
 
 @pytest.mark.requirement("RT-07")
-def test_a_decision_that_came_first_elsewhere_is_shown_with_its_outcome(page: Page, engine: Engine):
+def test_an_earlier_decision_of_somebody_else_is_shown_with_its_outcome(page: Page, engine: Engine):
     approval = ask(engine)
     open_one(page, approval)
     page.expected_complaint = "409"  # type: ignore[attr-defined]
@@ -260,7 +260,7 @@ def test_a_decision_that_came_first_elsewhere_is_shown_with_its_outcome(page: Pa
     assert engine.state(approval) == "rejected"
 
 
-def test_a_word_without_an_answer_can_be_sent_again(page: Page, engine: Engine):
+def test_a_decision_without_an_answer_can_be_sent_again(page: Page, engine: Engine):
     approval = ask(engine)
     open_one(page, approval)
     page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
@@ -273,7 +273,7 @@ def test_a_word_without_an_answer_can_be_sent_again(page: Page, engine: Engine):
     expect(outcome(page)).to_contain_text("Approved")
 
 
-def test_escape_leaves_the_dialog_and_sends_nothing(page: Page, engine: Engine):
+def test_escape_closes_the_dialog_and_sends_nothing(page: Page, engine: Engine):
     approval = ask(engine)
     open_one(page, approval)
     fill(page, "ben", "seen")
@@ -287,7 +287,7 @@ def test_escape_leaves_the_dialog_and_sends_nothing(page: Page, engine: Engine):
     assert engine.state(approval) == "requested"
 
 
-def test_the_name_is_remembered_by_this_browser(page: Page, engine: Engine):
+def test_the_browser_stores_the_name_of_the_person(page: Page, engine: Engine):
     first, second = ask(engine), ask(engine)
     open_one(page, first)
     expect(page.get_by_label("Deciding as")).to_have_accessible_description(re.compile("no sign-in yet"))
@@ -298,7 +298,7 @@ def test_the_name_is_remembered_by_this_browser(page: Page, engine: Engine):
     expect(page.get_by_label("Deciding as")).to_have_value("ben")
 
 
-def test_what_is_new_appears_by_itself(page: Page, engine: Engine):
+def test_the_pages_refresh_by_themselves(page: Page, engine: Engine):
     page.clock.install()
     open_list(page)
     expect(page.get_by_test_id("empty")).to_be_visible()

@@ -1,3 +1,5 @@
+"""The build of the web console: skipped when nothing changed, and a failed one keeps the old files."""
+
 from __future__ import annotations
 
 import json
@@ -26,7 +28,7 @@ def test_a_build_of_unchanged_sources_is_skipped():
     assert hatch_build.build_ui(ROOT) is False
 
 
-def test_the_fingerprint_sees_contents_and_names_but_not_times(sources: Path):
+def test_the_fingerprint_depends_on_contents_and_names_but_not_on_times(sources: Path):
     first = hatch_build.fingerprint(sources)
     (sources / "src" / "main.ts").touch()
     assert hatch_build.fingerprint(sources) == first
@@ -36,14 +38,14 @@ def test_the_fingerprint_sees_contents_and_names_but_not_times(sources: Path):
     assert len({first, second, hatch_build.fingerprint(sources)}) == 3
 
 
-def test_the_fingerprint_ignores_what_is_installed(sources: Path):
+def test_the_fingerprint_ignores_installed_packages(sources: Path):
     before = hatch_build.fingerprint(sources)
     shutil.copytree(sources / "src", sources / "node_modules" / "package")
     assert hatch_build.fingerprint(sources) == before
 
 
-def test_a_failed_build_leaves_the_old_one(tmp_path: Path):
-    """A lock file npm refuses: the build ends in one sentence and the interface that was there stays."""
+def test_a_failed_build_keeps_the_old_one(tmp_path: Path):
+    """npm refuses the lock file: the build ends with one sentence, and the old web console is kept."""
     (tmp_path / "ui").mkdir()
     (tmp_path / "ui" / "package-lock.json").write_text("{}")
     old = tmp_path / "src" / "stepwell" / "ui_dist" / "index.html"
@@ -60,8 +62,8 @@ def test_the_lock_file_names_no_registry():
     assert not [place for place, package in json.loads(text)["packages"].items() if "resolved" in package]
 
 
-def test_the_lock_file_serves_other_platforms_too():
-    """npm leaves out bindings of other platforms when the registry it saw had none; ours must be complete."""
+def test_the_lock_file_has_the_packages_of_other_platforms():
+    """npm leaves out packages of other platforms if the registry has none; our lock file must be complete."""
     places = json.loads(LOCK.read_text())["packages"]
     for platform in ("darwin-arm64", "darwin-x64", "linux-arm64-gnu", "linux-x64-gnu", "win32-x64-msvc"):
         assert f"node_modules/@rolldown/binding-{platform}" in places

@@ -1,3 +1,5 @@
+"""The health page: checks with their remedies, loading and error states, two languages."""
+
 from __future__ import annotations
 
 import re
@@ -24,7 +26,7 @@ def test_the_page_shows_the_health_of_the_installation(page: Page):
     expect(page).to_have_title("System health · Stepwell")
 
 
-def test_exact_times_are_on_hover(page: Page):
+def test_exact_times_are_in_the_tooltip(page: Page):
     open_health(page)
     started = page.get_by_role("region", name="Installation").locator("time")
     assert re.search(r"\d{4}", started.get_attribute("title") or "")
@@ -37,14 +39,14 @@ def test_an_empty_installation_says_what_to_do_next(page: Page):
 
 
 def test_every_check_has_a_name(page: Page):
-    """A code shown as it is would be a check that nobody named; settings of PostgreSQL keep their own names."""
+    """A check that is shown by its code has no name; only settings of PostgreSQL keep their own names."""
     open_health(page)
     names = page.locator("tbody th").all_inner_texts()
     settings = {"fsync", "full_page_writes", "synchronous_commit"}
     assert [name for name in names if name not in settings and name == name.lower()] == []
 
 
-def test_what_is_wrong_stands_first_with_its_remedy(page: Page, db: psycopg.Connection):
+def test_failed_checks_come_first_with_their_remedy(page: Page, db: psycopg.Connection):
     db.execute("delete from stepwell.schema_routine")
     page.goto("/")
     row = page.get_by_role("row", name=re.compile("^Schema Failed"))
@@ -54,7 +56,7 @@ def test_what_is_wrong_stands_first_with_its_remedy(page: Page, db: psycopg.Conn
     expect(page.get_by_text("Needs attention")).to_be_visible()
 
 
-def test_a_skeleton_is_shown_until_the_answer_is_there(page: Page):
+def test_a_skeleton_is_shown_until_the_answer_arrives(page: Page):
     held: list[Route] = []
     page.route("**/api/v1/health", lambda route: held.append(route))
     with page.expect_request("**/api/v1/health"):
@@ -85,7 +87,7 @@ def test_the_findings_are_in_the_language_of_the_page(page: Page):
         expect(checks).not_to_contain_text(english)
 
 
-def test_a_server_that_does_not_answer_is_named_and_can_be_asked_again(page: Page):
+def test_without_an_answer_of_the_server_an_error_and_a_retry_are_shown(page: Page):
     page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
     page.route("**/api/v1/health", lambda route: route.abort())
     page.goto("/")
@@ -96,7 +98,7 @@ def test_a_server_that_does_not_answer_is_named_and_can_be_asked_again(page: Pag
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_problem_of_the_server_is_shown_in_its_own_words(page: Page):
+def test_a_problem_of_the_server_is_shown_with_its_text(page: Page):
     page.expected_complaint = "503"  # type: ignore[attr-defined]
     problem = {
         "type": "urn:x",
@@ -113,7 +115,7 @@ def test_a_problem_of_the_server_is_shown_in_its_own_words(page: Page):
     expect(alert).to_contain_text("r-7")
 
 
-def test_old_figures_stay_with_a_notice_when_the_server_goes_away(page: Page):
+def test_old_values_stay_with_a_notice_when_the_server_does_not_answer(page: Page):
     page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
     open_health(page)
     page.route("**/api/v1/health", lambda route: route.abort())
@@ -123,8 +125,8 @@ def test_old_figures_stay_with_a_notice_when_the_server_goes_away(page: Page):
 
 
 def test_nothing_is_loaded_from_another_host(context: BrowserContext, page: Page, base_url: str):
-    asked: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    context.on("request", lambda request: requested.append(request.url))
     open_health(page)
-    assert asked
-    assert [url for url in asked if not url.startswith(base_url)] == []
+    assert requested
+    assert [url for url in requested if not url.startswith(base_url)] == []

@@ -1,3 +1,5 @@
+"""The frame of the web console: languages, themes, navigation, keyboard and accessibility."""
+
 from __future__ import annotations
 
 import re
@@ -21,7 +23,7 @@ def ready(page: Page, path: str = "/") -> None:
         expect(page.get_by_role("table")).to_be_visible()
 
 
-def test_the_language_changes_at_once_and_stays(page: Page):
+def test_the_language_changes_at_once_and_is_stored(page: Page):
     ready(page)
     expect(page.locator("html")).to_have_attribute("lang", "en")
     page.get_by_role("button", name="Tiếng Việt").click()
@@ -35,7 +37,7 @@ def test_the_language_changes_at_once_and_stays(page: Page):
     expect(page.get_by_role("heading", level=1)).to_have_text("System health")
 
 
-def test_a_vietnamese_browser_is_greeted_in_vietnamese(browser: Browser, base_url: str):
+def test_a_vietnamese_browser_gets_the_page_in_vietnamese(browser: Browser, base_url: str):
     with browser.new_context(base_url=base_url, locale="vi-VN") as context:
         page = context.new_page()
         page.goto("/")
@@ -46,19 +48,19 @@ def test_a_vietnamese_browser_is_greeted_in_vietnamese(browser: Browser, base_ur
 def test_no_text_is_left_untranslated(page: Page, language: str):
     ready(page)
     page.get_by_role("button", name=language).click()
-    # A missing translation shows as its key.
+    # A missing translation is shown as its key.
     assert not re.search(
         r"\b(health|shell|status|problem|reading|notFound)\.[a-z]", page.locator("body").inner_text()
     )
 
 
 @pytest.mark.parametrize("name", THEMES)
-def test_a_theme_is_kept_and_set_before_the_first_paint(page: Page, name: str):
+def test_a_theme_is_stored_and_set_before_the_application_loads(page: Page, name: str):
     ready(page)
     page.get_by_label("Theme").select_option(label=name)
     expect(page.locator("html")).to_have_attribute("data-theme", THEMES[name])
     colour = background(page)
-    # With the application held back, only the small script before it can have set the theme.
+    # The application is not loaded, so only the small script before it can set the theme.
     page.route("**/assets/*.js", lambda route: route.abort())
     page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
     page.reload(wait_until="domcontentloaded")
@@ -109,7 +111,7 @@ def test_a_deep_link_can_be_opened_and_reloaded(page: Page):
     expect(page.get_by_role("heading", level=1)).to_have_text("Page not found")
 
 
-def test_the_navigation_marks_where_we_are(page: Page):
+def test_the_navigation_marks_the_current_page(page: Page):
     ready(page)
     here = page.get_by_role("navigation", name="Main").get_by_role("link", name="System health")
     expect(here).to_have_attribute("aria-current", "page")
@@ -123,7 +125,7 @@ def test_every_navigation_link_leads_to_a_page(page: Page):
         expect(page.get_by_role("heading", level=1)).not_to_have_text("Page not found")
 
 
-def test_everything_can_be_reached_and_used_by_keyboard(page: Page):
+def test_the_page_can_be_used_by_keyboard(page: Page):
     ready(page)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -136,7 +138,7 @@ def test_everything_can_be_reached_and_used_by_keyboard(page: Page):
     expect(page.get_by_role("button", name="Refresh")).to_be_focused()
 
 
-def test_the_settings_are_in_the_tab_order_and_show_where_the_focus_is(page: Page):
+def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
     ready(page)
     order = []
     for _ in range(7):
@@ -154,7 +156,7 @@ def test_the_settings_are_in_the_tab_order_and_show_where_the_focus_is(page: Pag
     ]
 
 
-def test_focus_follows_to_the_heading_of_the_next_page(page: Page):
+def test_the_focus_moves_to_the_heading_of_the_next_page(page: Page):
     ready(page, "/no/such/page")
     page.get_by_role("link", name="Go to system health").press("Enter")
     expect(page.get_by_role("heading", level=1, name="System health")).to_be_focused()
@@ -173,7 +175,7 @@ def test_nothing_is_cut_off_at_any_width(browser: Browser, base_url: str, width:
 
 @pytest.mark.parametrize("language", ["English", "Tiếng Việt"])
 @pytest.mark.parametrize("name", THEMES)
-def test_axe_finds_nothing(page: Page, name: str, language: str):
+def test_axe_finds_no_violation(page: Page, name: str, language: str):
     for path in ("/", "/no/such/page"):
         ready(page, path)
         page.locator("header select").select_option(THEMES[name])
@@ -183,7 +185,7 @@ def test_axe_finds_nothing(page: Page, name: str, language: str):
         assert results.violations_count == 0, results.generate_report()
 
 
-def test_axe_finds_nothing_in_the_error_state(page: Page):
+def test_axe_finds_no_violation_in_the_error_state(page: Page):
     page.expected_complaint = "ERR_FAILED"  # type: ignore[attr-defined]
     page.route("**/api/v1/health", lambda route: route.abort())
     page.goto("/")
@@ -192,7 +194,7 @@ def test_axe_finds_nothing_in_the_error_state(page: Page):
     assert results.violations_count == 0, results.generate_report()
 
 
-def test_axe_finds_nothing_on_the_reference_of_the_api(page: Page):
+def test_axe_finds_no_violation_on_the_reference_of_the_api(page: Page):
     page.goto("/api/v1/docs")
     expect(page.get_by_role("heading", level=1)).to_contain_text("API")
     results = Axe().run(page)

@@ -1,4 +1,4 @@
-"""Settings come from the environment; the command line wins; what is wrong is named."""
+"""Settings come from the environment; the command line overrides them; an error names the wrong setting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_an_address_selects_another_server():
     assert not settings.is_embedded
 
 
-def test_key_value_strings_are_addresses_too():
+def test_a_key_value_string_is_an_address():
     assert config.load({}, database_url="host=/run dbname=app").database_url == "host=/run dbname=app"
 
 
@@ -31,7 +31,7 @@ def test_an_empty_variable_is_no_setting():
     assert config.load({"STEPWELL_DATABASE_URL": "", "STEPWELL_DATA_DIR": ""}).is_embedded
 
 
-def test_a_data_folder_on_the_command_line_wins_over_an_address_in_the_environment(tmp_path):
+def test_a_data_folder_on_the_command_line_overrides_an_address_in_the_environment(tmp_path):
     settings = config.load({"STEPWELL_DATABASE_URL": "postgresql://db.example/app"}, data_dir=tmp_path)
     assert settings.is_embedded
     assert settings.data_dir == tmp_path
@@ -53,14 +53,14 @@ def test_a_data_folder_is_made_absolute():
         ("STEPWELL_DEBUG", "perhaps", "1, 0, true, false"),
     ],
 )
-def test_a_wrong_setting_is_named_with_what_is_accepted(name, value, accepted):
+def test_the_error_names_the_wrong_setting_and_what_is_accepted(name, value, accepted):
     with pytest.raises(UsageError) as caught:
         config.load({name: value})
     assert name in caught.value.message
     assert accepted in (caught.value.hint or "")
 
 
-def test_a_wrong_address_is_not_repeated_because_it_may_hold_a_password():
+def test_the_error_does_not_repeat_a_wrong_address_with_its_password():
     with pytest.raises(UsageError) as caught:
         config.load({"STEPWELL_DATABASE_URL": "mysql://me:secret@host/x"})
     assert "secret" not in caught.value.sentence()

@@ -1,4 +1,4 @@
-"""Errors of the database become ours, one to one."""
+"""Each SQLSTATE of the database becomes one exception class."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SQLSTATES = {
 
 
 @pytest.mark.parametrize(("sqlstate", "expected"), SQLSTATES.items())
-def test_each_sqlstate_of_ours_is_one_exception(db, sqlstate, expected):
+def test_each_own_sqlstate_becomes_one_exception(db, sqlstate, expected):
     statement = (
         f"do $$ begin raise exception 'the lease of job 7 ended' using errcode = '{sqlstate}',"
         " detail = 'at noon', hint = 'claim it again', column = 'p_job'; end $$"
@@ -41,7 +41,7 @@ def test_each_sqlstate_of_ours_is_one_exception(db, sqlstate, expected):
     assert not found.is_transient
 
 
-def test_every_exception_with_a_sqlstate_is_reached_by_it():
+def test_every_exception_with_a_sqlstate_is_in_the_list():
     with_state = {cls for cls in _all_errors() if cls.__dict__.get("sqlstate")}
     assert with_state - {errors.StepwellError} == set(SQLSTATES.values())
 
@@ -51,7 +51,7 @@ def test_codes_are_unique():
     assert len(codes) == len(set(codes))
 
 
-def test_the_docstring_draws_every_exception():
+def test_the_docstring_lists_every_exception():
     for cls in _all_errors():
         assert cls.__name__ in (errors.__doc__ or "")
 
@@ -71,7 +71,7 @@ def test_a_deadlock_is_transient_and_a_syntax_error_is_not():
         psycopg.OperationalError("x"),
     ],
 )
-def test_a_server_that_goes_away_is_unavailable(error):
+def test_a_server_that_shuts_down_is_unavailable(error):
     found = errors.from_database(error)
     assert type(found) is errors.DatabaseUnavailable
     assert found.is_transient
@@ -83,7 +83,7 @@ def test_a_missing_privilege_is_permission_denied():
     assert "stepwell doctor" in str(found.hint)
 
 
-def test_the_question_of_the_driver_is_left_out():
+def test_the_message_leaves_out_the_question_of_the_driver():
     said = psycopg.OperationalError(
         'connection to "a" failed: refused\n\tIs the server running on that host?'
     )
@@ -93,12 +93,12 @@ def test_the_question_of_the_driver_is_left_out():
     )
 
 
-def test_our_own_errors_pass_unchanged():
+def test_our_own_errors_are_returned_unchanged():
     error = errors.Refused("no")
     assert errors.from_database(error) is error
 
 
-def test_a_sentence_holds_message_and_remedy_on_one_line():
+def test_a_sentence_holds_message_and_hint_on_one_line():
     error = errors.UsageError("two\n  lines.", hint="do this\nnow.")
     assert error.sentence() == "two lines: do this now."
 

@@ -1,4 +1,4 @@
-"""Slots are counted right, whatever happens to a call: never more leased than free, none lost."""
+"""Slots are counted correctly whatever happens to a call: no more leases than slots, and no slot is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = run_start(1, "w", [{}])
 
 
 class Counter:
-    """The other side of the trade: grants numbered leases, takes reports, and fails when told to."""
+    """Stands for the database: grants numbered leases, accepts reports, and fails when a test says so."""
 
     def __init__(self, supply: int) -> None:
         self.supply = supply
@@ -81,7 +81,7 @@ def lease(number: int) -> Lease:
 
 
 class Desk:
-    """Starts leases and ends them as soon as it may."""
+    """Stands for the worker: starts leases and ends them at once."""
 
     def __init__(self, counter: Counter, slot_count: int, loop_count: int) -> None:
         self.counter = counter
@@ -129,7 +129,7 @@ def short_pauses(monkeypatch):
 
 @pytest.mark.parametrize("loop_count", [1, 2, 4])
 @pytest.mark.parametrize("slot_count", [1, 3, 50])
-def test_everything_is_done_once_within_the_slots(slot_count, loop_count):
+def test_every_lease_is_reported_once_within_the_slots(slot_count, loop_count):
     async def scenario() -> None:
         counter = Counter(200)
         desk = Desk(counter, slot_count, loop_count)
@@ -142,7 +142,7 @@ def test_everything_is_done_once_within_the_slots(slot_count, loop_count):
     asyncio.run(scenario())
 
 
-def test_one_loop_asks_while_nothing_is_reported():
+def test_only_one_loop_claims_at_a_time():
     async def scenario() -> None:
         counter = Counter(100)
         desk = Desk(counter, 50, 3)
@@ -152,7 +152,7 @@ def test_one_loop_asks_while_nothing_is_reported():
     asyncio.run(scenario())
 
 
-def test_when_the_loop_that_asks_fails_another_asks(monkeypatch):
+def test_when_the_claim_of_one_loop_fails_another_loop_claims(monkeypatch):
     monkeypatch.setattr("stepwell.worker.exchange.RETRY_FIRST_SECONDS", 60.0)
 
     async def scenario() -> None:
@@ -169,7 +169,7 @@ def test_when_the_loop_that_asks_fails_another_asks(monkeypatch):
 
 
 @pytest.mark.parametrize("loop_count", [1, 3])
-def test_trouble_on_the_way_loses_no_report_and_no_slot(loop_count):
+def test_failed_calls_lose_no_report_and_no_slot(loop_count):
     async def scenario() -> None:
         counter = Counter(100)
         desk = Desk(counter, 5, loop_count)
@@ -191,7 +191,7 @@ def _deadlock() -> DatabaseFailure:
     return found
 
 
-def test_a_report_that_is_never_taken_frees_its_slot_and_hurts_nobody():
+def test_a_report_that_is_always_refused_frees_its_slot():
     async def scenario() -> None:
         counter = Counter(50)
         desk = Desk(counter, 10, 2)
@@ -207,7 +207,7 @@ def test_a_report_that_is_never_taken_frees_its_slot_and_hurts_nobody():
     asyncio.run(scenario())
 
 
-def test_what_a_cut_call_leased_is_given_back():
+def test_leases_of_a_cut_call_are_released():
     async def scenario() -> None:
         counter = Counter(20)
         desk = Desk(counter, 4, 2)
@@ -221,7 +221,7 @@ def test_what_a_cut_call_leased_is_given_back():
     asyncio.run(scenario())
 
 
-def test_a_held_slot_stays_taken_until_it_is_given_back():
+def test_a_slot_on_hold_is_not_used_until_it_is_given_back():
     async def scenario() -> None:
         counter = Counter(0)
         desk = Desk(counter, 2, 1)
@@ -236,7 +236,7 @@ def test_a_held_slot_stays_taken_until_it_is_given_back():
     asyncio.run(scenario())
 
 
-def test_leases_that_arrive_after_the_stop_go_back():
+def test_leases_that_arrive_after_the_stop_are_released():
     async def scenario() -> None:
         counter = Counter(3)
         desk = Desk(counter, 3, 1)
@@ -258,7 +258,7 @@ def test_leases_that_arrive_after_the_stop_go_back():
 
 
 async def _rest(desk: Desk) -> list[asyncio.Task[None]]:
-    """Its loops run and have nothing to do."""
+    """Starts the loops and waits until they have nothing to do."""
     loops = [asyncio.create_task(desk.exchange.run(at)) for at in range(desk.loop_count)]
     await until_async(lambda: desk.exchange.resting_count == desk.loop_count)
     return loops
@@ -271,7 +271,7 @@ async def _stop(desk: Desk, loops: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*loops)
 
 
-def test_a_run_is_started_by_a_loop_that_rests():
+def test_an_idle_loop_makes_the_start():
     async def scenario() -> None:
         counter = Counter(0)
         desk = Desk(counter, 3, 2)
@@ -281,7 +281,7 @@ def test_a_run_is_started_by_a_loop_that_rests():
             assert [lease.unit_id for lease in desk.started] == list(range(1, at + 1))
             assert desk.exchange.busy_count == at
             await until_async(lambda: desk.exchange.resting_count == 2)
-        # No slot is free: nothing would be leased, so it is not for us to start.
+        # No slot is free, so this worker does not make the start.
         assert await desk.exchange.start(START) is None
         for lease in list(desk.started):
             desk.exchange.finish(lease, Report(1, lease.unit_id, 1, "completed", None))
@@ -292,14 +292,14 @@ def test_a_run_is_started_by_a_loop_that_rests():
     asyncio.run(scenario())
 
 
-def test_nothing_is_started_where_no_loop_rests():
+def test_without_an_idle_loop_no_start_is_made():
     async def scenario() -> None:
         desk = Desk(Counter(0), 3, 1)
         assert await desk.exchange.start(START) is None
         loops = await _rest(desk)
         first = asyncio.create_task(desk.exchange.start(START))
         await asyncio.sleep(0)
-        # The only loop that rests is spoken for.
+        # The only idle loop is reserved for the first start.
         assert await desk.exchange.start(START) is None
         assert await first is not None
         await _stop(desk, loops)
@@ -309,7 +309,7 @@ def test_nothing_is_started_where_no_loop_rests():
 
 
 @pytest.mark.parametrize("error", [InvalidInput("n: is no number"), DatabaseUnavailable("cut")])
-def test_a_start_that_fails_tells_why_and_gives_its_slots_back(error):
+def test_a_failed_start_raises_its_error_and_frees_its_slots(error):
     async def scenario() -> None:
         counter = Counter(0)
         desk = Desk(counter, 3, 1)
@@ -326,7 +326,7 @@ def test_a_start_that_fails_tells_why_and_gives_its_slots_back(error):
     asyncio.run(scenario())
 
 
-def test_a_start_by_a_lost_session_is_left_to_others():
+def test_a_start_of_a_lost_session_is_left_to_the_client():
     async def scenario() -> None:
         counter = Counter(0)
         desk = Desk(counter, 3, 1)
@@ -341,7 +341,7 @@ def test_a_start_by_a_lost_session_is_left_to_others():
     asyncio.run(scenario())
 
 
-def test_whoever_waits_to_start_when_the_loops_have_ended_is_let_go():
+def test_closing_the_exchange_ends_a_waiting_start():
     async def scenario() -> None:
         desk = Desk(Counter(0), 3, 1)
         (loop,) = await _rest(desk)
@@ -355,7 +355,7 @@ def test_whoever_waits_to_start_when_the_loops_have_ended_is_let_go():
     asyncio.run(scenario())
 
 
-def test_an_end_is_passed_on_and_is_no_refusal():
+def test_the_end_of_a_run_is_passed_and_is_no_refusal():
     async def scenario() -> None:
         counter = Counter(1)
         desk = Desk(counter, 3, 1)
@@ -367,7 +367,7 @@ def test_an_end_is_passed_on_and_is_no_refusal():
     asyncio.run(scenario())
 
 
-def test_a_report_that_came_too_late_is_counted():
+def test_a_refused_report_is_counted():
     async def scenario() -> None:
         counter = Counter(1)
         desk = Desk(counter, 3, 1)

@@ -1,4 +1,4 @@
-"""The parts of the exchange, each by itself."""
+"""Each part of the exchange is tested without the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report(unit_id: int) -> Report:
     return Report(1, unit_id, 1, "completed", None)
 
 
-def test_more_slots_than_are_free_can_be_taken():
+def test_more_slots_can_be_taken_than_are_free():
     slots = Slots(2)
     slots.take(3)
     assert (slots.free_count, slots.busy_count) == (-1, 3)
@@ -36,7 +36,7 @@ def test_more_slots_than_are_free_can_be_taken():
     assert (slots.free_count, slots.busy_count) == (2, 0)
 
 
-def test_a_lease_is_forgotten_only_by_its_own_number():
+def test_a_lease_is_removed_only_by_its_own_number():
     held = HeldLeases()
     held.add(lease(7 << 20 | 1, lease_no=2, batch_id=5))
     held.add(lease(8 << 20, batch_id=4))
@@ -56,12 +56,12 @@ def test_a_lease_whose_answer_was_lost_is_unknown_once():
     ]  # fmt: skip
 
 
-def test_reports_of_one_run_join_one_line_and_leave_it_in_the_order_of_their_units():
-    told: list[int] = []
-    lines = ReportLines(3, told.append)
+def test_reports_of_one_run_use_one_line_and_leave_it_in_the_order_of_units():
+    woken: list[int] = []
+    lines = ReportLines(3, woken.append)
     for unit_id in (7 << 20 | 3, 7 << 20 | 1, 8 << 20, 7 << 20 | 2):
         lines.add(report(unit_id))
-    assert told == [1, 1, 2, 1]
+    assert woken == [1, 1, 2, 1]
     assert [lines.has_any(no) for no in range(3)] == [False, True, True]
     first = lines.take(1, 2)
     assert [found.unit_id & 3 for found in first] == [1, 3]
@@ -73,7 +73,7 @@ def test_reports_of_one_run_join_one_line_and_leave_it_in_the_order_of_their_uni
     assert not lines.is_empty
 
 
-def test_a_call_under_way_bounds_what_is_known():
+def test_an_open_call_limits_the_known_batch():
     held = HeldLeases()
     calls = CallsUnderWay(held)
     held.add(lease(1, batch_id=3))
@@ -83,7 +83,7 @@ def test_a_call_under_way_bounds_what_is_known():
     assert calls.known_batch_id == 9
 
 
-def test_a_cut_call_leaves_a_doubt_and_another_error_leaves_none():
+def test_a_cut_call_leaves_doubtful_leases_and_another_error_does_not():
     held = HeldLeases()
     calls = CallsUnderWay(held)
     held.add(lease(1, batch_id=3))
@@ -91,22 +91,22 @@ def test_a_cut_call_leaves_a_doubt_and_another_error_leaves_none():
         raise Conflict("no")
     assert calls.doubtful_after is None
 
-    def be_cut_while_another_answer_comes() -> None:
+    def cut_while_another_answer_comes() -> None:
         with calls.one_more():
             held.add(lease(2, batch_id=9))
             raise DatabaseUnavailable("cut")
 
     with pytest.raises(DatabaseUnavailable):
-        be_cut_while_another_answer_comes()
+        cut_while_another_answer_comes()
     assert (calls.doubtful_after, calls.known_batch_id) == (3, 3)
     with pytest.raises(DatabaseUnavailable), calls.one_more():
         raise DatabaseUnavailable("cut")
-    assert calls.doubtful_after == 3, "the earliest of them counts"
+    assert calls.doubtful_after == 3, "the earliest cut call counts"
     calls.settle_doubt()
     assert (calls.doubtful_after, calls.known_batch_id) == (None, 9)
 
 
-def test_a_doubt_is_settled_when_the_last_call_has_its_answer():
+def test_doubtful_leases_are_settled_after_the_last_open_call():
     async def scenario() -> None:
         calls = CallsUnderWay(HeldLeases())
         with pytest.raises(DatabaseUnavailable), calls.one_more():
@@ -120,7 +120,7 @@ def test_a_doubt_is_settled_when_the_last_call_has_its_answer():
     asyncio.run(scenario())
 
 
-def test_after_a_full_answer_one_empty_answer_is_not_the_end():
+def test_after_a_full_answer_two_empty_answers_mean_no_more_work():
     demand = Demand()
     demand.note_answer(5, 5)
     demand.note_answer(0, 5)
@@ -131,7 +131,7 @@ def test_after_a_full_answer_one_empty_answer_is_not_the_end():
     assert not demand.is_dry
 
 
-def test_a_hint_during_a_call_counts_after_it():
+def test_a_hint_during_a_call_still_counts_after_it():
     demand = Demand()
     demand.note_answer(0, 5)
     before = demand.hint_count
@@ -142,7 +142,7 @@ def test_a_hint_during_a_call_counts_after_it():
     assert not demand.is_dry
 
 
-def test_one_loop_wakes_and_the_other_rests_on():
+def test_one_loop_wakes_and_the_other_stays_idle():
     async def scenario() -> None:
         wake_ups = WakeUps(2)
         resting = [asyncio.create_task(wake_ups.rest(no)) for no in range(2)]
@@ -158,7 +158,7 @@ def test_one_loop_wakes_and_the_other_rests_on():
     asyncio.run(scenario())
 
 
-def test_a_caller_who_has_gone_gets_no_answer():
+def test_a_cancelled_request_gets_no_answer():
     async def scenario() -> None:
         requests = StartRequests()
         gone, fails, succeeds, left = (requests.add(START) for _ in range(4))

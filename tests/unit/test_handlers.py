@@ -1,4 +1,4 @@
-"""A function becomes a handler: what is read from its signature, and what is refused."""
+"""A function becomes a handler: its signature is read, and unsupported ones are refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Order(BaseModel):
     amount: float = 1.0
 
 
-def test_the_context_is_found_by_its_name_and_is_no_input():
+def test_the_context_parameter_is_found_by_its_name():
     def takes(context, a): ...
 
     handler = handler_of(takes)
@@ -31,14 +31,14 @@ def test_the_context_is_found_by_its_name_and_is_no_input():
     assert [parameter.name for parameter in handler.parameters] == ["a"]
 
 
-def test_values_are_converted_and_defaults_left_to_the_function():
+def test_values_are_converted_and_defaults_are_left_to_the_function():
     def takes(order: Order, count: int, note: str = "none"): ...
 
     bound = handler_of(takes).bind({"order": {"id": "A"}, "count": "3", "unused": 1})
     assert bound == {"order": Order(id="A", amount=1.0), "count": 3}
 
 
-def test_what_is_annotated_is_checked():
+def test_annotated_limits_are_checked():
     def takes(count: Annotated[int, Field(gt=0)]): ...
 
     with pytest.raises(InvalidInput, match="parameter count: Input should be greater than 0") as raised:
@@ -46,13 +46,13 @@ def test_what_is_annotated_is_checked():
     assert raised.value.field == "count"
 
 
-def test_without_hints_anything_goes():
+def test_without_type_hints_every_value_is_accepted():
     def takes(a, b): ...
 
     assert handler_of(takes).bind({"a": object, "b": None}) == {"a": object, "b": None}
 
 
-def test_a_null_is_a_value_and_a_missing_one_is_not():
+def test_null_is_a_value_and_a_missing_parameter_is_an_error():
     def takes(a: int | None): ...
 
     handler = handler_of(takes)
@@ -62,14 +62,14 @@ def test_a_null_is_a_value_and_a_missing_one_is_not():
 
 
 @pytest.mark.parametrize("source", ["def f(*rest): ...", "def f(a, /): ..."])
-def test_parameters_without_a_name_are_refused(source):
+def test_positional_parameters_are_refused(source):
     space: dict[str, Any] = {}
     exec(source, space)
     with pytest.raises(UsageError, match="cannot be given by name"):
         handler_of(space["f"])
 
 
-def test_a_process_of_its_own_cannot_take_the_context():
+def test_a_handler_in_another_process_cannot_take_the_context():
     def takes(ctx): ...
 
     with pytest.raises(UsageError, match="cannot take ctx"):
@@ -103,7 +103,7 @@ def test_a_result_of_another_type_is_refused():
     assert raised.value.field == "result"
 
 
-def test_the_place_of_a_wrong_part_is_named():
+def test_the_error_names_the_place_of_the_wrong_value():
     def gives() -> dict[str, list[Order]]: ...
 
     with pytest.raises(
@@ -112,7 +112,7 @@ def test_the_place_of_a_wrong_part_is_named():
         handler_of(gives).encode({"new": [{"id": "a"}, {"id": "b", "amount": "x"}]})
 
 
-def test_the_declaration_says_what_the_database_must_know():
+def test_the_declaration_holds_what_the_database_needs():
     retry = Retry(max_attempts=3, initial="2s", max="1m", multiplier=3, non_retryable=("ValueError",))
     handler = handler_of(lambda: None, retry=retry, timeout_seconds=5)
     assert handler.declaration() == {

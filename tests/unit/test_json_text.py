@@ -1,4 +1,4 @@
-"""Values become JSON text that Postgres keeps, or the bad place is named."""
+"""Values become JSON text that Postgres can store, or the error names the place that is wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Price(BaseModel):
 
 
 class Written(BaseModel):
-    """Says itself that such numbers are texts."""
+    """A model that writes NaN and infinity as texts."""
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
     amount: float
@@ -44,30 +44,30 @@ class Line:
         ({7: math.nan}, "result['7']", "NaN"),
     ],
 )
-def test_a_number_json_does_not_have_is_refused_with_its_place(value, place, name):
+def test_the_error_names_the_place_of_nan_and_infinity(value, place, name):
     with pytest.raises(InvalidInput) as raised:
         encode(value, "result")
     assert raised.value.message == f"{place}: {name} is not JSON; give null or a text"
     assert raised.value.field == place
 
 
-def test_a_declared_type_does_not_hide_it():
+def test_nan_is_found_inside_a_declared_type():
     with pytest.raises(InvalidInput, match=r"result\[1\]\.discount: NaN is not JSON"):
         encode([Price(amount=1), Price(amount=1, discount=math.nan)], "result", TypeAdapter(list[Price]))
 
 
 @pytest.mark.parametrize("value", [Written(amount=math.nan), {"inner": Written(amount=math.inf)}])
-def test_a_model_that_writes_it_as_text_is_left_alone(value):
+def test_a_model_that_writes_nan_as_text_is_accepted(value):
     adapter = TypeAdapter(Written) if isinstance(value, Written) else None
     assert encode(value, "result", adapter) in ('{"amount":"NaN"}', '{"inner":{"amount":"Infinity"}}')
 
 
 @pytest.mark.parametrize("value", [{"NaN": "Infinity"}, {"a": None, "b": ["null", "-Infinity"]}])
-def test_the_words_themselves_are_texts_like_any_other(value):
+def test_texts_such_as_infinity_are_accepted(value):
     assert TypeAdapter(Any).validate_json(encode(value, "result")) == value
 
 
-def test_what_has_happened_is_recorded_without_such_numbers():
+def test_nan_in_an_effect_is_stored_as_null():
     assert encode({"price": math.nan, "n": 1}, "effect", nan_as_null=True) == '{"price":null,"n":1}'
 
 
@@ -81,14 +81,14 @@ def test_what_has_happened_is_recorded_without_such_numbers():
         ({"a": "\ud800"}, "result.a: UnicodeEncodeError"),
     ],
 )
-def test_what_cannot_be_written_is_named_with_its_place(value, message):
+def test_the_error_names_the_place_of_a_value_that_cannot_be_written(value, message):
     with pytest.raises(InvalidInput) as raised:
         encode(value, "result")
     assert raised.value.message.startswith(message)
 
 
 @pytest.mark.parametrize("text", ["\\u0000", "a\\\\u0000", "plain"])
-def test_only_a_real_nul_is_refused(text):
+def test_only_a_real_nul_character_is_refused(text):
     assert TypeAdapter(str).validate_json(encode(text, "result")) == text
 
 
@@ -111,7 +111,7 @@ plain = st.recursive(
 
 
 @given(plain)
-def test_what_is_written_reads_back_the_same_and_everything_else_is_refused(value):
+def test_written_values_read_back_the_same_and_others_are_refused(value):
     if _has_what_json_lacks(value):
         with pytest.raises(InvalidInput, match=r"^value"):
             encode(value, "value")

@@ -1,4 +1,4 @@
-"""A card says what is asked, and stays one that Slack accepts whatever people wrote."""
+"""A card shows the approval, and Slack accepts it whatever texts people wrote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACT = {
     "action": "act",
     "requested_by": "ada",
     "acting": "worker-1",
-    "reason": "writes to production need a second pair of eyes",
+    "reason": "writes to production need a second person",
     "tier": 3,
     "quorum": 2,
     "approve_count": 0,
@@ -43,7 +43,7 @@ def words(blocks: list) -> str:
     return json.dumps(blocks, ensure_ascii=False)
 
 
-def test_an_action_shows_what_it_would_write_and_why_somebody_is_asked():
+def test_a_card_shows_the_writes_of_an_action_and_the_policy_rule():
     text, blocks = draw(1, ACT)
     shown = words(blocks)
     for part in (
@@ -61,7 +61,7 @@ def test_an_action_shows_what_it_would_write_and_why_somebody_is_asked():
     assert [button["value"] for button in blocks[-1]["elements"]] == ["1:7340032"] * 2
 
 
-def test_a_change_of_policy_shows_its_difference():
+def test_a_card_shows_the_difference_of_a_policy_change():
     about = {"kind": "policy", "diff": {"added": [{"name": "deny-all"}]}}
     shown = words(draw(1, {**ACT, "action": "policy", "about": about})[1])
     assert "asks to put another policy in force" in shown
@@ -69,7 +69,7 @@ def test_a_change_of_policy_shows_its_difference():
 
 
 @pytest.mark.parametrize("state", sorted(set(HEADS) - {"requested"}))
-def test_an_ended_approval_has_no_buttons_and_says_how_it_ended(state):
+def test_the_card_of_an_ended_approval_has_no_buttons_and_shows_the_end(state):
     votes = [{"voter": "ben", "decision": "reject", "reason": "no"}]
     ended = {**ACT, "state_code": state, "decided_by": "ben", "decided_epoch": 1_700_000_000, "votes": votes}
     text, blocks = draw(1, ended)
@@ -118,7 +118,7 @@ values = st.recursive(
     ),
     has_buttons=st.booleans(),
 )
-def test_slack_accepts_every_card_and_nobody_is_called_by_it(approval, has_buttons):
+def test_slack_accepts_every_card_and_no_text_mentions_a_user(approval, has_buttons):
     text, blocks = draw(1, approval, has_buttons=has_buttons)
     assert block_problems(blocks) == []
     assert text
@@ -127,7 +127,7 @@ def test_slack_accepts_every_card_and_nobody_is_called_by_it(approval, has_butto
     assert "<@" not in shown
 
 
-def test_the_longest_words_together_still_fit():
+def test_a_card_with_the_longest_texts_is_accepted():
     long = "&" * 5_000
     about = dict.fromkeys(("connector", "operation", "target", "rule"), long)
     people = dict.fromkeys(("requested_by", "acting", "reason", "workflow", "subject", "approver_role"), long)
@@ -135,8 +135,8 @@ def test_the_longest_words_together_still_fit():
     assert block_problems(blocks) == []
 
 
-def test_the_dialog_asks_for_a_reason_and_knows_its_approval():
+def test_the_dialog_requires_a_reason_and_holds_the_id_of_its_approval():
     view = reason_dialog(1, 7, "C0AAAA")
     assert block_problems(view["blocks"]) == []
     assert json.loads(view["private_metadata"]) == {"tenant_id": 1, "approval_id": 7, "channel": "C0AAAA"}
-    assert view["blocks"][1].get("optional") is None, "without a reason it cannot be sent"
+    assert view["blocks"][1].get("optional") is None, "the reason must be required"

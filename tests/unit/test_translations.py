@@ -1,4 +1,4 @@
-"""Every text that people read is there in two languages, with the same facts."""
+"""Every text for people exists in two languages, with the same placeholders."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def facts_of(sentence: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_both_languages_tell_the_same_facts(name: str):
+def test_both_languages_have_the_same_placeholders(name: str):
     text = TEXTS[name]
     assert text.en
     assert text.vi
     assert facts_of(text.en) == facts_of(text.vi)
 
 
-def test_a_code_and_its_facts_become_sentences():
+def test_a_code_and_its_values_become_sentences():
     assert say("clock.apart", seconds="0.200", more="ignored") == (
         "the clocks differ by 0.200 s",
         "lệch 0.200 giây",

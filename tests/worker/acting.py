@@ -1,4 +1,4 @@
-"""A connector that acts on a file, so that effects can be counted, and policies in few words."""
+"""A connector that writes to a file, so that tests can count its effects, and helpers for policies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stepwell.connectors.base import (
     Usage,
 )
 
-# idempotent: the ledger drops a repeat of a key. confirmable: it can be asked. blind: neither.
+# idempotent: the ledger ignores a repeated key. confirmable: it can say if a key is written. blind: neither.
 OPERATIONS = {
     "put": OperationSpec(writes=True, idempotent=True, reversible=True, confirmable=True),
     "add": OperationSpec(writes=True, idempotent=False, reversible=True, confirmable=True),
@@ -96,7 +96,7 @@ def rule(name: str, effect: str, match: str = "true", priority: int = 10, **more
 
 
 def put_in_force(db: psycopg.Connection[Any], *rules: Mapping[str, Any], tenant_id: int = 1) -> int:
-    """The first policy is activated by the operator, a later one approved by somebody else."""
+    """Activates the rules: the first policy as the operator, a later one through an approval."""
     row = db.execute(
         "select stepwell.fn_policy_propose(%s, %s, null, 'ada')", (tenant_id, Jsonb(list(rules)))
     ).fetchone()
@@ -119,7 +119,7 @@ def state_of(db: psycopg.Connection[Any], step_id: str = "book") -> str:
 
 
 def failure(db: psycopg.Connection[Any]) -> Any:
-    """(class, message) of the latest one."""
+    """(failure class, message) of the latest failure."""
     return db.execute(
         "select failure_class, error ->> 'message' from unit_failure order by failed_at desc limit 1"
     ).fetchone()

@@ -1,4 +1,4 @@
-"""What tests of a worker stand on: an app on the test's database, a scenario, a turned clock."""
+"""Fixtures of the worker tests: an app on the test's database, a runner for a scenario, a clock to move."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def app(dsn: str) -> sw.App:
 
 @pytest.fixture
 def play(app: sw.App, dsn: str) -> Iterator[Callable[[Scenario], Any]]:
-    """Runs a coroutine with the app connected; afterwards the database must hold every invariant."""
+    """Runs a coroutine with the app connected; at the end of the test every invariant must hold."""
 
     def run(scenario: Scenario) -> Any:
         async def whole() -> Any:
@@ -43,14 +43,14 @@ def play(app: sw.App, dsn: str) -> Iterator[Callable[[Scenario], Any]]:
 
 
 class Turn:
-    """Moves the clock and does what a keeper would do then."""
+    """Moves the clock and then does the work of a keeper."""
 
     def __init__(self, db: psycopg.Connection[Any], clock: Clock) -> None:
         self._db = db
         self._clock = clock
 
     def on(self, *, keep_sessions: bool = True, **amount: float) -> None:
-        """Time passes. Workers stay alive unless the test wants them to have been silent."""
+        """Moves the clock. Sessions do not expire unless `keep_sessions` is False."""
         passed = timedelta(**amount)
         self._db.execute("select fn_partitions_ensure(stepwell.now() + %s)", (passed,))
         if keep_sessions:
@@ -67,7 +67,7 @@ class Turn:
 
 @pytest.fixture
 def turn(dsn: str, db: psycopg.Connection[Any], clock: Clock) -> Iterator[Turn]:
-    """Has the lead: the keepers of workers stand by, and what is due happens when the test says so."""
+    """Holds the keeper's lock: the keepers of workers do nothing, and the test fires the timers."""
     with leading(dsn):
         yield Turn(db, clock)
 
@@ -80,7 +80,7 @@ def ledger(app: sw.App, tmp_path: Path) -> Ledger:
 
 @pytest.fixture
 def acts(app):
-    """A workflow of one step that acts as its input says, and returns what came back."""
+    """Publishes a workflow of one step that makes the calls of its input and returns their results."""
 
     @app.operation(retry=sw.Retry(max_attempts=4, initial="1s"))
     async def book(ctx: sw.Context, calls: list[dict]):

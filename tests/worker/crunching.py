@@ -1,4 +1,4 @@
-"""Functions for a process of their own: importable by name, as the process executor needs them."""
+"""Functions that run in another process: importable by name, as the process executor requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker that rests in a process of its own, and whatever acts around it: receives steps, returns runs."""
+"""An idle worker in another process, and the calls that give it work: receives steps, returns runs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tests.support.processes import environment
 from tests.support.wait import until_row
 from tests.worker.acting import put_in_force
 
-# Less than a worker's own look, which comes once an hour; far more than a hint needs.
+# Shorter than the polling of this worker, which is once an hour; much longer than a notification needs.
 LIMIT_SECONDS = 60.0
 DONE = (
     "select count(*) from event_log where to_state = 'completed' and actor = (select 'session:' || session_id"
     " from worker_session where worker_name = 'resting')"
 )
-# The worker does not serve this one: the test carries it out.
+# The worker does not serve this operation: the test completes it.
 BY_HAND = Operation("by_hand")
 
 
 class Stage:
-    """The database of this module, the worker that rests in it, and a session of another class."""
+    """The database of this module, its idle worker, and a session of another executor that the test uses."""
 
     def __init__(self, db: psycopg.Connection[Any]) -> None:
         self.db = db
@@ -42,7 +42,7 @@ class Stage:
         self._count = 0
 
     def start(self, *steps: Step, given: Any = None) -> int:
-        """A run of a workflow of its own."""
+        """Publishes a new workflow of these steps and starts a run."""
         self._count += 1
         name = f"w{self._count}"
         publish(self.engine, steps[0] if len(steps) == 1 else Sequential(*steps), name)
@@ -52,7 +52,7 @@ class Stage:
         return self.engine.unit(run_id, step_id)
 
     def taken(self) -> Lease:
-        """What the test carries out by hand."""
+        """Claims the unit that the test completes itself."""
         (lease,) = self.engine.claim(self.hand, 1)
         return lease
 
@@ -61,12 +61,12 @@ class Stage:
         return self.engine.one(f"select {function}(1{', ' if places else ''}{places})", arguments)
 
     def fire(self, unit_id: int) -> None:
-        """The time of a timer comes; the keeper notices."""
+        """Makes the timer of the unit due and fires it."""
         self.db.execute("update timer set due_at = stepwell.now() where unit_id = %s", (unit_id,))
         assert self.engine.timers() >= 1
 
     def lose(self, session_id: int) -> None:
-        """A worker stops answering."""
+        """Lets the session expire."""
         self.db.execute(
             "update worker_session set expires_at = stepwell.now() - interval '1 s' where session_id = %s",
             (session_id,),
@@ -86,7 +86,7 @@ class Stage:
         self.call("fn_signal", run_id, event, Jsonb({}), f"{run_id}:{event}")
 
     def until_at_rest(self) -> None:
-        """Nothing is under way, and the worker has said that it could take more."""
+        """Waits until the worker has no lease and is stored as idle."""
         until_row(
             self.db,
             "select is_idle and not exists (select from work_unit where lease_session_id = session_id)"
@@ -107,7 +107,7 @@ class Stage:
 
 @contextmanager
 def resting(dsn: str, ledger: Path) -> Iterator[Stage]:
-    """For as long as the block runs. The worker's keeper stands by: what a keeper does, a test does."""
+    """Runs the worker inside the block. Its keeper does nothing: the test does the work of the keeper."""
     command = [sys.executable, "-m", "tests.worker.resting_worker", dsn, str(ledger)]
     with (
         psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,

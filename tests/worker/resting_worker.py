@@ -1,4 +1,4 @@
-"""A worker that only a hint can wake: receives a database and a file, works until its input ends."""
+"""A worker that only a notification can wake: receives a database and a file, works until stdin ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler does in other systems: judged, written down, done once."""
+"""Actions of a handler in other systems: judged by policy, recorded, performed once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.worker.acting import failure, put_in_force, receipts, rule, state_of,
 
 
 @pytest.mark.requirement("RT-05", "RT-06", "RT-01")
-def test_an_allowed_action_is_done_once_and_on_record(app, play, db, ledger, acts):
+def test_an_allowed_action_is_performed_once_and_recorded(app, play, db, ledger, acts):
     put_in_force(db, rule("free", "allow", '$.connector == "ledger"'))
 
     async def scenario():
@@ -32,14 +32,14 @@ def test_an_allowed_action_is_done_once_and_on_record(app, play, db, ledger, act
         {"amount": 0}, True, {"operation": "remove", "target": "A", "fields": {"amount": 0}}, "ledger",
         "book-1", 3, 5, 1200, "EUR", "free", 1, 1, "client",
     )  # fmt: skip
-    told = db.execute(
+    events = db.execute(
         "select event_type from event_log where event_type like 'action.%' order by event_id"
     ).fetchall()
-    assert [word for (word,) in told] == ["action.judged", "action.performed"] * 2
+    assert [event_type for (event_type,) in events] == ["action.judged", "action.performed"] * 2
 
 
 @pytest.mark.requirement("RT-05")
-def test_a_later_attempt_gets_the_kept_result(app, play, db, turn, ledger):
+def test_a_later_attempt_gets_the_stored_result(app, play, db, turn, ledger):
     put_in_force(db, rule("free", "allow"))
 
     @app.operation(retry=sw.Retry(max_attempts=3))
@@ -92,7 +92,9 @@ def test_one_key_is_one_effect_for_the_whole_tenant(app, play, db, ledger, acts)
         ((rule("x", "allow", '$.target == "Z"'),), "no_match"),
     ],
 )
-def test_what_policy_does_not_allow_is_not_done(app, play, db, ledger, acts, rules, reason_code):
+def test_an_action_that_policy_does_not_allow_is_not_performed(
+    app, play, db, ledger, acts, rules, reason_code
+):
     if rules:
         put_in_force(db, *rules)
 
@@ -110,7 +112,7 @@ def test_what_policy_does_not_allow_is_not_done(app, play, db, ledger, acts, rul
 
 
 @pytest.mark.requirement("RT-06")
-def test_no_answer_in_time_is_a_no_and_on_record(app, play, db, ledger, acts):
+def test_a_policy_timeout_is_a_recorded_deny(app, play, db, ledger, acts):
     put_in_force(db, *(rule(f"r{at}", "allow", '$.target starts with "A"', at) for at in range(150)))
     db.execute("update dot_config set config_value = '1' where config_key = 'policy.timeout_ms'")
 
@@ -125,7 +127,7 @@ def test_no_answer_in_time_is_a_no_and_on_record(app, play, db, ledger, acts):
     assert "policy_timeout" in failure(db)[1]
 
 
-def test_a_handler_may_go_another_way_when_policy_says_no(app, play, db, ledger):
+def test_a_handler_can_catch_a_deny_and_do_something_else(app, play, db, ledger):
     put_in_force(db, rule("reads", "allow", "$.writes == false"))
 
     @app.operation
@@ -145,7 +147,7 @@ def test_a_handler_may_go_another_way_when_policy_says_no(app, play, db, ledger)
     play(scenario)
 
 
-def test_an_unknown_connector_names_the_registered_ones(app, play, db, ledger):
+def test_an_unknown_connector_or_operation_is_named(app, play, db, ledger):
     put_in_force(db, rule("free", "allow"))
 
     @app.operation
@@ -169,7 +171,7 @@ def test_an_unknown_connector_names_the_registered_ones(app, play, db, ledger):
     assert len(traces) == 2
 
 
-def test_a_thread_can_act_too(app, play, db, ledger):
+def test_a_handler_in_a_thread_can_act(app, play, db, ledger):
     put_in_force(db, rule("free", "allow"))
 
     @app.operation

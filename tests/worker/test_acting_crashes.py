@@ -1,4 +1,4 @@
-"""A worker may die at any point around an effect: it is made once, never twice, and never lost."""
+"""A worker can die at any point around an effect: the effect happens exactly once."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ CRASH_LIMIT = 6
 
 
 class Crash(BaseException):
-    """The process is gone: nothing after this line happens."""
+    """Stands for the death of the process: nothing after it runs."""
 
 
 class Fate:
-    """Decides at every boundary whether the process dies there, and remembers where it did."""
+    """Decides at every boundary whether the process dies there, and stores where it did."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.deaths: list[str] = []
 
-    def pass_by(self, place: str) -> None:
+    def may_die(self, place: str) -> None:
         if len(self.deaths) < CRASH_LIMIT and self.random.random() < 0.3:
             self.deaths.append(place)
             raise Crash(place)
 
 
 class Mortal:
-    """A worker's desk on a real database: each call commits by itself, and may never come back."""
+    """The database calls of a worker: each commits by itself, and the process can die before or after it."""
 
     def __init__(
         self, db: psycopg.Connection[Any], session_id: int, connector: Connector, fate: Fate
@@ -56,27 +56,27 @@ class Mortal:
 
     async def perform(self, call: Call[Any], *, bounded: bool = False) -> Any:
         name = call.text.split("stepwell.")[1].split("(")[0]
-        self._fate.pass_by(f"before {name}")
+        self._fate.may_die(f"before {name}")
         found = await perform.on_connection(self._db, call)
-        self._fate.pass_by(f"after {name}")
+        self._fate.may_die(f"after {name}")
         return found
 
 
 class MortalLedger(Ledger):
-    """Dies before the effect, between effect and answer, or while asked about it."""
+    """The process dies before the effect, between effect and answer, or while it confirms the effect."""
 
     fate: Fate
 
     async def perform(self, action: Action) -> Effect:
-        self.fate.pass_by("before the effect")
+        self.fate.may_die("before the effect")
         found = await super().perform(action)
-        self.fate.pass_by("after the effect")
+        self.fate.may_die("after the effect")
         return found
 
     async def confirm(self, action: Action) -> Effect | None:
-        self.fate.pass_by("before confirm")
+        self.fate.may_die("before confirm")
         found = await super().confirm(action)
-        self.fate.pass_by("after confirm")
+        self.fate.may_die("after confirm")
         return found
 
 
@@ -91,8 +91,8 @@ def lease_of(engine: Engine) -> tuple[int, Lease] | None:
     return (session, Lease._make(rows[0][1:])) if rows else None
 
 
-def bury(engine: Engine, session: int) -> None:
-    """The session is not heard of again; the keeper gives its leases back."""
+def expire(engine: Engine, session: int) -> None:
+    """Lets the session expire; the keeper recovers its leases."""
     engine.db.execute(
         "update worker_session set expires_at = stepwell.now() - interval '1 second' where session_id = %s",
         (session,),
@@ -100,8 +100,8 @@ def bury(engine: Engine, session: int) -> None:
     engine.one("select fn_leases_recover()")
 
 
-def person_looks(engine: Engine, ledger: Ledger) -> bool:
-    """Somebody opens the ledger and says what is in it."""
+def person_settles(engine: Engine, ledger: Ledger) -> bool:
+    """A person looks into the ledger and settles the receipt."""
     row = engine.db.execute(
         "select receipt_id, idempotency_key from v_action_receipt where state_code = 'unconfirmed'"
     ).fetchone()
@@ -115,31 +115,31 @@ def person_looks(engine: Engine, ledger: Ledger) -> bool:
     return True
 
 
-def live(engine: Engine, ledger: Ledger, fate: Fate, operation: str, amount: int) -> Any:
-    """Attempts of one job until one gets through; returns its result."""
+def run_to_the_end(engine: Engine, ledger: Ledger, fate: Fate, operation: str, amount: int) -> Any:
+    """Makes attempts of one job until one completes; returns its result."""
     for _ in range(40):
         taken = lease_of(engine)
         if taken is None:
-            assert person_looks(engine, ledger), "nothing can be claimed and nobody is asked"
+            assert person_settles(engine, ledger), "nothing can be claimed and no receipt waits for a person"
             continue
         session, lease = taken
         acting = Acting(lease, Mortal(engine.db, session, ledger, fate))
         try:
             result = asyncio.run(acting.act("ledger", operation, "A", {"amount": amount}))
-            fate.pass_by("before the report")
+            fate.may_die("before the report")
         except Crash:
-            bury(engine, session)
+            expire(engine, session)
         except Awaiting as awaiting:
             body = {"event": awaiting.event, "facet": "waiting_human"}
             engine.report(session, (lease, "waiting", body))  # type: ignore[arg-type]
         else:
             engine.complete(session, lease, output=result)  # type: ignore[arg-type]
             return result
-    raise AssertionError(f"it does not end: {fate.deaths}")
+    raise AssertionError(f"the job does not end; the process died at {fate.deaths}")
 
 
 @pytest.mark.requirement("RT-05")
-def test_five_hundred_random_crashes_make_every_effect_once(engine: Engine, dsn, tmp_path):
+def test_every_effect_happens_once_despite_five_hundred_random_crashes(engine: Engine, dsn, tmp_path):
     put_in_force(engine.db, rule("free", "allow"))
     ledger = MortalLedger(tmp_path / "ledger")
     crashed: dict[str, int] = {}
@@ -148,9 +148,9 @@ def test_five_hundred_random_crashes_make_every_effect_once(engine: Engine, dsn,
         operation = ("put", "add", "blind")[seed % 3]
         before = len(ledger.keys())
         engine.enqueue("op", p_max_attempts=100)
-        result = live(engine, ledger, fate, operation, seed)
+        result = run_to_the_end(engine, ledger, fate, operation, seed)
         assert len(ledger.keys()) == before + 1, f"seed {seed}, {operation}, deaths {fate.deaths}"
-        # What a person confirms has the result that the person named.
+        # An effect that a person confirmed has the result that the person named.
         assert result in ({"entry": "A", "amount": seed}, "the ledger has it")
         assert result != "the ledger has it" or operation == "blind"
         for place in fate.deaths:
@@ -158,7 +158,7 @@ def test_five_hundred_random_crashes_make_every_effect_once(engine: Engine, dsn,
     assert len(set(ledger.keys())) == SEEDS
     assert engine.one("select count(*) from v_action_receipt where state_code = 'confirmed'") == SEEDS
     assert engine.one("select count(*) from action_receipt") == SEEDS
-    # Each boundary was died at.
+    # The process died at each boundary at least once.
     assert {
         "before fn_action_propose", "after fn_action_propose", "before the effect", "after the effect",
         "before fn_action_settle", "after fn_action_settle", "before confirm", "after confirm",
@@ -169,53 +169,53 @@ def test_five_hundred_random_crashes_make_every_effect_once(engine: Engine, dsn,
 
 
 def half_done(engine: Engine, ledger: Ledger, where: str, operation: str = "add") -> tuple[int, Acting]:
-    """An attempt that stands still at this place, as a process does that is stopped."""
+    """An attempt that stops at this place, as the attempt of a stopped process."""
     engine.enqueue("op", p_max_attempts=100)
     taken = lease_of(engine)
     assert taken is not None
     session, lease = taken
     acting = Acting(lease, Mortal(engine.db, session, ledger, Fate(0)))
-    acting._desk._fate.pass_by = die_at(where)  # type: ignore[attr-defined]
+    acting._desk._fate.may_die = die_at(where)  # type: ignore[attr-defined]
     with pytest.raises(Crash):
         asyncio.run(acting.act("ledger", operation, "A", {}))
-    acting._desk._fate.pass_by = lambda place: None  # type: ignore[attr-defined]
+    acting._desk._fate.may_die = lambda place: None  # type: ignore[attr-defined]
     return session, acting
 
 
 def die_at(where: str) -> Callable[[str], None]:
-    def pass_by(place: str) -> None:
+    def may_die(place: str) -> None:
         if place == where:
             raise Crash(place)
 
-    return pass_by
+    return may_die
 
 
 @pytest.mark.requirement("RT-05")
-def test_a_late_confirmation_counts_while_nobody_has_taken_over(engine: Engine, dsn, tmp_path):
-    """The effect has happened; that its worker lost its lease meanwhile does not undo it."""
+def test_a_late_confirmation_counts_until_another_worker_has_the_lease(engine: Engine, dsn, tmp_path):
+    """The effect has happened, so its worker can confirm it although it lost its lease."""
     put_in_force(engine.db, rule("free", "allow"))
     ledger = Ledger(tmp_path / "ledger")
     session, acting = half_done(engine, ledger, "before fn_action_settle")
-    bury(engine, session)
+    expire(engine, session)
     (receipt_id, state) = engine.db.execute("select receipt_id, state_code from v_action_receipt").fetchone()  # type: ignore[misc]
     assert state == "unconfirmed"
     asyncio.run(acting._confirm(receipt_id, ledger.effect(Action(1, "ledger", "add", "A"))))
     new_session, new_lease = lease_of(engine)  # type: ignore[misc]
     again = Acting(new_lease, Mortal(engine.db, new_session, ledger, Fate(0)))
-    again._desk._fate.pass_by = lambda place: None  # type: ignore[attr-defined]
+    again._desk._fate.may_die = lambda place: None  # type: ignore[attr-defined]
     assert asyncio.run(again.act("ledger", "add", "A", {})) == {"entry": "A", "amount": None}
     assert len(ledger.keys()) == 1
 
 
 @pytest.mark.requirement("RT-05", "LN-05")
-def test_who_was_overtaken_settles_nothing(engine: Engine, dsn, tmp_path):
+def test_a_worker_whose_lease_was_taken_over_settles_nothing(engine: Engine, dsn, tmp_path):
     put_in_force(engine.db, rule("free", "allow"))
     ledger = Ledger(tmp_path / "ledger")
     session, acting = half_done(engine, ledger, "before fn_action_settle")
-    bury(engine, session)
+    expire(engine, session)
     new_session, new_lease = lease_of(engine)  # type: ignore[misc]
     again = Acting(new_lease, Mortal(engine.db, new_session, ledger, Fate(0)))
-    again._desk._fate.pass_by = die_at("after fn_action_propose")  # type: ignore[attr-defined]
+    again._desk._fate.may_die = die_at("after fn_action_propose")  # type: ignore[attr-defined]
     with pytest.raises(Crash):
         asyncio.run(again.act("ledger", "add", "A", {}))
     receipt_id = engine.one("select receipt_id from action_receipt")
@@ -225,11 +225,11 @@ def test_who_was_overtaken_settles_nothing(engine: Engine, dsn, tmp_path):
 
 
 class Cut(Mortal):
-    """Its connection breaks after the commit, once for each call: the answer is lost, not the work."""
+    """The connection breaks once for each call, after the commit: the answer is lost, the change is not."""
 
     def __init__(self, db: psycopg.Connection[Any], session_id: int, connector: Connector) -> None:
         super().__init__(db, session_id, connector, Fate(0))
-        self._fate.pass_by = lambda place: None  # type: ignore[method-assign]
+        self._fate.may_die = lambda place: None  # type: ignore[method-assign]
         self.cuts: list[str] = []
 
     async def perform(self, call: Call[Any], *, bounded: bool = False) -> Any:
@@ -241,8 +241,8 @@ class Cut(Mortal):
 
 
 @pytest.mark.requirement("RT-05")
-def test_an_answer_of_the_database_that_is_lost_leaves_no_doubt(engine: Engine, dsn, tmp_path, monkeypatch):
-    """Asked again, the database knows its own answer: not even what nobody can confirm waits for a person."""
+def test_a_lost_answer_of_the_database_is_read_again(engine: Engine, dsn, tmp_path, monkeypatch):
+    """The worker repeats the call and gets the same answer: no effect waits for a person."""
     monkeypatch.setattr(actions, "PAUSES_SECONDS", (0.0,))
     put_in_force(engine.db, rule("free", "allow"))
     ledger = Ledger(tmp_path / "ledger")
@@ -258,8 +258,8 @@ def test_an_answer_of_the_database_that_is_lost_leaves_no_doubt(engine: Engine, 
 
 
 @pytest.mark.requirement("SM-12")
-def test_a_step_opened_for_correction_acts_anew(engine: Engine, dsn, tmp_path):
-    """A correction is new work: its actions have keys of their own, and the first effect stays on record."""
+def test_a_step_reopened_for_correction_acts_again(engine: Engine, dsn, tmp_path):
+    """A correction is new work: its actions have new keys, and the receipt of the first effect is kept."""
     put_in_force(engine.db, rule("free", "allow"))
     ledger = Ledger(tmp_path / "ledger")
     engine.publish("w", operation("a"))
@@ -268,7 +268,7 @@ def test_a_step_opened_for_correction_acts_anew(engine: Engine, dsn, tmp_path):
     def act_and_end(amount: int) -> None:
         session, lease = lease_of(engine)  # type: ignore[misc]
         desk = Mortal(engine.db, session, ledger, Fate(0))
-        desk._fate.pass_by = lambda place: None  # type: ignore[method-assign]
+        desk._fate.may_die = lambda place: None  # type: ignore[method-assign]
         result = asyncio.run(Acting(lease, desk).act("ledger", "put", "A", {"amount": amount}))
         engine.complete(session, lease, output=result)  # type: ignore[arg-type]
 
@@ -292,26 +292,28 @@ def test_a_step_opened_for_correction_acts_anew(engine: Engine, dsn, tmp_path):
         ("update action_receipt set reversed_by_receipt_id = 5", "but receipt 5 reversed it"),
     ],
 )
-def test_a_planted_fault_of_an_effect_is_named(engine: Engine, dsn, tmp_path, plant: str, words: str):
+def test_the_invariants_name_a_planted_fault_of_a_receipt(
+    engine: Engine, dsn, tmp_path, plant: str, words: str
+):
     put_in_force(engine.db, rule("free", "allow"))
     ledger = MortalLedger(tmp_path / "ledger")
     ledger.fate = Fate(0)
     ledger.fate.deaths = [""] * CRASH_LIMIT
     engine.enqueue("op")
-    live(engine, ledger, ledger.fate, "put", 1)
+    run_to_the_end(engine, ledger, ledger.fate, "put", 1)
     assert engine.faults() == {}
     engine.db.execute(plant)
     assert words in engine.faults()["effects_agree_with_their_receipts"]
 
 
-def test_an_intent_without_its_lease_is_not_written(engine: Engine, dsn, tmp_path):
+def test_without_the_lease_no_receipt_is_written(engine: Engine, dsn, tmp_path):
     put_in_force(engine.db, rule("free", "allow"))
     ledger = Ledger(tmp_path / "ledger")
     engine.enqueue("op", p_max_attempts=100)
     session, lease = lease_of(engine)  # type: ignore[misc]
-    bury(engine, session)
+    expire(engine, session)
     acting = Acting(lease, Mortal(engine.db, session, ledger, Fate(0)))
-    acting._desk._fate.pass_by = lambda place: None  # type: ignore[attr-defined]
+    acting._desk._fate.may_die = lambda place: None  # type: ignore[attr-defined]
     with pytest.raises(LeaseLost):
         asyncio.run(acting.act("ledger", "add", "A", {}))
     assert ledger.keys() == []

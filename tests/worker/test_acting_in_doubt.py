@@ -1,4 +1,4 @@
-"""Effects whose answer was lost: found out by the key, by asking, or by a person; policy is asked again."""
+"""An effect whose answer was lost is resolved by its key, by confirming it or by a person, under policy."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from tests.worker.acting import Ledger, failure, put_in_force, receipts, rule, s
 
 
 def lose(ledger: Ledger, *, effect: bool) -> list[str]:
-    """The first answer is lost, with or without its effect; returns what is asked afterwards."""
-    told: list[str] = []
+    """Loses the first answer, with or without its effect; returns the list of all later calls."""
+    calls: list[str] = []
 
     def once(action: Action) -> None:
-        told.append(f"perform {action.operation}")
-        if len(told) == 1:
+        calls.append(f"perform {action.operation}")
+        if len(calls) == 1:
             raise EffectUnknown("the line broke")
 
     if effect:
         ledger.after = once
     else:
         ledger.before = once
-    ledger.asked = lambda action: told.append(f"confirm {action.operation}")
-    return told
+    ledger.asked = lambda action: calls.append(f"confirm {action.operation}")
+    return calls
 
 
 @pytest.mark.requirement("RT-05")
 @pytest.mark.parametrize(
     ("operation", "effect", "asked"),
     [
-        pytest.param("put", True, ["perform put", "perform put"], id="by its key, done"),
-        pytest.param("put", False, ["perform put", "perform put"], id="by its key, not done"),
-        pytest.param("add", True, ["perform add", "confirm add"], id="by asking, done"),
-        pytest.param("add", False, ["perform add", "confirm add", "perform add"], id="by asking, not done"),
+        pytest.param("put", True, ["perform put", "perform put"], id="repeated with its key, done"),
+        pytest.param("put", False, ["perform put", "perform put"], id="repeated with its key, not done"),
+        pytest.param("add", True, ["perform add", "confirm add"], id="confirmed, done"),
+        pytest.param("add", False, ["perform add", "confirm add", "perform add"], id="confirmed, not done"),
     ],
 )
-def test_the_next_attempt_finds_out(app, play, db, turn, ledger, acts, operation, effect, asked):
+def test_the_next_attempt_resolves_the_effect(app, play, db, turn, ledger, acts, operation, effect, asked):
     put_in_force(db, rule("free", "allow"))
-    told = lose(ledger, effect=effect)
+    calls = lose(ledger, effect=effect)
 
     async def scenario():
         async with sw.Worker(app):
@@ -51,7 +51,7 @@ def test_the_next_attempt_finds_out(app, play, db, turn, ledger, acts, operation
             assert await run.result() == [{"entry": "A", "amount": 3}]
 
     play(scenario)
-    assert told == asked
+    assert calls == asked
     assert len(ledger.keys()) == 1
     assert [state for state, _ in receipts(db)] == ["confirmed"]
     assert db.execute("select write_count from run_write_count").fetchone() == (1,)
@@ -59,7 +59,7 @@ def test_the_next_attempt_finds_out(app, play, db, turn, ledger, acts, operation
 
 @pytest.mark.requirement("RT-05")
 @pytest.mark.parametrize("outcome", ["confirmed", "void"])
-def test_what_cannot_be_found_out_is_for_a_person_to_say(app, play, db, ledger, acts, outcome):
+def test_a_person_settles_an_effect_that_cannot_be_confirmed(app, play, db, ledger, acts, outcome):
     put_in_force(db, rule("free", "allow"))
     lose(ledger, effect=outcome == "confirmed")
 
@@ -93,12 +93,12 @@ def test_what_cannot_be_found_out_is_for_a_person_to_say(app, play, db, ledger, 
 
 @pytest.mark.requirement("RT-06")
 @pytest.mark.parametrize("effect", [True, False])
-def test_a_policy_that_has_changed_meanwhile_lets_nothing_be_done_again(
+def test_under_a_stricter_policy_the_effect_is_confirmed_and_not_repeated(
     app, play, db, turn, ledger, acts, effect
 ):
-    """What was done under the old rules is recorded; what was not done is judged by the new ones."""
+    """An effect of the old rules is recorded; an action that was not performed is judged by the new rules."""
     put_in_force(db, rule("free", "allow"))
-    told = lose(ledger, effect=effect)
+    calls = lose(ledger, effect=effect)
 
     async def scenario():
         async with sw.Worker(app):
@@ -113,19 +113,19 @@ def test_a_policy_that_has_changed_meanwhile_lets_nothing_be_done_again(
                     await run.result()
 
     play(scenario)
-    assert told == ["perform put", "confirm put"]
+    assert calls == ["perform put", "confirm put"]
     assert len(ledger.keys()) == (1 if effect else 0)
     assert receipts(db)[0][0] == ("confirmed" if effect else "void")
     assert verdicts(db)[-1] == ("deny", "rule", "closed")
 
 
-def test_a_try_that_surely_did_nothing_says_nothing_of_the_one_before(app, play, db, turn, ledger, acts):
+def test_an_unavailable_second_try_leaves_the_first_unconfirmed(app, play, db, turn, ledger, acts):
     put_in_force(db, rule("free", "allow"))
-    told = lose(ledger, effect=True)
+    calls = lose(ledger, effect=True)
 
     def closed(action: Action) -> None:
-        if len(told) == 1:
-            told.append("closed")
+        if len(calls) == 1:
+            calls.append("closed")
             raise EffectUnavailable("not now")
 
     ledger.before = closed
@@ -146,7 +146,7 @@ def test_a_try_that_surely_did_nothing_says_nothing_of_the_one_before(app, play,
     assert len(ledger.keys()) == 1
 
 
-def test_a_connector_that_breaks_in_an_unforeseen_way_leaves_doubt(app, play, db, turn, ledger, acts):
+def test_an_unexpected_error_of_a_connector_leaves_the_effect_unknown(app, play, db, turn, ledger, acts):
     put_in_force(db, rule("free", "allow"))
     broken = []
 

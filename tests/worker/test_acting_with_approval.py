@@ -1,4 +1,4 @@
-"""Actions that wait for people, that are refused or capped, and that are undone under the same rules."""
+"""Actions that wait for an approval, that are refused or capped, and that are reversed under policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.worker.acting import failure, open_approval, put_in_force, receipts, 
 
 
 @pytest.mark.requirement("RT-06")
-def test_an_action_waits_for_its_approval_and_goes_on(app, play, db, ledger, acts):
+def test_an_action_waits_for_its_approval_and_is_then_performed(app, play, db, ledger, acts):
     put_in_force(
         db, rule("ask", "needs_approval", two_person=True, tier="high", approvers=["ben", "cleo", "client"])
     )
@@ -48,7 +48,7 @@ def test_an_action_waits_for_its_approval_and_goes_on(app, play, db, ledger, act
 
 
 @pytest.mark.parametrize("end", ["rejected", "expired", "cancelled"])
-def test_an_approval_that_is_not_given_fails_the_step_for_good(app, play, db, turn, ledger, acts, end):
+def test_an_approval_that_is_not_granted_fails_the_step_for_good(app, play, db, turn, ledger, acts, end):
     put_in_force(db, rule("ask", "needs_approval", expires_seconds=3600))
 
     async def scenario():
@@ -73,7 +73,7 @@ def test_an_approval_that_is_not_given_fails_the_step_for_good(app, play, db, tu
     assert ("too much" in failed[1]) == (end == "rejected")
 
 
-def test_a_replayed_step_asks_again(app, play, db, ledger, acts):
+def test_a_replayed_step_requests_a_new_approval(app, play, db, ledger, acts):
     put_in_force(db, rule("ask", "needs_approval"))
 
     async def scenario():
@@ -94,8 +94,8 @@ def test_a_replayed_step_asks_again(app, play, db, ledger, acts):
     assert len(ledger.keys()) == 1
 
 
-def test_a_decision_before_the_step_has_parked_is_not_lost(app, play, db, ledger):
-    """The question is committed before the report that parks: somebody may be that quick."""
+def test_a_decision_before_the_step_waits_is_not_lost(app, play, db, ledger):
+    """The approval commits before the report of the waiting step: a person can decide in between."""
     put_in_force(db, rule("ask", "needs_approval"))
     approve = "select fn_approval_decide(1, %s, %s, 'ben', 'quick')"
 
@@ -120,7 +120,7 @@ def test_a_decision_before_the_step_has_parked_is_not_lost(app, play, db, ledger
     assert failure(db)[0] == "approval_rejected"
 
 
-def test_a_cancelled_run_asks_nobody_any_more(app, play, db, ledger, acts):
+def test_cancelling_the_run_cancels_the_approval_of_its_action(app, play, db, ledger, acts):
     put_in_force(db, rule("ask", "needs_approval"))
 
     async def scenario():
@@ -137,9 +137,7 @@ def test_a_cancelled_run_asks_nobody_any_more(app, play, db, ledger, acts):
     assert ledger.keys() == []
 
 
-def test_a_refused_effect_is_void_and_final_and_an_unavailable_one_is_tried_again(
-    app, play, db, turn, ledger, acts
-):
+def test_a_refused_effect_fails_for_good_and_an_unavailable_one_is_retried(app, play, db, turn, ledger, acts):
     put_in_force(db, rule("free", "allow"))
 
     async def scenario():
@@ -161,7 +159,7 @@ def test_a_refused_effect_is_void_and_final_and_an_unavailable_one_is_tried_agai
     assert db.execute("select sum(write_count) from run_write_count").fetchone() == (0,)
 
 
-def test_a_run_makes_as_many_writes_as_it_may(app, play, db, ledger, acts):
+def test_a_run_makes_no_more_writes_than_its_cap(app, play, db, ledger, acts):
     put_in_force(db, rule("free", "allow"))
     db.execute("update tenant set max_writes_per_run = 2 where tenant_id = 1")
 
@@ -178,7 +176,7 @@ def test_a_run_makes_as_many_writes_as_it_may(app, play, db, ledger, acts):
 
 
 @pytest.mark.requirement("RT-09")
-def test_an_effect_is_reversed_under_policy_with_a_receipt_of_its_own(app, play, db, ledger, acts):
+def test_an_effect_is_reversed_under_policy_with_its_own_receipt(app, play, db, ledger, acts):
     put_in_force(
         db,
         rule("undo", "needs_approval", "$.reverses > 0", priority=1),
@@ -212,7 +210,7 @@ def test_an_effect_is_reversed_under_policy_with_a_receipt_of_its_own(app, play,
 
 
 @pytest.mark.requirement("RT-06")
-def test_a_reversal_that_policy_denies_undoes_nothing_and_may_be_asked_for_again(app, play, db, ledger, acts):
+def test_a_denied_reversal_undoes_nothing_and_can_be_requested_again(app, play, db, ledger, acts):
     put_in_force(db, rule("once", "allow", '$.operation == "put"'))
 
     async def scenario():

@@ -1,4 +1,4 @@
-"""Connections cut, answers lost, reports refused: the worker heals and nothing is left behind."""
+"""Cut connections, lost answers and refused reports: the worker recovers, and no lease is left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def events(db, kind: str) -> int:
 
 
 @pytest.mark.requirement("JW-11")
-def test_cut_connections_heal_and_each_step_is_done_once(app, play, db):
+def test_after_cut_connections_each_step_is_completed_once(app, play, db):
     began = asyncio.Event()
     may_end = asyncio.Event()
     saved = []
@@ -54,17 +54,17 @@ def test_cut_connections_heal_and_each_step_is_done_once(app, play, db):
 
 
 async def _patiently(ask):
-    """The pool of the client may hand out a connection that was cut."""
+    """Repeats the call: the pool of the client may use a connection that was cut."""
     for _ in range(20):
         try:
             return await ask()
         except sw.DatabaseUnavailable:
             continue
-    raise AssertionError("the pool did not heal")
+    raise AssertionError("the pool did not recover")
 
 
-def test_leases_whose_answer_was_lost_are_asked_for_and_given_back(app, play, db, monkeypatch):
-    """The claim commits, the connection breaks before its answer arrives."""
+def test_leases_of_a_lost_claim_answer_are_read_and_released(app, play, db, monkeypatch):
+    """The claim commits, and the connection breaks before its answer arrives."""
     done = []
     lost = []
     real = LeaseCalls.claim
@@ -96,7 +96,7 @@ def test_leases_whose_answer_was_lost_are_asked_for_and_given_back(app, play, db
     assert events(db, "step.released") + events(db, "job.released") == len(lost)
 
 
-def test_a_report_whose_answer_was_lost_is_taken_once(app, play, db, monkeypatch):
+def test_a_report_whose_answer_was_lost_counts_once(app, play, db, monkeypatch):
     real = LeaseCalls.report_and_claim
     lost = []
 
@@ -126,8 +126,8 @@ def test_a_report_whose_answer_was_lost_is_taken_once(app, play, db, monkeypatch
     assert events(db, "step.completed") == 4
 
 
-def test_what_waits_for_its_report_is_kept_in_the_heartbeat(app, play, db, dsn, turn):
-    """A unit whose handler has ended but whose report is stuck must come back when the worker dies then."""
+def test_a_heartbeat_includes_leases_that_wait_for_their_report(app, play, db, dsn, turn):
+    """A lease whose handler has ended and whose report waits must be recovered if the worker dies then."""
     ended = asyncio.Event()
 
     @app.operation
@@ -139,24 +139,24 @@ def test_what_waits_for_its_report_is_kept_in_the_heartbeat(app, play, db, dsn, 
 
     async def scenario():
         async with sw.Worker(app) as worker:
-            # The report needs the run's lock, and does not get it.
+            # The report needs the lock of the run, which this transaction holds.
             with db.transaction():
                 run = await app.start("one")
                 await ended.wait()
                 db.execute("select from run_progress where run_id = %s for update", (run.id,))
                 await worker.beat()
-                held = db.execute(
+                leased = db.execute(
                     "select unit_ids from worker_lease order by batch_id desc limit 1"
                 ).fetchone()
             assert await run.result() == "done"
-            return held, run.id
+            return leased, run.id
 
-    held, run_id = play(scenario)
-    assert held == ([(run_id << 20) + 1],)
+    leased, run_id = play(scenario)
+    assert leased == ([(run_id << 20) + 1],)
 
 
-def test_one_report_the_database_refuses_hurts_nobody_else(app, play, db, monkeypatch):
-    """A value that passes every check here and not there: its unit fails with the reason."""
+def test_a_report_that_the_database_refuses_does_not_affect_others(app, play, db, monkeypatch):
+    """A body that the database refuses and the worker did not: its unit fails with the reason."""
     gate = asyncio.Event()
 
     @app.operation(retry=sw.Retry(max_attempts=1))
@@ -192,7 +192,7 @@ def _leased(db) -> int:
     return db.execute("select count(*) from work_unit where lease_session_id is not null").fetchone()[0]
 
 
-def test_a_worker_goes_on_when_the_database_says_no_for_a_while(app, play, db):
+def test_a_worker_continues_after_errors_of_the_database(app, play, db):
     @app.operation
     async def act():
         return "done"

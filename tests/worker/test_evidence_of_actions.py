@@ -1,4 +1,4 @@
-"""The evidence of real actions: judged, approved, performed and paid for by a real worker; no value in it."""
+"""The evidence bundle of real actions holds verdicts, approvals, receipts and costs, and no field value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures: classes, budgets, backoff, dead letters, time limits."""
+"""Failures: failure classes, attempts, retry delays, dead letters, time limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def states(db):
 
 
 @pytest.mark.requirement("LN-09", "RT-08")
-def test_attempts_are_used_up_then_the_step_is_dead_and_the_run_failed(app, play, db, turn):
+def test_after_the_last_attempt_the_step_is_dead_and_the_run_failed(app, play, db, turn):
     attempts = []
 
     @app.operation(retry=sw.Retry(max_attempts=3, initial="10s", max="1m"))
@@ -49,7 +49,7 @@ def test_attempts_are_used_up_then_the_step_is_dead_and_the_run_failed(app, play
         " failure_class, classification from unit_failure order by attempt_count"
     ).fetchall()
     assert [row[:3] for row in history] == [(n, "ConnectionError", f"attempt {n}") for n in (1, 2, 3)]
-    # Full jitter: anything up to the bound of the attempt, and kept in the row.
+    # Full jitter: any delay up to the limit of the attempt; the row stores it.
     assert all(row[3].total_seconds() <= bound for row, bound in zip(history, (10, 20), strict=False))
     assert history[2][3] is None
     assert {row[5] for row in history} == {"transient"}
@@ -64,7 +64,7 @@ def _failure_count(db) -> int:
 
 
 @pytest.mark.requirement("RT-08")
-def test_an_error_that_is_not_to_be_retried_ends_at_once(app, play, db):
+def test_a_non_retryable_error_ends_the_step_at_once(app, play, db):
     @app.operation(retry=sw.Retry(max_attempts=5, non_retryable=("PermissionError",)))
     async def locked():
         raise PermissionError("no")
@@ -82,7 +82,7 @@ async def _fails(app, workflow: str = "one"):
             await (await app.start(workflow)).result()
 
 
-def test_dead_ends_at_once_and_keeps_its_reason(app, play, db):
+def test_the_outcome_dead_ends_the_step_at_once_and_keeps_its_reason(app, play, db):
     @app.operation
     async def hopeless():
         return sw.Dead("the supplier is gone")
@@ -95,7 +95,7 @@ def test_dead_ends_at_once_and_keeps_its_reason(app, play, db):
 
 
 @pytest.mark.requirement("RT-08")
-def test_try_again_waits_as_long_as_it_says(app, play, db, turn):
+def test_retry_later_waits_for_the_given_time(app, play, db, turn):
     @app.operation
     async def later(ctx: sw.Context):
         return "done" if ctx.attempt == 2 else sw.RetryLater(after="1h", reason="not yet")
@@ -118,7 +118,7 @@ def test_try_again_waits_as_long_as_it_says(app, play, db, turn):
     play(scenario)
 
 
-def test_a_handler_that_exits_or_cancels_itself_fails_alone(app, play, db):
+def test_a_handler_that_exits_or_cancels_itself_fails_only_its_step(app, play, db):
     @app.operation(retry=sw.Retry(max_attempts=1))
     async def exits():
         raise SystemExit(3)
@@ -150,7 +150,7 @@ def test_a_handler_that_exits_or_cancels_itself_fails_alone(app, play, db):
     assert types == {"SystemExit", "CancelledError"}
 
 
-def test_a_message_postgres_cannot_keep_is_kept_readable(app, play, db):
+def test_a_message_that_postgres_cannot_store_is_made_readable(app, play, db):
     @app.operation(retry=sw.Retry(max_attempts=1))
     async def garbles():
         raise ValueError("a\x00b\ud800c")
@@ -160,7 +160,7 @@ def test_a_message_postgres_cannot_keep_is_kept_readable(app, play, db):
     assert db.execute("select error ->> 'message' from unit_failure").fetchone() == ("a\ufffdb?c",)
 
 
-def test_a_coroutine_is_ended_by_its_time_limit(app, play, db):
+def test_a_coroutine_is_cancelled_at_its_time_limit(app, play, db):
     ended = []
 
     @app.operation(timeout="50ms", retry=sw.Retry(max_attempts=1))
@@ -178,8 +178,7 @@ def test_a_coroutine_is_ended_by_its_time_limit(app, play, db):
     )  # fmt: skip
 
 
-def test_a_thread_past_its_limit_is_told_and_keeps_its_slot_until_it_returns(app, play, db):
-    told = threading.Event()
+def test_a_thread_past_its_limit_fails_and_keeps_its_slot_until_it_returns(app, play, db):
     may_return = threading.Event()
 
     @app.operation(timeout="50ms", retry=sw.Retry(max_attempts=1))
@@ -199,7 +198,7 @@ def test_a_thread_past_its_limit_is_told_and_keeps_its_slot_until_it_returns(app
             with pytest.raises(sw.Conflict, match="failed"):
                 await run.result()
             assert worker.abandoned_count == 1
-            # The end is told while the report that made it is still on its way back.
+            # The waiter is notified before the worker has the answer to its report.
             await until_async(lambda: worker.busy_count == 1)
             second = await app.start("two")
             worker.hint()
@@ -210,10 +209,9 @@ def test_a_thread_past_its_limit_is_told_and_keeps_its_slot_until_it_returns(app
             assert worker.abandoned_count == 0
 
     play(scenario)
-    assert not told.is_set()
 
 
-def test_a_process_that_is_killed_fails_its_call_and_the_next_has_a_new_one(app, play, db):
+def test_a_killed_process_fails_its_attempt_and_the_next_gets_a_new_process(app, play, db):
     app.operation(die, executor="process", retry=sw.Retry(max_attempts=2, initial="0s", max="0s"))
     app.publish(sw.Workflow("one", sw.Operation("die")))
 

@@ -1,4 +1,4 @@
-"""`stepwell.testing`: workflows run to their end in a test, over months, without sleeping."""
+"""`stepwell.testing`: a test runs workflows of several months to their end without sleeping."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rehearse(app, scenario, **options):
     return asyncio.run(whole())
 
 
-def test_retries_sleeps_and_waits_take_no_time(shop, dsn):
+def test_retries_sleeps_and_waits_need_no_real_time(shop, dsn):
     async def scenario(harness):
         began_at = await harness.now()
         ended = await harness.run(
@@ -60,7 +60,7 @@ def test_retries_sleeps_and_waits_take_no_time(shop, dsn):
     assert check_invariants(dsn) == []
 
 
-def test_the_same_run_takes_the_same_way_each_time(shop, databases, template):
+def test_the_same_run_writes_the_same_events_each_time(shop, databases, template):
     async def scenario(harness):
         await harness.run("order", {"order_id": "A"}, signals=[("carrier.picked_up", {})])
         return await harness.client.perform(_history())
@@ -83,7 +83,7 @@ def _history():
     )
 
 
-def test_a_signal_that_comes_too_late_finds_the_wait_timed_out(shop, dsn):
+def test_a_wait_times_out_before_a_late_signal(shop, dsn):
     async def scenario(harness):
         late = Signal("carrier.picked_up", after="60d")
         ended = await harness.run("order", {"order_id": "A"}, signals=[late])
@@ -93,7 +93,7 @@ def test_a_signal_that_comes_too_late_finds_the_wait_timed_out(shop, dsn):
     rehearse(shop, scenario, dsn=dsn)
 
 
-def test_a_run_that_does_not_move_is_explained(dsn):
+def test_the_error_explains_a_run_that_does_not_advance(dsn):
     app = sw.App()
     app.publish(sw.Workflow("w", sw.Wait("never")))
 
@@ -105,7 +105,7 @@ def test_a_run_that_does_not_move_is_explained(dsn):
     rehearse(app, scenario, dsn=dsn)
 
 
-def test_one_steps_through_time_by_hand(shop, dsn):
+def test_a_test_can_move_the_clock_itself(shop, dsn):
     async def scenario(harness):
         run = await shop.start("order", {"order_id": "A"})
         await harness.until_idle()
@@ -121,7 +121,7 @@ def test_one_steps_through_time_by_hand(shop, dsn):
     rehearse(shop, scenario, dsn=dsn)
 
 
-def test_a_harness_is_bounded(dsn):
+def test_the_harness_stops_after_its_jump_limit(dsn):
     app = sw.App()
 
     @app.operation(retry=sw.Retry(max_attempts=1000, initial="1s", max="1s"))
@@ -143,7 +143,7 @@ def test_a_database_with_runs_is_refused(shop, dsn):
         rehearse(shop, lambda harness: harness.until_idle(), dsn=dsn)
 
 
-def test_without_an_address_it_brings_its_own_server(shop):
+def test_without_an_address_the_harness_starts_its_own_server(shop):
     async def scenario(harness):
         return await harness.run("order", {"order_id": "A"}, signals=[("carrier.picked_up", {})])
 

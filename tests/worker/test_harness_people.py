@@ -1,4 +1,4 @@
-"""People in a test: one line each, and the clock does not move past them."""
+"""Human steps and approvals in a test: one line for each call, and the clock does not move past them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def office():
 def test_a_person_completes_a_step_in_one_line(office, dsn):
     async def scenario(harness):
         run = await harness.start("letter")
-        # The draft is tried again an hour later: the clock moves until the step is open.
+        # The draft is retried after an hour: the clock moves until the human step is open.
         await harness.complete("sign-off", by="ada", output={"ok": True})
         assert await run.state() == "completed"
         assert (await harness.end(run)).result == {"sent": True}
@@ -61,7 +61,7 @@ def test_a_person_completes_a_step_in_one_line(office, dsn):
     rehearse(office, scenario, dsn)
 
 
-def test_each_thing_a_person_does_is_one_line(office, dsn):
+def test_each_call_of_a_person_is_one_line(office, dsn):
     async def scenario(harness):
         run = await harness.start("letter")
         await harness.person("eve", "boss", "reviewer")
@@ -80,7 +80,7 @@ def test_each_thing_a_person_does_is_one_line(office, dsn):
     rehearse(office, scenario, dsn)
 
 
-def test_what_the_engine_refuses_is_refused_here_too(office, dsn):
+def test_the_harness_refuses_what_the_engine_refuses(office, dsn):
     async def scenario(harness):
         await harness.person("bob", "cook")
         await harness.start("letter")
@@ -108,7 +108,7 @@ def test_the_clock_does_not_move_past_an_open_step(office, dsn):
         with pytest.raises(Stuck):
             await harness.end(run)
         assert await harness.now() == opened_at
-        # Told to, it goes on until nothing is due any more: the deadline passes.
+        # With past_people=True the clock moves until no timer is left: the deadline passes.
         with pytest.raises(Stuck, match="does not move"):
             await harness.end(run, past_people=True)
         assert await harness.now() == opened_at + timedelta(hours=4)
@@ -149,7 +149,7 @@ def test_an_approval_is_one_line(acting, dsn):
 
 
 @pytest.mark.parametrize("workflow", ["pay", "around"])
-def test_an_open_approval_does_not_expire_unless_told(acting, dsn, workflow):
+def test_an_open_approval_expires_only_with_past_people(acting, dsn, workflow):
     async def scenario(harness):
         run = await harness.start(workflow)
         before = await harness.now()
@@ -162,20 +162,20 @@ def test_an_open_approval_does_not_expire_unless_told(acting, dsn, workflow):
     rehearse(acting, scenario, dsn)
 
 
-def test_the_approval_of_another_run_does_not_expire_either(acting, dsn):
+def test_the_clock_does_not_move_past_the_approval_of_another_run(acting, dsn):
     async def scenario(harness):
-        asking = await harness.start("pay")
+        paying = await harness.start("pay")
         sleeping = await harness.start("nap")
         with pytest.raises(Stuck, match="past an approval of another run"):
             await harness.end(sleeping)
         await harness.approve(by="ben")
         assert (await harness.end(sleeping)).state == "completed"
-        assert (await harness.end(asking)).state == "completed"
+        assert (await harness.end(paying)).state == "completed"
 
     rehearse(acting, scenario, dsn)
 
 
-def test_who_is_meant_must_be_clear(office, dsn):
+def test_an_ambiguous_or_closed_step_is_an_error(office, dsn):
     async def scenario(harness):
         first, second = [await harness.start("letter") for _ in range(2)]
         await harness.jump("1h")
@@ -194,7 +194,7 @@ def test_who_is_meant_must_be_clear(office, dsn):
     rehearse(office, scenario, dsn)
 
 
-def test_each_step_that_stands_still_is_named_also_inside_other_runs(dsn):
+def test_the_error_names_each_step_that_waits_also_in_sub_runs(dsn):
     app = sw.App()
 
     @app.operation
@@ -219,7 +219,7 @@ def test_each_step_that_stands_still_is_named_also_inside_other_runs(dsn):
     assert "The app of this test has no operation elsewhere." in reasons["elsewhere"]
 
 
-def test_a_handler_that_does_not_return_is_named(dsn):
+def test_the_error_names_a_handler_that_does_not_return(dsn):
     app = sw.App()
     release = asyncio.Event()
 

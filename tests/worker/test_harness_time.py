@@ -1,4 +1,4 @@
-"""The clock of a test: only the test moves it, and what is due on the way happens at its own time."""
+"""The clock of a test: only the test moves it, and each timer within a jump fires at its own time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rehearse(app, scenario, **options):
 
 
 def pausing_app() -> sw.App:
-    """A chain of steps; each pauses in its own way for so many seconds, as the input of the run says."""
+    """A chain of steps; the input of the run says how each step pauses and for how many seconds."""
     app = sw.App()
 
     @app.operation
@@ -58,7 +58,7 @@ def pausing_app() -> sw.App:
     return app
 
 
-def test_no_time_passes_unless_it_is_moved(dsn):
+def test_the_clock_stands_still_unless_the_test_moves_it(dsn):
     app = pausing_app()
 
     async def scenario(harness):
@@ -103,7 +103,7 @@ def test_a_schedule_fires_at_each_of_its_times(dsn):
     rehearse(app, scenario, dsn=dsn, start_at=MONDAY)
 
 
-def test_a_limit_per_time_lets_the_next_in_when_time_has_passed(dsn):
+def test_a_rate_limit_allows_the_next_jobs_after_its_time(dsn):
     app = pausing_app()
 
     async def scenario(harness):
@@ -120,7 +120,7 @@ def test_a_limit_per_time_lets_the_next_in_when_time_has_passed(dsn):
     rehearse(app, scenario, dsn=dsn)
 
 
-def test_the_clock_runs_on_from_where_it_stood_when_the_harness_is_closed(dsn, db):
+def test_after_the_harness_is_closed_the_clock_runs_from_where_it_stopped(dsn, db):
     async def scenario(harness):
         await harness.jump("400d")
 
@@ -134,7 +134,7 @@ def test_a_time_without_a_zone_is_refused():
         Harness(sw.App(), start_at=datetime(2026, 1, 1))  # noqa: DTZ001 - the mistake itself
 
 
-def test_a_chain_that_never_ends_is_bounded(dsn):
+def test_a_jump_with_too_many_timers_is_stopped(dsn):
     app = pausing_app()
 
     async def scenario(harness):
@@ -158,10 +158,10 @@ jumps = st.lists(st.sampled_from([1, 14, 15, 30, 45, 60]), min_size=3, max_size=
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(first=plans, second=plans, by=jumps)
-def test_everything_happens_at_its_very_second(databases, template, first, second, by):
-    """Two chains, a deadline and a schedule side by side; after each jump exactly what is due has happened.
+def test_every_timer_fires_at_its_exact_second(databases, template, first, second, by):
+    """Two chains, a deadline and a schedule: after each jump exactly the due timers have fired.
 
-    Done twice, on two databases: the same events at the same times, whatever the machine was doing.
+    Two databases get the same events at the same times, whatever the load of the machine.
     """
 
     async def scenario(harness):
@@ -199,7 +199,7 @@ def _counts() -> Call[tuple[bool, int]]:
 
 
 def _history() -> Call[list[tuple[str, ...]]]:
-    """Runs by workflow: which of two that start in one moment gets the lower number is not promised."""
+    """Events by workflow name: two runs that start at the same time get their ids in any order."""
     return Call(
         "select r.workflow, e.unit_id & 1048575, e.event_type, e.to_state, e.at"
         " from stepwell.event_log as e inner join stepwell.workflow_run as r on e.run_id = r.run_id"

@@ -1,4 +1,4 @@
-"""What a handler may ask of its context: checkpoints, sleeps, waits, events, its own lease."""
+"""What the context offers a handler: checkpoints, sleeps, waits, events and its own ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def checkpoints(db) -> dict[str, object]:
     return dict(db.execute("select checkpoint_name, checkpoint_value from unit_checkpoint").fetchall())
 
 
-def test_a_checkpoint_is_not_done_again_after_a_failure(app, play, db, turn):
+def test_a_checkpoint_does_not_run_again_after_a_failure(app, play, db, turn):
     done = []
 
     @app.operation(retry=sw.Retry(max_attempts=3))
@@ -51,7 +51,7 @@ def test_a_checkpoint_is_not_done_again_after_a_failure(app, play, db, turn):
     )
 
 
-def test_a_thread_has_checkpoints_too(app, play, db, turn):
+def test_a_handler_in_a_thread_has_checkpoints(app, play, db, turn):
     done = []
 
     @app.operation
@@ -74,7 +74,7 @@ def test_a_thread_has_checkpoints_too(app, play, db, turn):
     assert done == [1]
 
 
-def test_sleeping_frees_the_slot_and_goes_on_behind_the_sleep(app, play, db, turn):
+def test_a_sleep_frees_the_slot_and_the_handler_continues_after_it(app, play, db, turn):
     passed = []
 
     @app.operation
@@ -109,7 +109,7 @@ def test_sleeping_frees_the_slot_and_goes_on_behind_the_sleep(app, play, db, tur
     assert passed == ["before", "between"]
 
 
-def test_a_thread_can_sleep_too(app, play, db, turn):
+def test_a_handler_in_a_thread_can_sleep(app, play, db, turn):
     @app.operation
     def naps(ctx: sw.Context):
         ctx.sleep("2h")
@@ -128,7 +128,7 @@ def test_a_thread_can_sleep_too(app, play, db, turn):
 
 
 @pytest.mark.requirement("LN-07", "LN-10")
-def test_a_wait_ends_with_its_event_and_its_outbound_events_left_with_it(app, play, db):
+def test_a_wait_emits_its_outbound_events_and_ends_with_its_event(app, play, db):
     @app.operation
     async def asks(ctx: sw.Context):
         if ctx.task_type == "RUN":
@@ -153,7 +153,7 @@ def test_a_wait_ends_with_its_event_and_its_outbound_events_left_with_it(app, pl
 
 
 @pytest.mark.requirement("LN-10")
-def test_an_event_that_comes_early_is_kept(app, play, db):
+def test_an_early_event_is_kept_for_a_later_wait(app, play, db):
     may_wait = asyncio.Event()
 
     @app.operation
@@ -176,7 +176,7 @@ def test_an_event_that_comes_early_is_kept(app, play, db):
 
 
 @pytest.mark.requirement("LN-08")
-def test_a_wait_that_times_out_tells_the_handler(app, play, db, turn):
+def test_the_handler_sees_that_its_wait_timed_out(app, play, db, turn):
     @app.operation
     async def asks(ctx: sw.Context):
         return sw.Waiting("answer", timeout="1h") if ctx.task_type == "RUN" else [ctx.task_type, ctx.event]
@@ -207,7 +207,7 @@ def test_a_wait_step_that_times_out_fails_its_run(app, play, db, turn):
     assert db.execute("select failure_class from job_dead_letter").fetchone() == ("waiting_timeout",)
 
 
-def test_a_handler_knows_who_it_is_and_may_speak(app, play, db):
+def test_a_handler_knows_its_ids_and_can_emit_events(app, play, db):
     seen = {}
 
     @app.operation
@@ -235,7 +235,7 @@ def test_a_handler_knows_who_it_is_and_may_speak(app, play, db):
     ]
 
 
-def test_a_checkpoint_that_cannot_be_kept_says_so(app, play, db):
+def test_an_error_names_a_checkpoint_that_cannot_be_stored(app, play, db):
     @app.operation
     async def careless(ctx: sw.Context):
         await ctx.step("thing", threading.Lock)

@@ -1,4 +1,4 @@
-"""A secret that a handler or a connector touches is found in no table, log line, error or trace."""
+"""A secret that a handler or a connector uses is in no table, log line, error or trace."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class Leaky:
 
 
 class Rough(Leaky):
-    """One that knows nothing of `opened_secrets`, and says too much."""
+    """A connector that does not use `opened_secrets` and puts the secret into its errors."""
 
     name = "rough"
 
     async def perform(self, action: Action) -> Effect:
         if action.fields["how"] == "surprise":
             raise RuntimeError(f"unforeseen {CANARY}")
-        raise EffectRefused(f"told by {action.fields['password']}")
+        raise EffectRefused(f"refused for {action.fields['password']}")
 
 
 def everything(db: psycopg.Connection[Any]) -> dict[str, str]:
@@ -79,7 +79,7 @@ def everything(db: psycopg.Connection[Any]) -> dict[str, str]:
 
 @pytest.mark.requirement("RT-12")
 @pytest.mark.parametrize("connector", ["leaky", "rough"])
-def test_the_canary_is_nowhere(app, play, db, monkeypatch, caplog, capfd, connector):
+def test_the_secret_is_in_no_table_and_no_log(app, play, db, monkeypatch, caplog, capfd, connector):
     monkeypatch.setenv("PLANTED_CANARY", CANARY)
     app.connector(Leaky())
     app.connector(Rough())

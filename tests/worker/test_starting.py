@@ -1,4 +1,4 @@
-"""Starting: keys, many at once, inside the caller's own transaction."""
+"""Starts: with keys, many in one call, in the transaction of the caller, and through a local worker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run_count(db) -> int:
 
 
 @pytest.mark.requirement("LN-01", "RT-01")
-def test_a_start_inserts_run_steps_and_first_job_at_once(app, play, db, noop):
+def test_a_start_inserts_run_steps_and_first_job_in_one_transaction(app, play, db, noop):
     play(lambda: app.start("w", {"a": 1}, key="K"))
     rows = db.execute("select step_id, state_code, pending_count from step_run order by step_no").fetchall()
     assert rows == [("nothing", "ready", 0), ("again", "not_started", 1)]
@@ -50,7 +50,7 @@ def test_the_same_key_returns_the_first_run(app, play, db, noop):
 
 
 @pytest.mark.requirement("RT-01")
-def test_many_are_started_in_one_call_and_repeated_keys_once(app, play, db, noop):
+def test_one_call_starts_many_runs_and_a_repeated_key_starts_one(app, play, db, noop):
     async def scenario():
         before = await app.start("w", key="7")
         runs = await app.start_many(
@@ -67,7 +67,7 @@ def test_many_are_started_in_one_call_and_repeated_keys_once(app, play, db, noop
 
 
 @pytest.mark.requirement("JW-11")
-def test_a_start_commits_and_rolls_back_with_the_callers_rows(app, play, db, dsn, noop):
+def test_a_start_commits_and_rolls_back_with_the_transaction_of_the_caller(app, play, db, dsn, noop):
     db.execute("create table public.orders (id int primary key)")
 
     async def scenario():
@@ -101,14 +101,14 @@ def test_a_start_commits_and_rolls_back_with_the_callers_rows(app, play, db, dsn
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("nobody",), sw.NotFound),
+        (("unknown",), sw.NotFound),
         (("w", {"a": 1}, {"version": 9}), sw.NotFound),
         (("w", {"a": 1}, {"priority": 100_000}), sw.InvalidInput),
         (("w", {"a": 1}, {"trace_id": "short"}), sw.InvalidInput),
     ],
     ids=str,
 )
-def test_a_start_that_is_refused_leaves_nothing(app, play, db, noop, arguments, error):
+def test_a_refused_start_leaves_no_run(app, play, db, noop, arguments, error):
     workflow, given, options = (*arguments, None, {})[:3] if len(arguments) < 3 else arguments
 
     async def scenario():
@@ -119,7 +119,7 @@ def test_a_start_that_is_refused_leaves_nothing(app, play, db, noop, arguments, 
     assert run_count(db) == 0
 
 
-def test_a_database_without_the_schema_says_what_to_do(empty_dsn):
+def test_the_error_for_a_database_without_the_schema_says_what_to_do(empty_dsn):
     app = sw.App(database_url=empty_dsn)
     with pytest.raises(sw.StepwellError, match="does not have the schema") as raised:
         app.sync.prepare()
@@ -128,7 +128,7 @@ def test_a_database_without_the_schema_says_what_to_do(empty_dsn):
 
 
 @pytest.mark.requirement("RT-01", "RT-02")
-def test_an_idle_worker_at_the_callers_side_takes_up_the_first_step_in_the_same_commit(app, play, db, noop):
+def test_an_idle_local_worker_gets_the_first_step_in_the_commit_of_the_start(app, play, db, noop):
     async def scenario():
         async with sw.Worker(app):
             await app.run("w")
@@ -152,7 +152,7 @@ def test_an_idle_worker_at_the_callers_side_takes_up_the_first_step_in_the_same_
     assert rows == (3, 1)
 
 
-def test_a_start_that_is_refused_beside_a_worker_leaves_nothing_and_hurts_nobody(app, play, db, noop):
+def test_a_refused_start_through_a_local_worker_leaves_no_run(app, play, db, noop):
     async def scenario():
         async with sw.Worker(app):
             await app.run("w")
@@ -167,7 +167,7 @@ def test_a_start_that_is_refused_beside_a_worker_leaves_nothing_and_hurts_nobody
 
 
 async def start_here(app, dsn, *starts):
-    """Each start as a worker at the caller's side makes it: returns the answers, or the error."""
+    """Makes each start as a local worker does: returns the answers, or the error."""
     control, calls = await connect(dsn), await LeaseCalls.open(dsn)
     try:
         session_id = await sessions.register(control, "here", app.executors(), 10, 30, {})
@@ -184,7 +184,7 @@ async def start_here(app, dsn, *starts):
         await control.close()
 
 
-def test_a_start_beside_a_worker_carries_all_a_start_has(app, play, db, dsn, noop):
+def test_a_start_through_a_local_worker_stores_every_field(app, play, db, dsn, noop):
     inputs = {"quote": "\" ' \\ {é,null}"}
     plain = runs.run_start(1, "w", [{}])
     full = runs.run_start(
@@ -196,20 +196,20 @@ def test_a_start_beside_a_worker_carries_all_a_start_has(app, play, db, dsn, noo
         await app.prepare()
         return await start_here(app, dsn, plain, full, full)
 
-    (plainly, [plain_lease]), (fully, [full_lease]), again = play(scenario)
-    assert (plainly.is_new, fully.is_new) == (True, True)
-    assert again == (runs.Started(fully.run_id, False), [])
+    (plain_start, [plain_lease]), (full_start, [full_lease]), again = play(scenario)
+    assert (plain_start.is_new, full_start.is_new) == (True, True)
+    assert again == (runs.Started(full_start.run_id, False), [])
     assert (full_lease.input, full_lease.trace_id, full_lease.correlation_id) == (inputs, "0f" * 16, "null")
     assert (plain_lease.input, plain_lease.correlation_id) == ({}, None)
     row = db.execute(
         "select trigger_type, trigger_ref, started_by, is_watched from run_detail where run_id = %s",
-        (fully.run_id,),
+        (full_start.run_id,),
     ).fetchone()
     assert row == ("mail", 'a,"b" {c}', "ann", True)
 
 
 @pytest.mark.parametrize("key", ["half \ud800 pair", "cut \0 here"], ids=["surrogate", "nul"])
-def test_a_start_beside_a_worker_with_a_key_postgres_cannot_keep_is_refused(app, play, db, dsn, noop, key):
+def test_a_local_worker_refuses_a_key_that_postgres_cannot_store(app, play, db, dsn, noop, key):
     async def scenario():
         await app.prepare()
         bad = runs.run_start(1, "w", [{}], trigger_refs=[key], trigger_type="mail")

@@ -1,4 +1,4 @@
-"""Stopping, cancelling, losing: whatever ends a handler early, nothing is lost and nothing happens twice."""
+"""Stopped workers, cancelled runs and lost leases: no work is lost, and none is completed twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.wait import until_async
 
 
 class Stage:
-    """A handler that says when it began and ends when told."""
+    """A handler that says when it began, and ends when the test allows it."""
 
     def __init__(self) -> None:
         self.began = asyncio.Event()
@@ -26,7 +26,7 @@ class Stage:
         try:
             await self.may_end.wait()
         except asyncio.CancelledError:
-            self.ended.append("cancelled" if ctx.cancelled else "given back")
+            self.ended.append("cancelled" if ctx.cancelled else "released")
             raise
         self.ended.append("done")
         return "done"
@@ -54,7 +54,7 @@ def unit(db) -> tuple[str, int, int | None]:
     ).fetchone()
 
 
-def test_a_graceful_stop_finishes_and_claims_nothing_more(app, play, db, stage):
+def test_a_worker_that_stops_finishes_its_handlers_and_claims_no_more(app, play, db, stage):
     async def scenario():
         async with sw.Worker(app, slots=1) as worker:
             run = await app.start("one")
@@ -72,7 +72,7 @@ def test_a_graceful_stop_finishes_and_claims_nothing_more(app, play, db, stage):
 
 
 @pytest.mark.parametrize("how", ["second signal", "grace is over"])
-def test_what_does_not_finish_is_given_back_uncounted(app, play, db, stage, how):
+def test_a_lease_that_does_not_finish_is_released_without_counting_an_attempt(app, play, db, stage, how):
     async def scenario():
         async with sw.Worker(app, grace_seconds=0.05 if how == "grace is over" else 600) as worker:
             run = await app.start("one")
@@ -81,7 +81,7 @@ def test_what_does_not_finish_is_given_back_uncounted(app, play, db, stage, how)
             if how == "second signal":
                 worker.ask_stop()
         assert unit(db) == ("ready", 0, None)
-        assert stage.ended == ["given back"]
+        assert stage.ended == ["released"]
         stage.may_end.set()
         async with sw.Worker(app):
             assert await run.result() == "done"
@@ -90,7 +90,7 @@ def test_what_does_not_finish_is_given_back_uncounted(app, play, db, stage, how)
     assert [ctx.attempt for ctx in stage.contexts] == [1, 1]
 
 
-def test_a_handler_that_will_not_let_go_keeps_nobody(app, play, db, monkeypatch):
+def test_a_handler_that_ignores_its_cancellation_does_not_stop_the_close(app, play, db, monkeypatch):
     monkeypatch.setattr("stepwell.worker.worker.CANCEL_LIMIT_SECONDS", 0.05)
     began = asyncio.Event()
     may_end = asyncio.Event()
@@ -119,7 +119,7 @@ def test_a_handler_that_will_not_let_go_keeps_nobody(app, play, db, monkeypatch)
 
 
 @pytest.mark.requirement("SM-15")
-def test_a_cancelled_run_reaches_its_handler_with_the_next_heartbeat(app, play, db, stage):
+def test_the_next_heartbeat_cancels_the_handler_of_a_cancelled_run(app, play, db, stage):
     async def scenario():
         async with sw.Worker(app) as worker:
             run = await app.start("one")
@@ -137,7 +137,7 @@ def test_a_cancelled_run_reaches_its_handler_with_the_next_heartbeat(app, play, 
     assert events(db, "step.cancelled") == 1
 
 
-def test_the_worker_beats_by_itself(app, play, db, stage):
+def test_the_worker_sends_heartbeats_by_itself(app, play, db, stage):
     async def scenario():
         async with sw.Worker(app, lease_seconds=1):
             run = await app.start("one")
@@ -149,16 +149,16 @@ def test_the_worker_beats_by_itself(app, play, db, stage):
     assert stage.ended == ["cancelled"]
 
 
-def test_a_thread_sees_that_it_was_cancelled(app, play, db):
+def test_a_handler_in_a_thread_sees_that_it_was_cancelled(app, play, db):
     began = threading.Event()
-    told = threading.Event()
+    seen = threading.Event()
 
     @app.operation
     def works(ctx: sw.Context):
         began.set()
         while not ctx.cancelled:
-            told.wait(0.01)
-        told.set()
+            seen.wait(0.01)
+        seen.set()
 
     app.publish(sw.Workflow("one", sw.Operation("works")))
 
@@ -168,19 +168,19 @@ def test_a_thread_sees_that_it_was_cancelled(app, play, db):
             await asyncio.to_thread(began.wait, 60)
             await run.cancel()
             await worker.beat()
-            assert await asyncio.to_thread(told.wait, 60)
+            assert await asyncio.to_thread(seen.wait, 60)
             await until_async(lambda: worker.busy_count == 0)
 
     play(scenario)
 
 
 @pytest.mark.requirement("LN-03", "LN-05", "RT-03")
-def test_a_lost_lease_is_told_to_the_handler_and_its_report_is_refused(app, play, db, stage, turn):
+def test_a_lost_lease_cancels_the_handler_and_its_checkpoint_is_refused(app, play, db, stage, turn):
     async def scenario():
         async with sw.Worker(app, name="slow") as slow:
             run = await app.start("one")
             await stage.began.wait()
-            # Silent for longer than the lease: the keeper gives the work to somebody else.
+            # The session expires, and the keeper recovers its lease: the unit is ready again.
             turn.on(minutes=5, keep_sessions=False)
             assert unit(db)[:2] == ("ready", 1)
             ctx = stage.contexts[0]
@@ -204,8 +204,8 @@ def test_a_lost_lease_is_told_to_the_handler_and_its_report_is_refused(app, play
 
 
 @pytest.mark.requirement("LN-05")
-def test_a_report_after_the_lease_changes_nothing(app, play, db, stage, turn):
-    """The handler ends by itself before it hears that its lease is gone."""
+def test_a_report_after_the_lease_expired_changes_nothing(app, play, db, stage, turn):
+    """The handler ends before the worker knows that its lease is lost."""
 
     async def scenario():
         async with sw.Worker(app, name="slow"):
@@ -226,7 +226,7 @@ def test_a_report_after_the_lease_changes_nothing(app, play, db, stage, turn):
 
 
 @pytest.mark.requirement("SM-15")
-def test_a_paused_run_starts_nothing_and_goes_on_when_resumed(app, play, db, stage):
+def test_a_paused_run_starts_no_step_and_continues_when_resumed(app, play, db, stage):
     app.publish(sw.Workflow("two", sw.Sequential(sw.Operation("act"), sw.Operation("act", id="then"))))
 
     async def scenario():

@@ -1,4 +1,4 @@
-"""A seeded storm on real workers: handlers of every temper, cut connections, stopped and silent workers."""
+"""Random faults on real workers, by a seed: failing handlers, cut connections, stopped and silent workers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ROUND_LIMIT = 400
 
 def declare(app: sw.App, seed: int, done: Counter) -> None:
     @app.operation(retry=sw.Retry(max_attempts=4, initial="1s", max="10s"))
-    async def moody(ctx: sw.Context, n: int):
-        """Decides by run, step and attempt, so that a repeated attempt is in the same mood."""
+    async def random_outcome(ctx: sw.Context, n: int):
+        """The outcome depends only on run, step and attempt, so that a repeated attempt has the same one."""
         chance = random.Random(f"{seed}:{n}:{ctx.step_id}:{ctx.attempt}").random()
         await ctx.step("mark", lambda: done.update([(n, ctx.step_id)]))
         if chance < 0.10:
-            raise ConnectionError("moody")
+            raise ConnectionError("by chance")
         if chance < 0.15:
             await ctx.sleep("1h")
         elif chance < 0.20 and ctx.task_type == "RUN":
@@ -29,7 +29,7 @@ def declare(app: sw.App, seed: int, done: Counter) -> None:
         elif chance < 0.23:
             return sw.RetryLater(after="5s")
         elif chance < 0.24:
-            return sw.Dead("no mood at all")
+            return sw.Dead("by chance")
         return n
 
     @app.operation(retry=sw.Retry(max_attempts=4, initial="1s", max="10s"))
@@ -37,10 +37,12 @@ def declare(app: sw.App, seed: int, done: Counter) -> None:
         ctx.step_sync("mark", lambda: done.update([(n, ctx.step_id)]))
         return n
 
-    def op(step: str, name: str = "moody") -> sw.Operation:
+    def op(step: str, name: str = "random_outcome") -> sw.Operation:
         return sw.Operation(name, id=step)
 
-    fan = sw.Parallel(*(op(f"fan{k}", "threaded" if k % 2 else "moody") for k in range(5)), max_concurrency=2)
+    fan = sw.Parallel(
+        *(op(f"fan{k}", "threaded" if k % 2 else "random_outcome") for k in range(5)), max_concurrency=2
+    )
     app.publish(sw.Workflow("inner", sw.Sequential(op("inner-a"), op("inner-b"))))
     app.publish(sw.Workflow("storm", sw.Sequential(op("first"), fan, sw.SubWorkflow("inner"), op("last"))))
 
@@ -54,7 +56,7 @@ def cut_workers(db) -> None:
 
 @pytest.mark.requirement("JW-11", "LN-05")
 @pytest.mark.parametrize("seed", [1, 2])
-def test_every_run_ends_and_every_piece_of_work_is_done_once(app, play, db, turn, seed):
+def test_every_run_ends_and_every_step_completes_at_most_once(app, play, db, turn, seed):
     done: Counter = Counter()
     declare(app, seed, done)
     dice = random.Random(seed)
@@ -87,7 +89,7 @@ def test_every_run_ends_and_every_piece_of_work_is_done_once(app, play, db, turn
             await asyncio.to_thread(db.execute, "select pg_sleep(0.02)")
         for worker in workers:
             await worker.stop()
-        # A claim that was under way when its worker closed is given back by the keeper.
+        # The keeper recovers the lease of a claim that was not answered when its worker closed.
         turn.keep()
 
     play(scenario)

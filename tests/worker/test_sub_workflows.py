@@ -1,4 +1,4 @@
-"""A workflow inside a workflow: its result, its failure and its end are those of the step."""
+"""A sub-workflow: its result, its failure and its end are those of the step around it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_cancelling_the_parent_cancels_the_child_and_its_handler(app, play, pare
     assert {row[0] for row in db.execute("select state_code from workflow_run")} == {"cancelled"}
 
 
-def test_a_child_that_does_not_exist_fails_with_its_name(app, play, parent, db):
+def test_an_unknown_sub_workflow_fails_the_step_and_is_named(app, play, parent, db):
     async def scenario():
         async with sw.Worker(app):
             with pytest.raises(sw.Conflict, match="failed"):

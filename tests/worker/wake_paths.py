@@ -1,6 +1,6 @@
-"""Everything that makes something claimable, each as a generator: it prepares, yields, then acts.
+"""All calls that make a unit claimable. Each is a generator: it prepares, yields, then makes the call.
 
-What it makes claimable is carried out by the worker of the stage, once.
+The worker of the stage completes the unit once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def a_start_whose_first_step_is_a_map(s: Stage):
     s.start(Map("$.input.items", AFTER), given={"items": [1]})
 
 
-def a_start_whose_first_step_is_for_a_person_with_a_task_of_ours(s: Stage):
+def a_start_whose_first_step_is_human_with_a_task_for_the_worker(s: Stage):
     yield
     s.engine.publish(
         "with_task",
@@ -102,7 +102,7 @@ def a_retry_by_hand(s: Stage):
 def a_dead_step_that_is_replayed(s: Stage):
     run_id = s.start(BY_HAND, AFTER)
     s.engine.kill(s.hand, s.taken())
-    s.call("fn_job_retry", s.unit(run_id, "by_hand"), "ada", "mended")
+    s.call("fn_job_retry", s.unit(run_id, "by_hand"), "ada", "fixed")
     lease = s.taken()
     yield
     s.engine.complete(s.hand, lease)
@@ -113,7 +113,7 @@ def a_failed_run_that_is_retried(s: Stage):
     s.until_state(run_id << 20, "failed")
     s.db.execute("update run_detail set input = '{}' where run_id = %s", (run_id,))
     yield
-    s.call("fn_run_retry", run_id, "ada", "mended")
+    s.call("fn_run_retry", run_id, "ada", "fixed")
 
 
 def a_run_that_is_resumed(s: Stage):
@@ -139,7 +139,7 @@ def a_person_who_cannot_complete(s: Stage):
     s.people.cannot_complete(unit, "ada", "note:1")
 
 
-def the_door(s: Stage):
+def fn_state_transition_validate(s: Stage):
     unit = s.unit(s.start(Human("sign", role="office"), AFTER), "sign")
     s.people.claim(unit, "ada")
     yield
@@ -168,7 +168,7 @@ def a_step_that_is_reopened_for_correction(s: Stage):
 
 
 def asked(s: Stage, *more: Step) -> tuple[int, int]:
-    """The worker's handler waits for an approval."""
+    """A handler of the worker waits for an approval."""
     s.policy(rule("ask", "needs_approval", expires_seconds=3600))
     run_id = s.start(Operation("book", id="first"), *more)
     s.until_state(s.unit(run_id, "first"), "waiting")
@@ -251,7 +251,7 @@ def a_sub_workflow_that_ends_at_another_worker(s: Stage):
 
 
 def line(s: Stage, key: str) -> Lease:
-    """One job is under way by hand, one of the worker's stands in line behind it."""
+    """The test has the lease of one job; a job for the worker waits behind it for the concurrency key."""
     s.engine.enqueue("by_hand", p_concurrency_key=key, p_max_concurrency=1)
     lease = s.taken()
     s.engine.enqueue("after", p_concurrency_key=key, p_max_concurrency=1)
@@ -264,7 +264,7 @@ def a_slot_that_a_report_frees(s: Stage):
     s.engine.complete(s.hand, lease)
 
 
-def a_slot_that_parking_frees(s: Stage):
+def a_slot_that_a_wait_frees(s: Stage):
     lease = line(s, "parked")
     yield
     s.engine.report(s.hand, (lease, "waiting", {"event": "never"}))
@@ -286,7 +286,7 @@ def a_slot_that_a_lost_worker_frees(s: Stage):
     s.db.execute("select fn_leases_recover()")
 
 
-def a_rate_that_lets_in_the_next(s: Stage):
+def a_rate_that_allows_the_next_job(s: Stage):
     rate = {"p_concurrency_key": "rate", "p_rate_count": 1, "p_rate_seconds": 3600.0}
     s.engine.enqueue("by_hand", **rate)
     s.engine.complete(s.hand, s.taken())
@@ -297,7 +297,7 @@ def a_rate_that_lets_in_the_next(s: Stage):
 
 
 def capped(s: Stage, name: str) -> int:
-    """A workflow of which one step runs at a time: that of its first run, by hand. The worker's is next."""
+    """A workflow with a cap of one step: the test has the step of its first run, the worker's step waits."""
     publish(s.engine, Conditional("$.input.hand == true", BY_HAND, AFTER), name)
     s.call("fn_workflow_caps_set", name, Jsonb({"max_concurrency": 1}))
     first = s.engine.start(name, {"hand": True})
@@ -313,22 +313,22 @@ def a_cap_of_a_workflow_that_is_raised(s: Stage):
 
 
 def a_slot_that_a_cancelled_run_frees(s: Stage):
-    first = capped(s, "called.off")
+    first = capped(s, "cancelled")
     yield
     s.call("fn_run_cancel", first, "ada")
 
 
 def a_slot_that_a_paused_run_frees(s: Stage):
-    publish(s.engine, Conditional("$.input.hand == true", BY_HAND, AFTER), "halted")
-    s.call("fn_workflow_caps_set", "halted", Jsonb({"max_concurrency": 1}))
-    first = s.engine.start("halted", {"hand": True})
-    s.engine.start("halted", {"hand": False})
+    publish(s.engine, Conditional("$.input.hand == true", BY_HAND, AFTER), "paused")
+    s.call("fn_workflow_caps_set", "paused", Jsonb({"max_concurrency": 1}))
+    first = s.engine.start("paused", {"hand": True})
+    s.engine.start("paused", {"hand": False})
     yield
     s.call("fn_run_pause", first, "ada")
 
 
 def a_tenant(s: Stage, name: str) -> Lease:
-    """It may have one unit under way: that is one by hand. The worker's is next."""
+    """A tenant with a cap of one unit: the test has its lease, and the unit for the worker waits."""
     tenant_id = s.engine.one("select fn_tenant_set(%s, %s)", (name, Jsonb({"max_concurrency": 1})))
     engine = Engine(s.db, tenant_id)
     s.db.execute(
@@ -347,20 +347,20 @@ def a_cap_of_a_tenant_that_is_raised(s: Stage):
     s.db.execute("select fn_tenant_set('raised', %s)", (Jsonb({"max_concurrency": 2}),))
 
 
-def room_under_a_cap_that_a_report_of_another_class_makes(s: Stage):
+def a_place_under_a_cap_that_a_report_of_another_executor_frees(s: Stage):
     lease = a_tenant(s, "reported")
     yield
     s.engine.report(s.hand, (lease, "completed", None), claim_limit=10)
 
 
-def room_under_a_cap_that_a_cancellation_makes(s: Stage):
-    lease = a_tenant(s, "called-off")
+def a_place_under_a_cap_that_a_cancellation_frees(s: Stage):
+    lease = a_tenant(s, "cancelled")
     yield
     s.db.execute("select fn_job_cancel(%s, %s, 'ada')", (lease.tenant_id, lease.unit_id))
 
 
-def held_elsewhere(s: Stage) -> tuple[int, Lease]:
-    """Another worker of the same class holds the step; ours rests."""
+def leased_by_another(s: Stage) -> tuple[int, Lease]:
+    """Another worker of the same executor has the lease of the step; the worker of the stage is idle."""
     other = s.engine.worker("other")
     s.db.execute("update worker_session set is_idle = false where worker_name = 'resting'")
     s.start(AFTER)
@@ -370,19 +370,19 @@ def held_elsewhere(s: Stage) -> tuple[int, Lease]:
 
 
 def a_unit_that_another_worker_releases(s: Stage):
-    other, lease = held_elsewhere(s)
+    other, lease = leased_by_another(s)
     yield
     s.engine.report(other, (lease, "released", None))
 
 
 def a_worker_that_closes(s: Stage):
-    other, _ = held_elsewhere(s)
+    other, _ = leased_by_another(s)
     yield
     s.db.execute("select fn_worker_close(%s)", (other,))
 
 
 def a_worker_that_is_lost(s: Stage):
-    other, _ = held_elsewhere(s)
+    other, _ = leased_by_another(s)
     s.lose(other)
     yield
     s.db.execute("select fn_leases_recover()")

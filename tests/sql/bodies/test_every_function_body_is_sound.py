@@ -1,4 +1,4 @@
-"""plpgsql_check finds nothing in any function: unknown names, unused variables, dead code, hidden casts."""
+"""plpgsql_check finds no unknown name, unused variable, dead code or hidden cast in any function."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ACCEPTED = {
     (
         "_runs_finish(p_tenant_ids integer[], p_run_ids bigint[], p_state text)",
         'warning extra: never read variable "v_told_count"',
-    ): "a statement that changes rows and notifies in one go must put its result somewhere",
+    ): "one statement changes rows and notifies, and PL/pgSQL requires a target for its result",
     (
         "fn_privileges_apply()",
         "security: text type variable is not sanitized (The EXECUTE expression is SQL injection vulnerable.)",
     ): "_privileges_of builds each statement with format('%I') from names in the catalog",
 }
-# (a body, what must be found in it)
+# (a function body, the finding that plpgsql_check must report)
 PLANTED = [
     ("begin perform from stepwell.no_table; end", 'error: relation "stepwell.no_table" does not exist'),
     (
@@ -58,9 +58,9 @@ def test_nothing_is_found_in_any_function(checked: psycopg.Connection):
     assert checker.function_count(checked) > 200
     found = checker.findings(checked)
     problems = [finding for finding in found if (finding.function, finding.text) not in ACCEPTED]
-    assert not problems, "correct it, or accept it with its reason"
+    assert not problems, "correct the function, or add the finding to ACCEPTED with its reason"
     unneeded = set(ACCEPTED) - {(finding.function, finding.text) for finding in found}
-    assert not unneeded, "a reason is no longer needed"
+    assert not unneeded, "ACCEPTED lists a finding that no longer exists"
 
 
 @pytest.mark.parametrize(("body", "finding"), PLANTED)

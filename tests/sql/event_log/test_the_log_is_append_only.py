@@ -1,4 +1,4 @@
-"""What is written in the log stays, even against its owner; only whole old months go."""
+"""Nobody changes or deletes an event, not even the owner of the table; retention drops whole old months."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.clock import Clock
 
 @pytest.fixture
 def month(engine: Engine) -> str:
-    """The name of the month that holds events."""
+    """The name of the partition (one month) that holds the events."""
     engine.publish("w", operation("a"))
     engine.start("w")
     name: str = engine.one("select tableoid::regclass::text from event_log limit 1")
@@ -34,14 +34,14 @@ def test_the_owner_cannot_change_the_log(db: psycopg.Connection, month: str, sta
 
 
 @pytest.mark.parametrize("statement", ["update {} set payload = null", "delete from {}", "truncate {}"])
-def test_nor_one_month_of_it(db: psycopg.Connection, month: str, statement: str):
+def test_the_owner_cannot_change_one_month_of_the_log(db: psycopg.Connection, month: str, statement: str):
     with pytest.raises(psycopg.Error) as caught:
         db.execute(statement.format(month))
     assert caught.value.sqlstate == "SW007"
 
 
 @pytest.mark.parametrize("role", ["stepwell_api", "stepwell_worker", "stepwell_reader"])
-def test_no_role_appends_by_itself(db: psycopg.Connection, month: str, role: str):
+def test_no_role_inserts_into_the_log_directly(db: psycopg.Connection, month: str, role: str):
     with db.transaction(force_rollback=True):
         db.execute(f"set local role {role}")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -1,4 +1,4 @@
-"""Blocks: bounded, chained, over every event once, and the same hashes in SQL and in Python."""
+"""Blocks are bounded and chained, hold every event once, and have the same hashes in SQL and in Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_event_is_in_one_block(engine: Engine):
 
 
 def test_python_and_the_database_write_the_same_bytes(engine: Engine):
-    """The verifier rebuilds the canonical form by itself: odd texts, numbers and missing fields."""
+    """The verifier builds the canonical form without the database: odd texts, numbers and missing fields."""
     for at, text in enumerate(ODD_TEXTS):
         payload = {"text": text, "n": 1.50, "big": 10**25, "small": 1e-7, "deep": [None, {"k": text}]}
         append(engine.db, (7 << 20) + at, payload=payload, actor=text)
@@ -43,14 +43,14 @@ def test_python_and_the_database_write_the_same_bytes(engine: Engine):
     assert check(engine.db).problems == []
 
 
-def test_nothing_new_makes_no_block(engine: Engine):
+def test_without_new_events_no_block_is_made(engine: Engine):
     engine.publish("w", operation("a"))
     seal(engine.db)
     assert engine.db.execute("select * from fn_audit_seal(1)").fetchall() == []
     assert engine.one("select count(*) from audit_block") == 1
 
 
-def test_a_block_has_at_most_so_many_events_and_says_when_it_is_full(engine: Engine):
+def test_a_block_holds_at_most_the_configured_number_of_events(engine: Engine):
     engine.db.execute("update dot_config set config_value = '3' where config_key = 'audit.block_events'")
     for at in range(7):
         append(engine.db, (at + 1) << 20)
@@ -76,7 +76,7 @@ def test_the_tree_is_that_of_rfc_6962(engine: Engine, count: int):
 
 
 def rfc_6962(leaves: list[bytes]) -> bytes:
-    """The definition of the document, by recursion."""
+    """The tree as RFC 6962 defines it, by recursion."""
     if len(leaves) == 1:
         return leaves[0]
     cut = 1
@@ -85,8 +85,8 @@ def rfc_6962(leaves: list[bytes]) -> bytes:
     return verify.digest(b"\x01", rfc_6962(leaves[:cut]), rfc_6962(leaves[cut:]))
 
 
-def test_each_block_knows_all_before_it(engine: Engine):
-    """The newest header proves any earlier one: its history is the tree over their hashes."""
+def test_each_block_proves_all_blocks_before_it(engine: Engine):
+    """The newest header proves every earlier one: `history_root` is the tree root of their hashes."""
     for at in range(11):
         append(engine.db, (at + 1) << 20)
         seal(engine.db)
@@ -106,7 +106,7 @@ def test_a_stream_is_linked_through_its_blocks(engine: Engine):
     assert rows.fetchall() == [(1, 0), (2, 1), (3, 2)]
 
 
-def test_what_is_rolled_back_or_killed_leaves_nothing_half(engine: Engine, dsn: str):
+def test_a_seal_that_is_rolled_back_or_killed_leaves_no_rows(engine: Engine, dsn: str):
     append(engine.db, 5 << 20)
     with psycopg.connect(dsn, options="-csearch_path=stepwell") as other:
         other.execute("select * from fn_audit_seal(1)")
@@ -121,7 +121,7 @@ def test_what_is_rolled_back_or_killed_leaves_nothing_half(engine: Engine, dsn: 
     assert check(engine.db).problems == []
 
 
-def test_each_tenant_has_a_chain_of_its_own(engine: Engine):
+def test_each_tenant_has_its_own_chain(engine: Engine):
     engine.db.execute("insert into tenant (tenant_code) values ('other')")
     append(engine.db, 5 << 20)
     engine.db.execute(
@@ -145,7 +145,7 @@ def test_each_tenant_has_a_chain_of_its_own(engine: Engine):
 @pytest.mark.parametrize(
     "change", ["update audit_block set event_count = 9", "delete from audit_block", "truncate audit_block"]
 )
-def test_headers_are_final_for_their_owner_too(engine: Engine, change: str):
+def test_not_even_the_owner_can_change_a_block_header(engine: Engine, change: str):
     append(engine.db, 5 << 20)
     seal(engine.db)
     with pytest.raises(psycopg.Error) as refused:
@@ -153,7 +153,7 @@ def test_headers_are_final_for_their_owner_too(engine: Engine, change: str):
     assert refused.value.sqlstate == "SW007"
 
 
-def test_due_names_who_has_something_to_seal_and_nobody_when_switched_off(engine: Engine):
+def test_fn_audit_due_names_no_tenant_when_all_is_sealed_or_sealing_is_off(engine: Engine):
     append(engine.db, 5 << 20)
     seal(engine.db)
     assert engine.db.execute("select * from fn_audit_due()").fetchone() == (60, [])
@@ -176,14 +176,14 @@ def test_a_keeper_with_the_rights_of_a_worker_can_seal(engine: Engine):
 
 
 @pytest.mark.parametrize("call", ["fn_audit_due()", "fn_anchor_record(1, 'x', 1, null)"])
-def test_what_the_keeper_does_is_not_for_the_api(engine: Engine, call: str):
+def test_the_api_role_cannot_call_the_functions_of_the_keeper(engine: Engine, call: str):
     engine.db.execute("set role stepwell_api")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         engine.db.execute(f"select {call}")
 
 
 @pytest.mark.parametrize("table", ["audit_chain", "audit_block", "audit_leaves", "evidence_bundle"])
-def test_a_reader_sees_the_seal_of_its_tenant_and_writes_nothing(engine: Engine, table: str):
+def test_a_reader_sees_only_the_seal_of_its_tenant_and_cannot_write(engine: Engine, table: str):
     append(engine.db, 5 << 20)
     seal(engine.db)
     engine.db.execute("set role stepwell_reader")
@@ -194,7 +194,7 @@ def test_a_reader_sees_the_seal_of_its_tenant_and_writes_nothing(engine: Engine,
 
 
 class TestRetention:
-    """A dropped month keeps the chain: headers stay, and the check says which events are archived."""
+    """Dropping a month does not break the chain: headers stay, and the check lists the archived events."""
 
     def seal_then_drop(self, engine: Engine, clock: Clock) -> None:
         append(engine.db, 5 << 20)
@@ -205,7 +205,7 @@ class TestRetention:
         seal(engine.db)
         engine.db.execute("select * from fn_retention_sweep()").fetchall()
 
-    def test_archived_events_are_told_from_missing_ones(self, engine: Engine, clock: Clock):
+    def test_archived_events_are_not_reported_as_missing(self, engine: Engine, clock: Clock):
         self.seal_then_drop(engine, clock)
         verdict = check(engine.db)
         assert verdict.problems == []
@@ -248,7 +248,7 @@ class TestRetention:
         engine.db.execute("select fn_partitions_ensure()")
         append(engine.db, 6 << 20)
         seal(engine.db)
-        # The month of the second event is the oldest that stays; the one of the first event goes.
+        # The month of the second event is the oldest that is kept; the month of the first event is dropped.
         clock.advance(days=days)
         engine.db.execute("select * from fn_retention_sweep()").fetchall()
         assert engine.one("select array_agg(block_no) from audit_leaves") == [2]

@@ -1,4 +1,4 @@
-"""Checkpoints and events of a handler: kept under its lease, once for each name, told at the next attempt."""
+"""Checkpoints of a handler are saved under its lease, once for each name, and given to the next attempt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def held(engine: Engine):
     return session, engine.claim(session)[0]
 
 
-def test_the_first_value_of_a_name_stays(engine: Engine, held):
+def test_the_first_value_saved_under_a_name_is_kept(engine: Engine, held):
     session, lease = held
     values = [
         engine.one(SAVE, (session, lease.unit_id, lease.lease_no, "fetch", Jsonb(value))) for value in (1, 2)
@@ -29,7 +29,7 @@ def test_the_first_value_of_a_name_stays(engine: Engine, held):
     assert engine.events(lease.unit_id).count("checkpoint.saved") == 1
 
 
-def test_the_next_attempt_is_told_what_is_done(engine: Engine, held):
+def test_the_next_attempt_receives_the_checkpoints(engine: Engine, held):
     session, lease = held
     engine.one(SAVE, (session, lease.unit_id, lease.lease_no, "fetch", Jsonb({"n": 1})))
     engine.report(session, (lease, "failed", {"error": {"type": "E"}}))
@@ -38,7 +38,7 @@ def test_the_next_attempt_is_told_what_is_done(engine: Engine, held):
     assert again.checkpoints == {"fetch": {"n": 1}}
 
 
-def test_without_the_lease_nothing_is_kept(engine: Engine, held, clock: Clock):
+def test_without_the_lease_nothing_is_saved(engine: Engine, held, clock: Clock):
     session, lease = held
     late = (session, lease.unit_id, lease.lease_no, "x", Jsonb(1))
     for change in ((session + 1, *late[1:]), (session, lease.unit_id, 9, "x", Jsonb(1))):
@@ -57,14 +57,14 @@ def test_without_the_lease_nothing_is_kept(engine: Engine, held, clock: Clock):
 
 
 @pytest.mark.parametrize("name", ["", "n" * 201])
-def test_a_name_out_of_bounds_is_refused(engine: Engine, held, name: str):
+def test_a_checkpoint_name_that_is_empty_or_too_long_is_refused(engine: Engine, held, name: str):
     session, lease = held
     with pytest.raises(psycopg.Error) as caught:
         engine.one(SAVE, (session, lease.unit_id, lease.lease_no, name, Jsonb(1)))
     assert caught.value.sqlstate == "SW006"
 
 
-def test_a_handler_tells_something_of_its_own(engine: Engine, held):
+def test_a_handler_emits_an_event_of_its_own(engine: Engine, held):
     session, lease = held
     engine.db.execute(
         "select fn_event_emit(%s, 1, %s, %s, 'parcel.packed', %s)",

@@ -38,7 +38,9 @@ def test_later_versions_do_not_change_running_work(engine: Engine):
 
 
 @pytest.mark.requirement("PR-05")
-def test_a_version_is_final_and_the_same_text_makes_none(engine: Engine, db: psycopg.Connection):
+def test_a_version_cannot_change_and_the_same_text_makes_no_new_version(
+    engine: Engine, db: psycopg.Connection
+):
     assert write(engine, "a", "text")[1:] == (1, True)
     assert write(engine, "a", "text")[1:] == (1, False)
     for statement in (
@@ -50,7 +52,7 @@ def test_a_version_is_final_and_the_same_text_makes_none(engine: Engine, db: psy
 
 
 @pytest.mark.requirement("PR-05")
-def test_a_bundle_holds_versions_and_is_a_version_itself(engine: Engine):
+def test_a_bundle_holds_versions_and_has_versions_itself(engine: Engine):
     write(engine, "a", "A1")
     write(engine, "b", "B1")
     assert write(engine, "both", items=["a", "b"])[1:] == (1, True)
@@ -66,7 +68,7 @@ def test_a_bundle_holds_versions_and_is_a_version_itself(engine: Engine):
         write(engine, "both", "text")
 
 
-def test_what_is_wrong_is_named(engine: Engine):
+def test_an_error_names_the_wrong_field(engine: Engine):
     with refused("SW001", "code"):
         write(engine, "not a code", "x")
     with refused("SW001", "labels"):

@@ -1,4 +1,4 @@
-"""The JSON Schema of an event type means what the contract in the registry means."""
+"""The JSON Schema of an event type accepts the same payloads as the contract in the registry."""
 
 from __future__ import annotations
 

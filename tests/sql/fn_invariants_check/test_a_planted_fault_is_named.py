@@ -1,4 +1,4 @@
-"""The check of the invariants names each planted fault, and finds none in a sound engine."""
+"""The check of the invariants names each planted fault, and finds none in a correct engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.sql.drive import Engine, human, operation, subworkflow, wait
 
 @pytest.fixture
 def busy(engine: Engine) -> Engine:
-    """A bit of everything: running, waiting, in line, timed, ended, a person's, a sub-workflow's."""
+    """Units of every sort: running, waiting, queued, with a timer, ended, human, in a sub-workflow."""
     engine.publish("chain", operation("a"), operation("b", retry={"max_attempts": 3}), operation("c"))
     engine.publish("parcel", wait("parcel", "came", timeout_seconds=100), operation("after"))
     engine.publish("desk", human("sign"), operation("file"))
@@ -29,7 +29,7 @@ def busy(engine: Engine) -> Engine:
     return engine
 
 
-def test_a_sound_engine_has_no_fault(busy: Engine):
+def test_a_correct_engine_has_no_fault(busy: Engine):
     rows = busy.db.execute("select invariant, ok, detail from fn_invariants_check()").fetchall()
     assert len(rows) == 8
     assert [row for row in rows if not row[1]] == []
@@ -91,7 +91,7 @@ def test_each_fault_is_named(busy: Engine, fault: str, invariant: str, words: st
     assert words in busy.faults().get(invariant, "nothing found")
 
 
-def test_many_faults_are_counted_and_few_are_told(engine: Engine):
+def test_many_faults_are_counted_and_only_the_first_are_listed(engine: Engine):
     engine.enqueue("job", 30)
     engine.db.execute("delete from job_ready")
     assert engine.faults()["every_open_unit_is_explained"].endswith("; and 20 more")

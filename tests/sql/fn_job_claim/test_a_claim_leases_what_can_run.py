@@ -1,4 +1,4 @@
-"""Claiming: what can run, of the classes served, in batches; the handler gets all it needs."""
+"""A claim leases what can run on the executors of the worker, in batches, with all that the handler needs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_step_whose_parent_failed_never_becomes_claimable(engine: Engine):
     assert engine.states(run_id) == {"a": "cannot_complete", "b": "cancelled"}
 
 
-def test_a_worker_gets_only_the_classes_it_serves(engine: Engine):
+def test_a_worker_claims_only_jobs_of_its_executors(engine: Engine):
     engine.db.execute(
         "select fn_operation_register(1, %s)", (Jsonb([{"name": "cpu", "executor": "process"}]),)
     )
@@ -53,7 +53,7 @@ def test_a_worker_gets_only_the_classes_it_serves(engine: Engine):
     assert [lease.operation for lease in engine.claim(engine.worker())] == ["op"]
 
 
-def test_the_handler_is_told_everything_it_needs(engine: Engine):
+def test_a_lease_holds_everything_the_handler_needs(engine: Engine):
     engine.db.execute(
         "select fn_operation_register(1, %s)", (Jsonb([{"name": "second", "timeout_seconds": 5}]),)
     )
@@ -71,7 +71,7 @@ def test_the_handler_is_told_everything_it_needs(engine: Engine):
     assert second.timeout_seconds == 5
 
 
-def test_a_session_that_ended_claims_nothing(engine: Engine, clock: Clock):
+def test_a_session_that_expired_cannot_claim(engine: Engine, clock: Clock):
     engine.enqueue("op")
     session = engine.worker(lease_seconds=5)
     clock.advance(seconds=6)
@@ -82,7 +82,7 @@ def test_a_session_that_ended_claims_nothing(engine: Engine, clock: Clock):
     assert engine.one("select count(*) from job_ready") == 1
 
 
-def test_a_worker_that_could_take_more_is_idle_and_is_woken(engine: Engine, db: psycopg.Connection):
+def test_a_worker_whose_claim_finds_too_little_is_idle_and_is_woken(engine: Engine, db: psycopg.Connection):
     session = engine.worker()
     db.execute("listen stepwell_ready")
     engine.enqueue("op")
@@ -96,8 +96,8 @@ def test_a_worker_that_could_take_more_is_idle_and_is_woken(engine: Engine, db: 
 
 
 @pytest.mark.requirement("LN-04")
-def test_a_hundred_thousand_finished_units_are_not_looked_at(engine: Engine, db: psycopg.Connection):
-    """The claim and the report go by key: not one of the finished rows is read, whatever their number."""
+def test_a_hundred_thousand_finished_units_are_not_read(engine: Engine, db: psycopg.Connection):
+    """Claim and report find rows by key: they read no finished row, however many there are."""
     db.execute(
         """insert into work_unit (tenant_id, unit_id, version_id, def_no, operation_id, executor_class_id,
                completed_at, last_transition_at, scope, state_machine_id, state_code)
@@ -125,12 +125,12 @@ def test_a_hundred_thousand_finished_units_are_not_looked_at(engine: Engine, db:
         ).fetchone()
     assert len(leases) == 6
     assert [lease.step_id for lease in more] == ["b"]
-    assert before == after, "a table was read from end to end"
+    assert before == after, "a sequential scan was used"
     assert read is not None
-    assert read[0] < 200, "more units were read than the batch has to do with"
+    assert read[0] < 200, "more rows were read than the batch needs"
 
 
-def test_the_claim_goes_by_the_key_of_the_queue(engine: Engine, db: psycopg.Connection):
+def test_the_claim_reads_the_queue_through_its_primary_key(engine: Engine, db: psycopg.Connection):
     engine.enqueue("op", 5000)
     engine.one("select count(*) from job_ready")
     db.execute("analyze job_ready")

@@ -1,4 +1,4 @@
-"""Free-standing jobs: the documents' fields, once for each key, by priority, at their time, within limits."""
+"""Free-standing jobs: their fields, one job for each key, priority, start time, limits."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_a_key_makes_one_job(engine: Engine):
     assert engine.one("select count(*) from job_ready") == 3
 
 
-def test_only_known_keys_again_say_so(engine: Engine):
+def test_enqueuing_only_known_keys_again_returns_their_jobs_as_not_new(engine: Engine):
     enqueue = "select job_id, is_new from fn_job_enqueue(1, 'op', array['{}'::jsonb], array['a'])"
     ((job_id, _),) = engine.db.execute(enqueue).fetchall()
     assert engine.db.execute(enqueue).fetchall() == [(job_id, False)]
 
 
-def test_priority_goes_first_and_then_age(engine: Engine):
+def test_jobs_are_claimed_by_priority_and_then_by_age(engine: Engine):
     (old,) = engine.enqueue("op")
     (urgent,) = engine.enqueue("op", p_priority=10)
     (new,) = engine.enqueue("op")
@@ -68,7 +68,7 @@ def test_priority_goes_first_and_then_age(engine: Engine):
     assert [engine.claim(session, 1)[0].unit_id for _ in range(3)] == [urgent, old, new]
 
 
-def test_a_job_for_later_is_claimable_when_its_time_comes(engine: Engine, clock: Clock):
+def test_a_job_for_later_is_claimable_from_its_time_on(engine: Engine, clock: Clock):
     (job_id,) = engine.enqueue("op", p_process_after=clock.now().replace(year=2090))
     session = engine.worker()
     assert engine.claim(session) == []
@@ -78,7 +78,7 @@ def test_a_job_for_later_is_claimable_when_its_time_comes(engine: Engine, clock:
     assert [lease.unit_id for lease in engine.claim(session)] == [job_id]
 
 
-def test_a_concurrency_key_lets_in_as_many_as_it_has_slots(engine: Engine):
+def test_a_concurrency_key_allows_as_many_leases_as_it_has_slots(engine: Engine):
     engine.enqueue("op", 5, p_concurrency_key="k", p_max_concurrency=2)
     session = engine.worker()
     first = engine.claim(session)
@@ -92,7 +92,7 @@ def test_a_concurrency_key_lets_in_as_many_as_it_has_slots(engine: Engine):
 
 
 @pytest.mark.parametrize("outcome", ["failed", "dead", "sleep", "released", "waiting"])
-def test_every_end_of_an_attempt_hands_the_slot_on(engine: Engine, outcome: str):
+def test_every_end_of_an_attempt_frees_its_slot(engine: Engine, outcome: str):
     engine.enqueue("op", 3, p_concurrency_key="k", p_max_concurrency=1)
     session = engine.worker()
     (lease,) = engine.claim(session)
@@ -115,7 +115,7 @@ def test_every_end_of_an_attempt_hands_the_slot_on(engine: Engine, outcome: str)
         ("fn_job_enqueue(1, 'op', array_fill('{}'::jsonb, array[10001]))", "SW006", "10001 jobs"),
     ],
 )
-def test_what_is_wrong_is_named(engine: Engine, call: str, sqlstate: str, word: str):
+def test_an_error_names_the_wrong_field(engine: Engine, call: str, sqlstate: str, word: str):
     with pytest.raises(psycopg.Error) as caught:
         engine.db.execute(f"select * from {call}")
     assert caught.value.sqlstate == sqlstate

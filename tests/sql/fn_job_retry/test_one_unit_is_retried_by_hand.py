@@ -1,4 +1,4 @@
-"""Retrying one unit: a failed one at once, a dead one through its request, taking its failed run along."""
+"""Retry of one unit: a failed unit is ready at once; a dead one is replayed, and its failed run continues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def retry(engine: Engine, unit_id: int):
     return engine.one("select fn_job_retry(1, %s, 'ada', 'fixed')", (unit_id,))
 
 
-def test_a_failed_unit_need_not_wait_for_its_time(engine: Engine):
+def test_a_retry_makes_a_failed_unit_ready_before_its_time(engine: Engine):
     (job_id,) = engine.enqueue("op")
     session = engine.worker()
     engine.report(
@@ -50,7 +50,7 @@ def test_a_dead_job_runs_again_with_fresh_attempts(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_a_dead_step_takes_its_failed_run_with_it_and_leaves_the_other_dead(engine: Engine):
+def test_the_retry_of_a_dead_step_continues_its_run_and_leaves_other_dead_steps(engine: Engine):
     engine.publish(
         "w", operation("a"), operation("b"), operation("c"), operation("d"),
         edges=[("a", "c"), ("b", "d")],
@@ -69,7 +69,7 @@ def test_a_dead_step_takes_its_failed_run_with_it_and_leaves_the_other_dead(engi
     assert engine.faults() == {}
 
 
-def test_a_dead_step_of_a_run_that_goes_on_is_replayed_in_it(engine: Engine):
+def test_a_dead_step_of_a_running_run_is_replayed(engine: Engine):
     engine.publish("w", operation("a"), operation("b"), operation("c"), edges=[("a", "c")])
     run_id = engine.start("w")
     session = engine.worker()
@@ -82,7 +82,7 @@ def test_a_dead_step_of_a_run_that_goes_on_is_replayed_in_it(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_what_has_not_failed_is_not_retried(engine: Engine):
+def test_a_unit_that_has_not_failed_is_not_retried(engine: Engine):
     (job_id,) = engine.enqueue("op")
     for number, sqlstate in ((job_id, "SW003"), (4711, "SW002")):
         with pytest.raises(psycopg.Error) as caught:

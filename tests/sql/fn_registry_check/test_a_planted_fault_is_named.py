@@ -1,20 +1,20 @@
-"""Each fault an edit can bring into the registry is found, under the right name, with the row it is in."""
+"""The check finds each fault that an edit can bring into the registry, and names the check and the row."""
 
 from __future__ import annotations
 
 import psycopg
 import pytest
 
-FORGET_WAITING = """
+DELETE_WAITING = """
     delete from transition_def where state_machine_id = 'step.1' and 'waiting' in (from_state, to_state);
     delete from state_facet_def where state_machine_id = 'step.1' and state_code = 'waiting';
     delete from state_def where state_machine_id = 'step.1' and state_code = 'waiting';
 """
 EDGE = "state_machine_id = 'step.1' and transition_code = 'T1'"
 
-# (what is done, the check that must fail, what its detail must say)
+# Fault → (the edit, the check that must fail, what its detail must contain).
 FAULTS = {
-    "a floor state is gone": (FORGET_WAITING, "floor_complete", "step.1 lacks floor state waiting"),
+    "a floor state is missing": (DELETE_WAITING, "floor_complete", "step.1 lacks floor state waiting"),
     "a floor state changes its class": (
         """update state_def set semantic_class = 'idle'
            where state_machine_id = 'job.1' and state_code = 'failed'""",
@@ -33,7 +33,7 @@ FAULTS = {
         "floor_complete",
         "step.1 lacks floor state blocked",
     ),
-    "a tenth state claims to be of the floor": (
+    "a tenth state is declared a floor state": (
         """update state_def set is_derived = false, floor_equivalent = null, justification = null
            where state_machine_id = 'step.1' and state_code = 'skipped'""",
         "derived_states_map_to_the_floor",
@@ -45,7 +45,7 @@ FAULTS = {
         "derived_states_map_to_the_floor",
         "step.1 state skipped has floor equivalent cancelled",
     ),
-    "a derived state loses its reason": (
+    "a derived state has no justification": (
         """update state_def set justification = ' '
            where state_machine_id = 'step.1' and state_code = 'skipped'""",
         "derived_states_map_to_the_floor",
@@ -56,17 +56,17 @@ FAULTS = {
         "one_active_version_per_scope",
         "scope task has 0 active versions",
     ),
-    "a machine has no beginning": (
+    "a machine has no initial state": (
         "update state_def set is_initial = false where state_machine_id = 'approval.1'",
         "machines_have_an_initial_state",
         "approval.1 has no initial state",
     ),
-    "a facet is gone": (
+    "a facet is missing": (
         "delete from state_facet_def where state_machine_id = 'job.1' and facet_code = 'waiting_human'",
         "facets_complete",
         "job.1 lacks facet waiting_human",
     ),
-    "a facet is unknown to its event": (
+    "the event does not allow a facet": (
         "update state_facet_def set facet_code = 'waiting_moon' where facet_code = 'waiting_human'",
         "facets_complete",
         "facet waiting_moon of step.1 is no allowed value of step.waiting",
@@ -87,12 +87,12 @@ FAULTS = {
         "transition_events_registered",
         "step.1 T1: not_started -> ready by mow_orchestrator emits no event",
     ),
-    "a guard is not in the whitelist": (
+    "a guard is not in the list of allowed guards": (
         f"update transition_def set guard_ref = 'pg_sleep' where {EDGE}",
         "guard_predicates_whitelisted",
         "names guard pg_sleep, which is not in guard_predicate",
     ),
-    "a guard of one's own has no function": (
+    "a custom guard has no function": (
         """insert into guard_predicate (predicate_name, description, problem_text, is_builtin)
            values ('moon_is_full', 'The moon is full', 'the moon is not full', false)""",
         "guard_predicates_whitelisted",
@@ -103,18 +103,18 @@ FAULTS = {
         "guard_expressions_parse",
         "step.1 T1: not_started -> ready by mow_orchestrator: syntax error",
     ),
-    "a hot event asks for a field": (
+    "an event of the hot path requires a field": (
         "update event_field_def set is_required = true where event_type = 'step.completed'",
         "hot_events_require_nothing",
         "step.completed requires completed_after_deadline",
     ),
-    "rules were edited and not refreshed": (
+    "transition rules were edited and not refreshed": (
         f"update transition_def set audit_required = true where {EDGE}",
         "rules_are_current",
-        # The edge, and the edge of a direct lease; both as they were and as they are.
+        # Two rules (the transition, and the same for a direct lease), each in its old and its new form.
         "transition_rule differs from the registry in 4 rows",
     ),
-    "the roll-up was edited and not refreshed": (
+    "roll-up rules were edited and not refreshed": (
         "update rollup_policy_def set active = false where policy_config_jsonb ->> 'rule' = 'R-1'",
         "rules_are_current",
         "rollup_rule differs from the registry in 4 rows",
@@ -124,17 +124,17 @@ FAULTS = {
         "rollup_rules_complete",
         "no active rule R-4",
     ),
-    "a text lacks a language": (
+    "a text is missing in one language": (
         "delete from i18n_text where text_key = 'state.blocked.short' and lang = 'vi'",
         "texts_in_both_languages",
         "state.blocked.short has no vi text",
     ),
-    "a state asks for a text that nobody wrote": (
+    "a state uses a text that does not exist": (
         "update state_def set ui_label_i18n_key = 'state.x.label' where state_code = 'paused'",
         "texts_in_both_languages",
         "state.x.label has no en text",
     ),
-    "a state asks for a colour that nobody chose": (
+    "a state uses a colour that does not exist": (
         "update state_def set ui_color_token = 'ui.traffic_light.mauve' where state_code = 'paused'",
         "colour_tokens_complete",
         "state paused of workflow_run.1 uses ui.traffic_light.mauve",
@@ -151,13 +151,13 @@ FAULTS = {
         "colour_tokens_complete",
         "ui.traffic_light.red, high contrast: fg and bg must be written #RRGGBB",
     ),
-    "a colour cannot be read": (
+    "a colour has too little contrast": (
         """update dot_config set config_value = config_value || '{"bg": "#059669", "contrast_ratio": 4.6}'
            where config_key = 'ui.traffic_light.green'""",
         "colour_tokens_complete",
         "ui.traffic_light.green, normal: contrast is 3.77, declared 4.6, required at least 4.5",
     ),
-    "a ratio is made up": (
+    "a declared contrast ratio is false": (
         """update dot_config set config_value = config_value || '{"contrast_ratio": 9.3}'
            where config_key = 'ui.traffic_light.gray'""",
         "colour_tokens_complete",
@@ -168,7 +168,7 @@ FAULTS = {
         "dialects_total",
         "dialect node has no word for step state overdue",
     ),
-    "a dialect knows only half of failed": (
+    "a dialect has no word for one part of failed": (
         "delete from state_dialect where dialect = 'job' and qualifier = 'transient'",
         "dialects_total",
         "dialect job has no word for step state failed",
@@ -179,7 +179,7 @@ FAULTS = {
         "failure_classes_unambiguous",
         "exception TypeError has 2 classes: invalid_input, timeout",
     ),
-    "the default failure class is gone": (
+    "the default failure class is missing": (
         "delete from failure_class_registry where failure_class = 'handler_error'",
         "failure_classes_unambiguous",
         "handler_error is missing",
@@ -189,7 +189,7 @@ FAULTS = {
 
 @pytest.mark.requirement("SM-03")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_fault_is_found(db: psycopg.Connection, fault: str):
+def test_the_registry_check_finds_the_fault(db: psycopg.Connection, fault: str):
     statement, check_name, detail = FAULTS[fault]
     for part in statement.split(";"):
         if part.strip():
@@ -222,7 +222,7 @@ CLAIMS = {
 
 @pytest.mark.requirement("SM-01")
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_what_a_constraint_can_refuse_never_gets_in(db: psycopg.Connection, claim: str):
+def test_a_constraint_refuses_the_change(db: psycopg.Connection, claim: str):
     with pytest.raises(psycopg.errors.IntegrityError) as refused:
         db.execute(CLAIMS[claim])
     assert refused.value.diag.constraint_name == claim

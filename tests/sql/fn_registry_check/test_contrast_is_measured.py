@@ -1,11 +1,11 @@
-"""Contrast is computed by the WCAG formula, and every colour token declares its true value."""
+"""Contrast is computed by the WCAG formula, and every colour token declares its correct ratio."""
 
 from __future__ import annotations
 
 import psycopg
 import pytest
 
-# Pairs whose ratio is known from elsewhere.
+# Pairs of colours with their published ratio.
 KNOWN = [
     ("#000000", "#FFFFFF", 21.0),
     ("#FFFFFF", "#FFFFFF", 1.0),
@@ -22,18 +22,18 @@ def ratio(db: psycopg.Connection, fg: str, bg: str) -> float | None:
     return row[0]
 
 
-def test_known_pairs(db: psycopg.Connection):
+def test_the_ratio_of_known_pairs_is_right(db: psycopg.Connection):
     for fg, bg, known in KNOWN:
         assert ratio(db, fg, bg) == ratio(db, bg, fg) == known
 
 
 @pytest.mark.parametrize("colour", ["red", "#FFF", "#GGGGGG", ""])
-def test_what_is_no_colour_has_no_contrast(db: psycopg.Connection, colour: str):
+def test_a_text_that_is_no_colour_has_no_contrast(db: psycopg.Connection, colour: str):
     assert ratio(db, colour, "#FFFFFF") is None
 
 
 @pytest.mark.requirement("SM-02")
-def test_every_token_declares_its_true_ratio_and_can_be_read(db: psycopg.Connection):
+def test_every_token_declares_its_correct_ratio_and_has_enough_contrast(db: psycopg.Connection):
     query = "select config_key, config_value from dot_config where config_key like 'ui.traffic\\_light.%'"
     tokens = dict(db.execute(query).fetchall())
     assert len(tokens) == 9
@@ -43,4 +43,6 @@ def test_every_token_declares_its_true_ratio_and_can_be_read(db: psycopg.Connect
         assert high["contrast_ratio"] == ratio(db, high["fg"], high["bg"]), key
         assert token["contrast_ratio"] >= 4.5, key
         assert high["contrast_ratio"] >= 7, key
-    assert len({token["shape"] for token in tokens.values()}) == 9, "colour alone must tell nothing"
+    assert len({token["shape"] for token in tokens.values()}) == 9, (
+        "two colours have the same shape: only the colour would distinguish them"
+    )

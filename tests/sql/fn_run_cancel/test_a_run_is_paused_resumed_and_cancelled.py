@@ -1,4 +1,4 @@
-"""Steering runs: pause, resume and cancel, with what hangs on them, and the words that refuse the rest."""
+"""Pause, resume and cancel of runs, steps and jobs, and the error of each call that is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def call(engine: Engine, name: str, number: int, *more):
 
 
 @pytest.mark.requirement("SM-15")
-def test_a_paused_run_hands_out_nothing_and_lets_finish_what_runs(engine: Engine):
+def test_steps_of_a_paused_run_cannot_be_claimed_and_leased_steps_can_finish(engine: Engine):
     engine.publish("w", operation("a"), operation("b"), operation("c"), edges=[("a", "c")])
     run_id = engine.start("w")
     session = engine.worker()
@@ -48,7 +48,7 @@ def test_a_run_that_finishes_while_paused_completes_on_resume(engine: Engine):
 
 
 @pytest.mark.requirement("SM-15")
-def test_a_cancelled_run_leaves_nothing_behind(engine: Engine):
+def test_a_cancelled_run_leaves_no_queue_row_timer_or_wait(engine: Engine):
     engine.publish("inner", operation("x"), operation("y"))
     engine.publish(
         "w", operation("a", group=1), operation("b", group=1), wait("parcel", "came", timeout_seconds=60),
@@ -97,7 +97,7 @@ def test_a_failed_run_is_not_paused(engine: Engine):
 
 
 @pytest.mark.requirement("SM-15")
-def test_cancelling_asks_for_an_approval_where_the_configuration_says_so(engine: Engine):
+def test_cancelling_requires_an_approval_if_the_configuration_says_so(engine: Engine):
     engine.db.execute(
         "update dot_config set config_value = 'true' where config_key = 'approval.required.workflow_cancel'"
     )
@@ -110,7 +110,7 @@ def test_cancelling_asks_for_an_approval_where_the_configuration_says_so(engine:
 
 
 @pytest.mark.parametrize("state", ["ready", "in_progress", "failed", "waiting"])
-def test_a_single_job_is_cancelled_wherever_it_stands(engine: Engine, state: str):
+def test_a_single_job_is_cancelled_in_any_open_state(engine: Engine, state: str):
     (job_id,) = engine.enqueue("op")
     session = engine.worker()
     if state != "ready":
@@ -125,7 +125,7 @@ def test_a_single_job_is_cancelled_wherever_it_stands(engine: Engine, state: str
     assert engine.faults() == {}
 
 
-def test_a_cancelled_step_takes_what_depends_on_it(engine: Engine):
+def test_cancelling_a_step_cancels_its_dependents(engine: Engine):
     engine.publish("w", operation("a"), operation("b"), operation("c"), edges=[("a", "b")])
     run_id = engine.start("w")
     call(engine, "fn_job_cancel", engine.unit(run_id, "a"))
@@ -133,7 +133,7 @@ def test_a_cancelled_step_takes_what_depends_on_it(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_a_job_that_ended_or_never_was_is_not_cancelled(engine: Engine):
+def test_a_job_that_ended_or_does_not_exist_is_not_cancelled(engine: Engine):
     (job_id,) = engine.enqueue("op")
     engine.drain(engine.worker())
     for number, sqlstate in ((job_id, "SW003"), (4711, "SW002")):

@@ -16,9 +16,9 @@ def _path(engine: Engine, run_id: int) -> list[str]:
 
 @pytest.mark.requirement("RU-05")
 def test_the_longer_of_two_chains_is_critical(engine: Engine):
-    nodes = [operation("a"), operation("b"), operation("c"), operation("d"), operation("e")]
+    steps = [operation("a"), operation("b"), operation("c"), operation("d"), operation("e")]
     edges = [("a", "e"), ("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")]
-    engine.publish("two", *nodes, edges=edges)
+    engine.publish("two", *steps, edges=edges)
     run_id = engine.start("two")
     session = engine.worker()
     for _ in range(4):
@@ -35,7 +35,7 @@ def test_a_settled_run_has_no_critical_path(engine: Engine):
 
 
 @pytest.mark.requirement("RU-05")
-def test_a_run_of_two_thousand_steps_has_one(engine: Engine):
+def test_a_run_of_two_thousand_steps_has_a_critical_path(engine: Engine):
     names = [f"s{number}" for number in range(2000)]
     edges = [*itertools.pairwise(names), *zip(names, names[2:], strict=False)]
     engine.publish("long", *(operation(name, operation="x") for name in names), edges=edges)
@@ -44,7 +44,7 @@ def test_a_run_of_two_thousand_steps_has_one(engine: Engine):
     assert _path(engine, run_id) == names
 
 
-def test_what_hangs_on_a_waiting_step_is_named_with_it(engine: Engine):
+def test_the_steps_behind_a_waiting_step_are_listed_with_it(engine: Engine):
     engine.publish("wait", operation("a"), wait("w", "go"), operation("b"), operation("c"))
     run_id = engine.start("wait")
     session = engine.worker()
@@ -57,7 +57,7 @@ def test_what_hangs_on_a_waiting_step_is_named_with_it(engine: Engine):
 
 
 @pytest.mark.requirement("RU-05")
-def test_of_two_thousand_steps_all_that_hang_on_the_waiting_one_are_found(engine: Engine):
+def test_all_of_two_thousand_steps_behind_a_waiting_step_are_found(engine: Engine):
     names = [f"s{number}" for number in range(1998)]
     edges = [("w", "s0"), *itertools.pairwise(names), *zip(names, names[2:], strict=False)]
     steps = [operation(name, operation="x") for name in names]

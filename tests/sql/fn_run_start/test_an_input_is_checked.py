@@ -1,4 +1,4 @@
-"""A workflow that declares its input accepts no other: at a start, inside a sub-workflow, in a schedule."""
+"""A workflow with an input schema refuses other inputs: at a start, in a sub-workflow, in a schedule."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def start(engine: Engine, *inputs: Any, refs: list[str] | None = None) -> list[A
     ],
     ids=str,
 )
-def test_a_start_names_the_field_and_writes_nothing(engine: Engine, inputs: Any, message: str, field: str):
+def test_a_refused_start_names_the_field_and_writes_nothing(
+    engine: Engine, inputs: Any, message: str, field: str
+):
     with pytest.raises(psycopg.Error) as caught:
         start(engine, *inputs)
     assert (caught.value.sqlstate, caught.value.diag.column_name) == ("SW001", field)
@@ -57,12 +59,12 @@ def test_a_start_names_the_field_and_writes_nothing(engine: Engine, inputs: Any,
     assert engine.one("select count(*) from run_detail") == 0
 
 
-def test_what_fits_starts(engine: Engine):
+def test_an_input_that_fits_the_schema_starts_a_run(engine: Engine):
     assert len(start(engine, {"order_id": "A"}, {"order_id": "B", "amount": 1.5})) == 2
     assert engine.faults() == {}
 
 
-def test_a_key_seen_before_returns_its_run_though_the_workflow_became_stricter(engine: Engine):
+def test_a_known_key_returns_its_run_although_the_schema_became_stricter(engine: Engine):
     ((run_id, _),) = start(engine, {"order_id": "A"}, refs=["K"])
     engine.publish("order", operation("charge"), input=ORDER | {"required": ["order_id", "amount"]})
     assert start(engine, {"order_id": "A"}, refs=["K"]) == [(run_id, False)]
@@ -77,7 +79,7 @@ def test_the_schema_is_stored_with_its_version(engine: Engine):
     assert len(start(engine, {"anything": 1})) == 1
 
 
-def test_an_input_a_sub_workflow_does_not_accept_fails_the_step(engine: Engine):
+def test_an_input_that_the_sub_workflow_refuses_fails_the_step(engine: Engine):
     engine.publish("outer", subworkflow("call", "order", inputs={"order_id": "$.input.n"}))
     run_id = engine.start("outer", {"n": 7})
     assert engine.run_state(run_id) == "failed"
@@ -109,7 +111,7 @@ def test_a_schedule_is_checked_when_it_is_set(engine: Engine):
     ],
     ids=str,
 )
-def test_a_schema_that_cannot_be_kept_is_not_published(engine: Engine, schema: Any, message: str):
+def test_a_schema_with_unsupported_parts_is_not_published(engine: Engine, schema: Any, message: str):
     with pytest.raises(psycopg.Error) as caught:
         engine.publish("w", operation("a"), input=schema)
     assert caught.value.sqlstate == "SW001"

@@ -1,4 +1,4 @@
-"""A run and the lease of its first steps in one commit: the same run, the same claim, no detour."""
+"""`fn_run_start_here` starts a run and leases its first steps in one commit, as a start and a claim would."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def start_here(engine: Engine, session_id: int, workflow: str, limit: int = 100,
 
 
 def heard(db: psycopg.Connection) -> list[str]:
-    return [word.channel for word in db.notifies(timeout=0)]
+    return [notice.channel for notice in db.notifies(timeout=0)]
 
 
 def history(engine: Engine, run_id: int) -> list[Any]:
-    """Unit by unit, since between two steps that start at once there is no order."""
+    """Events ordered by unit: two steps that start at the same time have no order."""
     return engine.db.execute(
         "select unit_id & 1048575, event_type, from_state, to_state, actor_class, actor, audit_ref,"
         " request_id from event_log where run_id = %s order by unit_id, event_id",
@@ -33,7 +33,7 @@ def history(engine: Engine, run_id: int) -> list[Any]:
     ).fetchall()
 
 
-def held_by(engine: Engine, run_id: int) -> list[Any]:
+def leases_of(engine: Engine, run_id: int) -> list[Any]:
     return engine.db.execute(
         "select unit_id & 1048575, state_code, lease_session_id, lease_no from work_unit"
         " where unit_id >> 20 = %s order by unit_id",
@@ -46,7 +46,7 @@ def taken(leases: list[Lease]) -> list[str]:
 
 
 @pytest.mark.requirement("RT-01", "RT-02")
-def test_the_first_steps_are_leased_and_the_log_is_that_of_a_start_and_a_claim(engine: Engine):
+def test_the_first_steps_are_leased_and_the_log_equals_a_start_and_a_claim(engine: Engine):
     engine.publish("w", operation("a"), operation("b"), operation("c"), edges=[("a", "c"), ("b", "c")])
     session_id = engine.worker()
     started, *leases = start_here(engine, session_id, "w", p_actor="client")
@@ -55,28 +55,28 @@ def test_the_first_steps_are_leased_and_the_log_is_that_of_a_start_and_a_claim(e
         ("lease", "a", {"a": 1}),
         ("lease", "b", {"a": 1}),
     ]
-    apart = engine.one(
+    separate = engine.one(
         "select run_id from fn_run_start(1, 'w', %s::jsonb[], p_actor => 'client')", ([Jsonb({"a": 1})],)
     )
     engine.claim(session_id)
-    assert history(engine, started.unit_id) == history(engine, apart)
-    assert held_by(engine, started.unit_id) == held_by(engine, apart)
+    assert history(engine, started.unit_id) == history(engine, separate)
+    assert leases_of(engine, started.unit_id) == leases_of(engine, separate)
     assert engine.faults() == {}
     engine.complete(session_id, *leases)
     assert engine.states(started.unit_id) == {"a": "completed", "b": "completed", "c": "ready"}
 
 
-def test_a_key_seen_before_starts_nothing(engine: Engine):
+def test_a_known_key_starts_no_second_run(engine: Engine):
     engine.publish("w", operation("a"))
     session_id = engine.worker()
     first = engine.start("w", ref="K")
     started, *leases = start_here(engine, session_id, "w", p_trigger_refs=["K"])
     assert (started.unit_id, started.lease_no) == (first, 0)
-    # What any claim would get: also what somebody else started before.
+    # The call claims as any claim does: it also leases the first step of the earlier run.
     assert [lease.unit_id >> 20 for lease in leases] == [first]
 
 
-def test_nothing_is_started_for_a_session_that_has_ended(engine: Engine):
+def test_a_closed_session_cannot_start_a_run(engine: Engine):
     engine.publish("w", operation("a"))
     session_id = engine.worker()
     engine.one("select fn_worker_close(%s)", (session_id,))
@@ -86,7 +86,7 @@ def test_nothing_is_started_for_a_session_that_has_ended(engine: Engine):
     assert engine.one("select count(*) from run_detail") == 0
 
 
-def test_a_bad_input_is_refused_as_by_any_start(engine: Engine):
+def test_a_wrong_parameter_is_refused_as_by_fn_run_start(engine: Engine):
     engine.publish("w", operation("a"))
     session_id = engine.worker()
     with pytest.raises(psycopg.Error) as refusal:
@@ -99,7 +99,9 @@ def test_a_bad_input_is_refused_as_by_any_start(engine: Engine):
 
 
 @pytest.mark.parametrize(("limit", "left"), [(100, []), (1, ["stepwell_ready"])])
-def test_others_are_woken_for_what_is_left_and_only_then(engine: Engine, db, limit: int, left: list[str]):
+def test_other_workers_are_woken_only_if_a_first_step_is_left(
+    engine: Engine, db, limit: int, left: list[str]
+):
     engine.publish("w", operation("a"), operation("b"), edges=[])
     idle = engine.worker("idle")
     assert engine.claim(idle) == []
@@ -123,7 +125,7 @@ def test_the_first_steps_do_not_pass_through_the_queue(engine: Engine, db):
     assert taken(start_here(engine, session_id, "w")[1:]) == ["a", "b"]
 
 
-def test_what_waits_in_the_queue_comes_first(engine: Engine):
+def test_an_older_job_in_the_queue_comes_before_the_first_steps(engine: Engine):
     engine.publish("w", operation("a"))
     session_id = engine.worker()
     engine.enqueue("older")
@@ -134,14 +136,14 @@ def test_what_waits_in_the_queue_comes_first(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_of_several_first_steps_the_most_urgent_are_taken(engine: Engine):
+def test_first_steps_are_leased_by_priority(engine: Engine):
     engine.publish("w", operation("a"), operation("b", priority=5), operation("c"), edges=[])
     session_id = engine.worker()
     assert taken(start_here(engine, session_id, "w", 1)[1:]) == ["b"]
     assert taken(engine.claim(session_id, 1)) == ["a"]
 
 
-def test_a_first_step_of_another_class_is_left_to_its_worker(engine: Engine, db):
+def test_a_first_step_of_another_executor_is_left_to_its_worker(engine: Engine, db):
     engine.one("select fn_operation_register(1, %s)", (Jsonb([{"name": "b", "executor": "process"}]),))
     engine.publish("w", operation("a"), operation("b"), edges=[])
     other = engine.worker("other", ["process"])
@@ -152,7 +154,7 @@ def test_a_first_step_of_another_class_is_left_to_its_worker(engine: Engine, db)
     assert taken(engine.claim(other)) == ["b"]
 
 
-def test_a_limit_of_a_group_holds_from_the_first_step(engine: Engine):
+def test_the_limit_of_a_group_applies_to_the_first_steps(engine: Engine):
     engine.publish(
         "w", operation("a", group=1), operation("b", group=1), edges=[],
         groups=[{"no": 1, "max_concurrency": 1}],
@@ -165,7 +167,7 @@ def test_a_limit_of_a_group_holds_from_the_first_step(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_a_cap_of_the_tenant_holds_from_the_first_step(engine: Engine, db):
+def test_the_cap_of_the_tenant_applies_to_the_first_steps(engine: Engine, db):
     engine.publish("w", operation("a"), operation("b"), edges=[])
     db.execute("update tenant set max_concurrency = 1 where tenant_id = 1")
     session_id = engine.worker()
@@ -175,7 +177,7 @@ def test_a_cap_of_the_tenant_holds_from_the_first_step(engine: Engine, db):
     assert engine.faults() == {}
 
 
-def test_another_tenant_in_the_queue_gets_its_turn(engine: Engine):
+def test_another_tenant_in_the_queue_gets_its_share(engine: Engine):
     engine.publish("w", operation("a"), operation("b"), edges=[])
     other = Engine(
         engine.db, engine.one("insert into tenant (tenant_code) values ('other') returning tenant_id")
@@ -186,8 +188,8 @@ def test_another_tenant_in_the_queue_gets_its_turn(engine: Engine):
 
 
 def test_nothing_is_leased_for_a_tenant_that_does_not_exist(db: psycopg.Connection):
-    nobody = Engine(db, tenant_id=77)
-    nobody.publish("w", operation("a"))
-    started, *leases = start_here(nobody, nobody.worker(), "w")
+    unknown = Engine(db, tenant_id=77)
+    unknown.publish("w", operation("a"))
+    started, *leases = start_here(unknown, unknown.worker(), "w")
     assert (started.row_kind, leases) == ("started", [])
-    assert held_by(nobody, started.unit_id)[1][1:3] == ("ready", None)
+    assert leases_of(unknown, started.unit_id)[1][1:3] == ("ready", None)

@@ -1,4 +1,4 @@
-"""Firing starts one run per time, says so in the log, and happens once whoever asks."""
+"""Firing starts one run for each due time, writes an event, and happens once even if called twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fire(engine: Engine, seen: datetime | None, *times: datetime):
     ).fetchall()
 
 
-def test_each_time_starts_a_run_and_the_log_says_so(engine: Engine):
+def test_each_due_time_starts_a_run_and_writes_an_event(engine: Engine):
     started = fire(engine, FIRST, FIRST, SECOND)
     assert [at for _, at in started] == [FIRST, SECOND]
     rows = engine.db.execute(
@@ -50,7 +50,7 @@ def test_each_time_starts_a_run_and_the_log_says_so(engine: Engine):
     assert engine.db.execute("select last_at, next_at from workflow_schedule").fetchone() == (SECOND, NEXT)
 
 
-def test_whoever_saw_an_older_next_time_changes_nothing(engine: Engine):
+def test_a_caller_with_an_old_next_time_changes_nothing(engine: Engine):
     assert len(fire(engine, FIRST, FIRST)) == 1
     assert fire(engine, FIRST, FIRST) == []
     assert engine.one("select count(*) from workflow_run") == 1
@@ -61,7 +61,7 @@ def test_a_paused_schedule_does_not_fire(engine: Engine):
     assert fire(engine, FIRST, FIRST) == []
 
 
-def test_a_time_that_has_its_run_already_gets_no_second(engine: Engine):
+def test_a_due_time_that_has_a_run_gets_no_second_run(engine: Engine):
     fire(engine, FIRST, FIRST)
     engine.db.execute("update workflow_schedule set next_at = %s", (FIRST,))
     assert len(fire(engine, FIRST, FIRST, SECOND)) == 2
@@ -69,7 +69,7 @@ def test_a_time_that_has_its_run_already_gets_no_second(engine: Engine):
     assert engine.one("select count(*) from event_log where event_type = 'schedule.fired'") == 2
 
 
-def test_without_times_only_the_next_time_moves(engine: Engine):
+def test_without_due_times_only_the_next_time_changes(engine: Engine):
     assert fire(engine, FIRST) == []
     assert engine.db.execute("select last_at, next_at from workflow_schedule").fetchone() == (None, NEXT)
 

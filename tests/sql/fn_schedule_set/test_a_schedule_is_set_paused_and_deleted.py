@@ -1,4 +1,4 @@
-"""A schedule is checked when it is set, keeps its next time when nothing changed, and can be stopped."""
+"""A schedule is checked when it is set, keeps its next time if nothing changed, is paused and deleted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def published(engine: Engine):
     engine.publish("w", operation("a"))
 
 
-def test_the_first_time_it_is_new_and_later_it_is_not(engine: Engine):
+def test_a_schedule_is_new_only_when_it_is_set_first(engine: Engine):
     assert put(engine) is True
     assert put(engine) is False
     row = engine.db.execute(
@@ -37,7 +37,7 @@ def test_the_first_time_it_is_new_and_later_it_is_not(engine: Engine):
     assert row == ("w", "0 3 * * *", "Europe/Berlin", {"a": 1}, "latest", NEXT, False, "ada")
 
 
-def test_the_next_time_changes_only_with_the_expression_or_the_zone(engine: Engine):
+def test_the_next_time_changes_only_with_the_cron_expression_or_the_time_zone(engine: Engine):
     put(engine)
     put(engine, misfire="all", next_at=NEXT.replace(year=2031))
     assert engine.one("select next_at from workflow_schedule") == NEXT
@@ -57,7 +57,7 @@ def test_the_next_time_changes_only_with_the_expression_or_the_zone(engine: Engi
         ({"workflow": "nothing"}, "SW002", "nothing"),
     ],
 )
-def test_what_is_wrong_is_named(engine: Engine, changes, sqlstate, word):
+def test_an_error_names_the_wrong_field(engine: Engine, changes, sqlstate, word):
     with pytest.raises(psycopg.Error) as caught:
         put(engine, **changes)
     assert caught.value.sqlstate == sqlstate
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_named(engine: Engine, changes, sqlstate, word):
     assert engine.one("select count(*) from workflow_schedule") == 0
 
 
-def test_a_paused_schedule_is_not_due_and_forgets_its_next_time(engine: Engine):
+def test_a_paused_schedule_is_not_due_and_loses_its_next_time(engine: Engine):
     put(engine, next_at=datetime(2020, 1, 1, tzinfo=UTC))
     assert engine.one("select count(*) from fn_schedule_due()") == 1
     engine.db.execute("select fn_schedule_pause(1, 'nightly', true)")

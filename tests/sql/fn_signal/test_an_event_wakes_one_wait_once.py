@@ -1,4 +1,4 @@
-"""Events from outside: accepted once, kept when early, one for one wait, refused when nobody can take it."""
+"""Signals: each is accepted once, kept when it is early, wakes one wait, and is refused by an ended run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_second_delivery_of_an_event_changes_nothing(engine: Engine):
 
 
 @pytest.mark.requirement("LN-10")
-def test_an_early_event_is_kept_for_whoever_waits_for_it(engine: Engine):
+def test_an_early_event_is_kept_until_a_step_waits_for_it(engine: Engine):
     engine.publish("w", operation("a"), wait("parcel", "came"))
     run_id = engine.start("w")
     assert signal(engine, run_id, "k", payload={"n": 1}) == (True, None)
@@ -47,7 +47,7 @@ def test_an_early_event_is_kept_for_whoever_waits_for_it(engine: Engine):
     assert engine.one("select output from step_run where step_id = 'parcel'") == {"n": 1}
 
 
-def test_each_event_wakes_one_wait_in_the_order_they_began(engine: Engine):
+def test_each_event_wakes_the_oldest_wait(engine: Engine):
     engine.publish("w", wait("one", "came"), wait("two", "came"), edges=[])
     run_id = engine.start("w")
     signal(engine, run_id, "k1")
@@ -56,7 +56,7 @@ def test_each_event_wakes_one_wait_in_the_order_they_began(engine: Engine):
     assert engine.run_state(run_id) == "completed"
 
 
-def test_an_event_of_another_type_or_run_wakes_nobody(engine: Engine):
+def test_an_event_of_another_type_or_run_wakes_no_wait(engine: Engine):
     engine.publish("w", wait("parcel", "came"))
     run_id, other = engine.start("w"), engine.start("w")
     signal(engine, other, "k1", event="went")
@@ -82,7 +82,7 @@ def test_an_event_without_type_or_key_is_refused(engine: Engine, event: str, key
     assert caught.value.sqlstate == sqlstate
 
 
-def test_a_run_that_ended_or_never_was_takes_no_event(engine: Engine):
+def test_a_run_that_ended_or_does_not_exist_refuses_the_event(engine: Engine):
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
     engine.drain(engine.worker())

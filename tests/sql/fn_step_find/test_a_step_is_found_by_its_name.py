@@ -1,4 +1,4 @@
-"""A person names a step by its id, one of an item by its number, a task by its id in the step."""
+"""A step is found by its id, a step of a map also by its item number, a task by its id in the step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def found(
     return unit_id
 
 
-def test_a_step_an_item_and_a_task(engine: Engine):
+def test_a_step_a_step_of_an_item_and_a_task_are_found(engine: Engine):
     engine.publish(
         "w",
         {"id": "all", "kind": "map", "over": "$.input.items"},

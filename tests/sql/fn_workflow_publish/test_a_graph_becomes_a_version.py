@@ -1,4 +1,4 @@
-"""Publishing: the same graph is the same version, another graph the next, a bad graph nothing at all."""
+"""Publishing: the same graph keeps its version, another graph is the next version, a bad graph is refused."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def test_the_same_graph_is_the_same_version(engine: Engine):
     assert engine.one("select count(*) from event_log where event_type = 'workflow.published'") == 2
 
 
-def test_two_workflows_have_versions_of_their_own(engine: Engine):
+def test_each_workflow_has_its_own_version_numbers(engine: Engine):
     assert [engine.publish(name, operation("a")) for name in ("one", "two")] == [1, 1]
 
 
 @pytest.mark.requirement("LN-02")
-def test_a_run_stays_with_its_version_and_needs_nobodys_memory(engine: Engine, dsn: str):
-    """Another process goes on with the run; the document of the graph itself is not read any more."""
+def test_a_run_keeps_its_version_and_needs_no_memory_of_a_process(engine: Engine, dsn: str):
+    """Another process continues the run; the stored document of the graph is not read any more."""
     engine.publish("w", operation("a"), operation("b"))
     run_id = engine.start("w")
     engine.publish("w", operation("other"))
@@ -36,7 +36,7 @@ def test_a_run_stays_with_its_version_and_needs_nobodys_memory(engine: Engine, d
 
 
 @pytest.mark.parametrize(
-    ("nodes", "word"),
+    ("steps", "word"),
     [
         ([], "at least one step"),
         ([operation("a", executor="gpu")], "gpu is not registered"),
@@ -45,9 +45,9 @@ def test_a_run_stays_with_its_version_and_needs_nobodys_memory(engine: Engine, d
         ([human("a", tasks=[{"id": "t", "when": "=="}])], "step a, tasks.t.when: == is not"),
     ],
 )
-def test_a_graph_that_does_not_hold_is_refused_by_name(engine: Engine, nodes, word: str):
+def test_a_bad_graph_is_refused_and_the_error_names_the_fault(engine: Engine, steps, word: str):
     with pytest.raises(psycopg.Error) as caught:
-        engine.publish("w", *nodes)
+        engine.publish("w", *steps)
     assert caught.value.sqlstate == "SW001"
     assert word in str(caught.value)
     assert engine.one("select count(*) from workflow_registry") == 0
@@ -77,6 +77,6 @@ def test_an_executor_that_is_not_registered_is_refused_everywhere(engine: Engine
 
 
 @pytest.mark.parametrize("name", ["mot", "mot_template", "mot:x"])
-def test_the_generator_is_no_executor(db: psycopg.Connection, name: str):
+def test_the_template_generator_cannot_be_an_executor(db: psycopg.Connection, name: str):
     with pytest.raises(psycopg.errors.CheckViolation):
         db.execute("insert into executor_class (class_name, description) values (%s, 'x')", (name,))

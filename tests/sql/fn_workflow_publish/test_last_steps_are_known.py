@@ -1,4 +1,4 @@
-"""The steps that nothing follows are marked when a graph is stored: their outputs are the result of a run."""
+"""Steps without a successor are marked when a graph is stored: their outputs are the result of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARKED = (
 def published(engine: Engine) -> Engine:
     engine.publish("chain", operation("a"), operation("b"), operation("c"))
     engine.publish("fork", operation("a"), operation("b"), operation("c"), edges=[("a", "b"), ("a", "c")])
-    engine.publish("apart", operation("a"), operation("b"), edges=[])
+    engine.publish("parallel", operation("a"), operation("b"), edges=[])
     return engine
 
 
@@ -26,7 +26,7 @@ def marked(engine: Engine) -> list[str]:
     return [step_id for _, step_id in engine.db.execute(MARKED).fetchall()]
 
 
-def test_of_each_graph_the_steps_without_successor(published: Engine):
+def test_the_steps_without_successor_are_marked_in_each_graph(published: Engine):
     assert marked(published) == ["c", "b", "c", "a", "b"]
 
 
@@ -39,7 +39,7 @@ def test_a_graph_stored_before_the_mark_existed_is_marked_by_the_migration(publi
     assert marked(published) == before
 
 
-def test_several_last_steps_make_an_object_and_what_was_not_done_is_left_out(published: Engine):
+def test_the_result_of_several_last_steps_is_an_object_of_the_completed_ones(published: Engine):
     session_id = published.worker()
     run_id = published.start("fork")
     published.drain(session_id)

@@ -1,4 +1,4 @@
-"""The roll-up: rules R-1 to R-6 from their rows, edge cases, counters equal to a recompute at every event."""
+"""The roll-up follows rules R-1 to R-6; the stored colour equals a recompute at every event."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kept(engine: Engine, run_id: int) -> str:
 
 
 def oracle(engine: Engine, run_id: int) -> str:
-    """The rules in plain words, from the rows of the steps alone."""
+    """The rules written in Python, computed only from the rows of the steps."""
     rows = engine.db.execute(
         """select state_code, mandatory,
                case when state_code = 'blocked' then fn_step_blocked_severity(unit_id) end
@@ -59,7 +59,7 @@ def check(engine: Engine, run_id: int) -> str:
 
 @pytest.mark.requirement("RU-01")
 @pytest.mark.requirement("RU-02")
-def test_red_over_yellow_over_green_and_the_decisive_step(engine: Engine, people: People):
+def test_red_comes_before_yellow_before_green_and_the_decisive_step_is_named(engine: Engine, people: People):
     engine.publish("w", *(human(name, role="office") for name in "abc"), edges=[])
     run_id = engine.start("w")
     a, b, c = (engine.unit(run_id, name) for name in "abc")
@@ -80,7 +80,7 @@ def test_red_over_yellow_over_green_and_the_decisive_step(engine: Engine, people
 
 
 @pytest.mark.requirement("RU-01")
-def test_optional_and_skipped_steps_pull_nothing(engine: Engine, people: People):
+def test_steps_that_are_not_mandatory_do_not_change_the_colour(engine: Engine, people: People):
     engine.publish("w", human("must", role="office"), human("may", role="office", mandatory=False), edges=[])
     run_id = engine.start("w")
     people.claim(engine.unit(run_id, "may"), "ada")
@@ -92,7 +92,7 @@ def test_optional_and_skipped_steps_pull_nothing(engine: Engine, people: People)
 
 
 @pytest.mark.requirement("RU-01")
-def test_the_colours_are_those_of_the_rows(engine: Engine, people: People):
+def test_the_colours_come_from_the_rows_of_the_policy(engine: Engine, people: People):
     engine.publish("w", human("a", role="office"))
     run_id = engine.start("w")
     unit = engine.unit(run_id, "a")
@@ -108,7 +108,7 @@ def test_the_colours_are_those_of_the_rows(engine: Engine, people: People):
 
 
 @pytest.mark.requirement("RU-04")
-def test_without_a_mandatory_step_that_has_begun_it_is_gray(engine: Engine, people: People):
+def test_a_run_is_gray_until_a_mandatory_step_is_ready(engine: Engine, people: People):
     engine.publish("w", human("may", role="office", mandatory=False), human("must", role="office"))
     run_id = engine.start("w")
     assert check(engine, run_id) == "gray"
@@ -132,7 +132,7 @@ def test_a_pause_freezes_the_colour(engine: Engine, people: People):
 
 
 @pytest.mark.requirement("RU-04")
-def test_a_sub_workflow_shows_its_colour_on_the_step_around_it(engine: Engine, people: People):
+def test_the_step_around_a_sub_workflow_shows_its_colour(engine: Engine, people: People):
     engine.publish("inner", human("x", role="office"))
     engine.publish("middle", subworkflow("in", "inner"))
     engine.publish("outer", subworkflow("mid", "middle"), human("y", role="office"), edges=[])
@@ -157,7 +157,7 @@ def test_a_sub_workflow_shows_its_colour_on_the_step_around_it(engine: Engine, p
 
 
 @pytest.mark.requirement("RU-05")
-def test_the_critical_path_is_part_of_the_answer(engine: Engine, people: People):
+def test_the_roll_up_includes_the_critical_path(engine: Engine, people: People):
     engine.publish(
         "w", human("a", role="office"), human("b", role="office"), human("c", role="office"),
         edges=[("a", "c"), ("b", "c")],
@@ -172,18 +172,18 @@ def test_the_critical_path_is_part_of_the_answer(engine: Engine, people: People)
     assert path == [engine.unit(run_id, "a"), engine.unit(run_id, "c")]
 
 
-# -- any run ------------------------------------------------------------------------------------------------
+# -- random runs ---------------------------------------------------------------------------------------------
 
 
 def mixed(engine: Engine, dice: random.Random, count: int) -> int:
-    nodes = []
+    steps = []
     for at in range(count):
         more = {"mandatory": False} if dice.random() < 0.2 else {}
         if dice.random() < 0.5:
             deadline = {"deadline": dice.choice([600, 7200])} if dice.random() < 0.5 else {}
-            nodes.append(human(f"s{at}", role="office", **more, **deadline))
+            steps.append(human(f"s{at}", role="office", **more, **deadline))
         else:
-            nodes.append(
+            steps.append(
                 operation(f"s{at}", operation="op", retry={"max_attempts": 2, "initial_seconds": 60}, **more)
             )
     edges = sorted(
@@ -193,12 +193,12 @@ def mixed(engine: Engine, dice: random.Random, count: int) -> int:
             if dice.random() < 0.8
         }
     )
-    engine.publish("mixed", *nodes, edges=edges)
+    engine.publish("mixed", *steps, edges=edges)
     return engine.start("mixed")
 
 
 class Play:
-    """One random move at a time; `move` is false when nothing is left that could move."""
+    """Makes one random change at a time; `move` returns False when no change is possible."""
 
     def __init__(
         self, engine: Engine, people: People, clock: Clock, run_id: int, dice: random.Random
@@ -262,7 +262,7 @@ class Play:
         try:
             self.dice.choice(found)()
         except psycopg.Error as error:
-            # A long block may not be escalated by hand without an approval.
+            # A person needs an approval to escalate a long block.
             if error.sqlstate != "SW004":
                 raise
         return True

@@ -1,4 +1,4 @@
-"""Publish workflows as their author writes them: receives steps, returns run ids and leases."""
+"""Publishes workflows written with the Python classes: receives steps, returns run ids and leases."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A Conditional is made when everything before it has ended, also behind what was cancelled. What it reads
-and catches is then the same in whatever order things end.
+"""A Conditional is decided when every step before it has ended, also the steps before a cancelled one. So its
+result does not depend on the order in which the steps end.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from tests.sql.drive import Engine
 from tests.sql.graphs.publishing import leases, publish, start
 
 op = Operation
-TWO_INTO_ONE = Sequential(Parallel(op("a"), op("c")), op("x"))
+TWO_BEFORE_ONE = Sequential(Parallel(op("a"), op("c")), op("x"))
 
 
 @pytest.mark.requirement("RX-06")
 @pytest.mark.parametrize("order", list(permutations(["a", "c", "y"])), ids="".join)
 def test_both_failures_are_caught_in_every_order(engine: Engine, order: tuple[str, ...]):
-    root = Sequential(Parallel(TWO_INTO_ONE, op("y")), Conditional("x", op("d"), op("e")))
+    root = Sequential(Parallel(TWO_BEFORE_ONE, op("y")), Conditional("x", op("d"), op("e")))
     run_id = start(engine, root)
     session = engine.worker()
-    held = leases(engine, session)
+    leased = leases(engine, session)
     for step in order:
         if step == "y":
-            engine.complete(session, held[step])
+            engine.complete(session, leased[step])
         else:
-            engine.kill(session, held[step])
+            engine.kill(session, leased[step])
         assert engine.faults() == {}
     assert engine.states(run_id) == {
         "a": "cannot_complete", "c": "cannot_complete", "x": "cancelled", "y": "completed",
@@ -39,29 +39,29 @@ def test_both_failures_are_caught_in_every_order(engine: Engine, order: tuple[st
 
 
 @pytest.mark.requirement("RX-06")
-def test_it_says_what_it_waits_for(engine: Engine):
-    run_id = start(engine, Sequential(TWO_INTO_ONE, Conditional("x", op("d"), op("e"))))
+def test_a_conditional_names_the_step_it_waits_for(engine: Engine):
+    run_id = start(engine, Sequential(TWO_BEFORE_ONE, Conditional("x", op("d"), op("e"))))
     session = engine.worker()
-    held = leases(engine, session)
-    engine.kill(session, held["a"])
+    leased = leases(engine, session)
+    engine.kill(session, leased["a"])
     unit_id = engine.unit(run_id, "if.d")
     assert engine.state(unit_id) == "ready"
     assert engine.why(unit_id)[:2] == ("dependency", "if.d waits for c (In progress).")
     assert engine.faults() == {}
-    engine.complete(session, held["c"])
+    engine.complete(session, leased["c"])
     assert engine.state(unit_id) == "completed"
     assert engine.one("select bool_or(needs_attention) from run_progress") is False
 
 
 @pytest.mark.requirement("RX-06")
 @pytest.mark.parametrize("last", ["completed", "dead"])
-def test_it_never_reads_a_step_that_still_runs(engine: Engine, last: str):
+def test_a_conditional_never_reads_a_step_that_still_runs(engine: Engine, last: str):
     test = '$.steps.a.status == "completed" || $.steps.x.status == "completed"'
-    run_id = start(engine, Sequential(TWO_INTO_ONE, Conditional(test, op("d"), op("e"))))
+    run_id = start(engine, Sequential(TWO_BEFORE_ONE, Conditional(test, op("d"), op("e"))))
     session = engine.worker()
-    held = leases(engine, session)
-    engine.kill(session, held["c"])
-    engine.report(session, (held["a"], last, {"error": {"type": "Dead", "message": "no"}}))
+    leased = leases(engine, session)
+    engine.kill(session, leased["c"])
+    engine.report(session, (leased["a"], last, {"error": {"type": "Dead", "message": "no"}}))
     states = engine.states(run_id)
     assert (states["d"], states["e"]) == (
         ("ready", "skipped") if last == "completed" else ("skipped", "ready")
@@ -69,14 +69,14 @@ def test_it_never_reads_a_step_that_still_runs(engine: Engine, last: str):
 
 
 @pytest.mark.requirement("RX-06")
-def test_it_waits_again_when_the_failed_step_is_replayed(engine: Engine):
-    run_id = start(engine, Sequential(TWO_INTO_ONE, Conditional("x", op("d"), op("e"))))
+def test_a_conditional_waits_again_when_the_failed_step_is_replayed(engine: Engine):
+    run_id = start(engine, Sequential(TWO_BEFORE_ONE, Conditional("x", op("d"), op("e"))))
     session = engine.worker()
-    held = leases(engine, session)
-    engine.kill(session, held["a"])
-    engine.one("select fn_job_retry(1, %s, 'ada', 'mended')", (engine.unit(run_id, "a"),))
+    leased = leases(engine, session)
+    engine.kill(session, leased["a"])
+    engine.one("select fn_job_retry(1, %s, 'ada', 'fixed')", (engine.unit(run_id, "a"),))
     assert engine.states(run_id)["x"] == "not_started"
-    engine.complete(session, held["c"])
+    engine.complete(session, leased["c"])
     assert engine.states(run_id)["if.d"] == "ready"
     assert engine.faults() == {}
     engine.drain(session)
@@ -89,29 +89,29 @@ def test_it_waits_again_when_the_failed_step_is_replayed(engine: Engine):
 
 @pytest.mark.requirement("RX-06")
 @pytest.mark.parametrize("failing", ["a", "x"])
-def test_a_replayed_step_is_counted_again_by_a_decision_that_waits(engine: Engine, failing: str):
+def test_a_waiting_conditional_counts_a_replayed_step_again(engine: Engine, failing: str):
     root = Sequential(
         Parallel(Sequential(op("a"), op("x")), op("y")),
         Conditional('$.steps.a.status == "completed" && $.steps.x.status == "completed"', op("d"), op("e")),
     )
     run_id = start(engine, root)
     session = engine.worker()
-    held = leases(engine, session)
+    leased = leases(engine, session)
     if failing == "x":
-        engine.complete(session, held["a"])
-        held |= leases(engine, session)
-    engine.kill(session, held[failing])
-    engine.one("select fn_job_retry(1, %s, 'ada', 'mended')", (engine.unit(run_id, failing),))
+        engine.complete(session, leased["a"])
+        leased |= leases(engine, session)
+    engine.kill(session, leased[failing])
+    engine.one("select fn_job_retry(1, %s, 'ada', 'fixed')", (engine.unit(run_id, failing),))
     assert engine.faults() == {}
     engine.drain(session)
-    assert engine.states(run_id)["if.d"] == "not_started", "y is still at work"
-    engine.complete(session, held["y"])
+    assert engine.states(run_id)["if.d"] == "not_started", "y still runs"
+    engine.complete(session, leased["y"])
     assert engine.states(run_id)["d"] == "ready"
     assert engine.faults() == {}
 
 
 @pytest.mark.requirement("JW-10")
-def test_no_run_starts_for_a_step_that_an_earlier_start_called_off(engine: Engine):
+def test_no_sub_run_starts_for_an_item_that_was_cancelled(engine: Engine):
     publish(engine, Sequential(Conditional("$.input.word", op("t")), op("u")), "inner")
     body = SubWorkflow("inner", id="sub", inputs={"word": "$.item"})
     run_id = start(

@@ -1,5 +1,5 @@
-"""Rows that enter the queue notify workers that could take more, and nobody else: commits that notify wait
-for each other, so the busy ones do not.
+"""A row that enters the queue notifies only if a worker is idle: commits that notify wait for each other, so
+the engine avoids notifications that no worker needs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def listener(dsn: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def is_woken(engine: Engine, listener: psycopg.Connection[Any]) -> bool:
-    """Whether something was notified before this question, which is a notification too."""
+    """Whether a notification came before this one: `asked` marks the end of the earlier notifications."""
     engine.db.execute("select pg_notify(%s, 'asked')", (CHANNEL,))
     heard: list[str] = []
     while "asked" not in heard:
@@ -43,7 +43,7 @@ def idle(engine: Engine, name: str = "idle") -> int:
 
 
 @pytest.mark.parametrize("worker", ["idle", "busy", "closed", "none"])
-def test_a_row_wakes_whoever_could_take_it(engine: Engine, listener, worker: str):
+def test_a_row_wakes_only_idle_workers(engine: Engine, listener, worker: str):
     if worker != "none":
         session = idle(engine)
     if worker == "busy":
@@ -56,8 +56,8 @@ def test_a_row_wakes_whoever_could_take_it(engine: Engine, listener, worker: str
     assert is_woken(engine, listener) is (worker == "idle")
 
 
-def test_whoever_puts_it_there(engine: Engine, listener):
-    """Also what no function of ours has put there: nobody has to think of it."""
+def test_a_row_inserted_without_a_function_wakes_idle_workers(engine: Engine, listener):
+    """A plain insert notifies too: the trigger does it, not the function that inserts."""
     engine.enqueue("job")
     engine.db.execute("delete from job_ready")
     idle(engine)
@@ -65,7 +65,7 @@ def test_whoever_puts_it_there(engine: Engine, listener):
     assert is_woken(engine, listener)
 
 
-def test_a_report_that_takes_what_it_released_wakes_nobody(engine: Engine, listener):
+def test_a_report_that_leases_all_released_steps_wakes_nobody(engine: Engine, listener):
     steps = [operation("a"), *(operation(f"b{n}") for n in range(3))]
     engine.publish("w", *steps, edges=[("a", f"b{n}") for n in range(3)])
     engine.start("w")
@@ -77,7 +77,7 @@ def test_a_report_that_takes_what_it_released_wakes_nobody(engine: Engine, liste
     assert not is_woken(engine, listener)
 
 
-def test_a_report_that_leaves_something_wakes_the_others(engine: Engine, listener):
+def test_a_report_that_leaves_a_released_step_wakes_the_others(engine: Engine, listener):
     steps = [operation("a"), *(operation(f"b{n}") for n in range(3))]
     engine.publish("w", *steps, edges=[("a", f"b{n}") for n in range(3)])
     engine.start("w")
@@ -89,8 +89,8 @@ def test_a_report_that_leaves_something_wakes_the_others(engine: Engine, listene
     assert is_woken(engine, listener)
 
 
-def test_what_a_report_keeps_to_itself_ends_with_it(engine: Engine, listener):
-    """The next call of the same transaction notifies as ever."""
+def test_a_report_suppresses_notifications_only_until_it_returns(engine: Engine, listener):
+    """The next call in the same transaction notifies again."""
     engine.publish("w", operation("a"))
     engine.start("w")
     session = engine.worker("busy")

@@ -1,4 +1,4 @@
-"""Calls the functions of people's work by short names: receives a unit and a person, returns the answer."""
+"""Calls the functions for human steps by short names: receives a unit and a person, returns the answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class People:
 
 @contextmanager
 def refused(sqlstate: str, *words: str) -> Iterator[None]:
-    """What happens inside is refused with this SQLSTATE, and the message has these words."""
+    """The call in the block must be refused with this SQLSTATE and a message with these words."""
     with pytest.raises(psycopg.Error) as caught:
         yield
     assert caught.value.sqlstate == sqlstate, caught.value

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of people's work: `people` acts as a person."""
+"""Fixtures of the tests of human steps: `people` calls the functions as a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How severe a block is: by time, by critical path, by deadline, by hand; shown, and counted."""
+"""A block becomes red by time, critical path, deadline or a person; the roll-up counts it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tests.sql.people.asking import People, refused
 from tests.support.clock import Clock
 
 
-def aside(engine: Engine, people: People, **more) -> int:
-    """A blocked step that is not on the critical path: `first` is the earliest mandatory one."""
+def blocked_step(engine: Engine, people: People, **more) -> int:
+    """A blocked step that is not on the critical path: `first` is the earliest open mandatory step."""
     engine.publish(
-        "w", human("first", role="office"), human("aside", **({"role": "office"} | more)), edges=[]
+        "w", human("first", role="office"), human("second", **({"role": "office"} | more)), edges=[]
     )  # fmt: skip
-    unit = engine.unit(engine.start("w"), "aside")
+    unit = engine.unit(engine.start("w"), "second")
     people.claim(unit, "ada")
     people.block(unit, "ada", "missing_iu")
     return unit
@@ -32,8 +32,10 @@ def colour(engine: Engine, unit: int) -> str:
 
 
 @pytest.mark.requirement("SM-19")
-def test_it_is_dark_yellow_at_first_and_red_after_the_threshold(engine: Engine, people: People, clock: Clock):
-    unit = aside(engine, people)
+def test_a_block_is_dark_yellow_at_first_and_red_after_the_threshold(
+    engine: Engine, people: People, clock: Clock
+):
+    unit = blocked_step(engine, people)
     assert (severity(engine, unit), colour(engine, unit)) == ("yellow_dark", "yellow")
     clock.advance(hours=4, seconds=1)
     assert severity(engine, unit) == "red"
@@ -50,9 +52,9 @@ def test_the_threshold_is_that_of_the_workflow_class(engine: Engine, people: Peo
     engine.db.execute(
         "insert into dot_config values ('block_severity.threshold_seconds.urgent', '60', 'for the test')"
     )
-    engine.publish("w", human("first", role="office"), human("aside", role="office"), edges=[])
+    engine.publish("w", human("first", role="office"), human("second", role="office"), edges=[])
     engine.db.execute("update workflow_registry set workflow_class = 'urgent'")
-    unit = engine.unit(engine.start("w"), "aside")
+    unit = engine.unit(engine.start("w"), "second")
     people.claim(unit, "ada")
     people.block(unit, "ada", "missing_iu")
     clock.advance(seconds=61)
@@ -61,13 +63,13 @@ def test_the_threshold_is_that_of_the_workflow_class(engine: Engine, people: Peo
 
 
 @pytest.mark.requirement("SM-19")
-def test_on_the_critical_path_it_is_red_at_once_and_follows_the_path(engine: Engine, people: People):
-    unit = aside(engine, people)
+def test_a_block_is_red_as_soon_as_it_is_on_the_critical_path(engine: Engine, people: People):
+    unit = blocked_step(engine, people)
     first = engine.unit(unit >> 20, "first")
     people.claim(first, "ben")
     assert colour(engine, unit) == "yellow"
     people.complete(first, "ben")
-    # Now the blocked step is the earliest mandatory one that is open.
+    # Now the blocked step is the earliest open mandatory step.
     assert (severity(engine, unit), colour(engine, unit)) == ("red", "red")
     assert engine.faults() == {}
 
@@ -76,7 +78,7 @@ def test_on_the_critical_path_it_is_red_at_once_and_follows_the_path(engine: Eng
 def test_a_block_that_left_the_critical_path_still_turns_red_with_time(
     engine: Engine, people: People, clock: Clock
 ):
-    unit = aside(engine, people)
+    unit = blocked_step(engine, people)
     people.unblock(unit, "ada", "found:1")
     first = engine.unit(unit >> 20, "first")
     people.claim(first, "ben")
@@ -94,8 +96,8 @@ def test_a_block_that_left_the_critical_path_still_turns_red_with_time(
 
 
 @pytest.mark.requirement("SM-19")
-def test_past_its_deadline_it_is_red(engine: Engine, people: People, clock: Clock):
-    unit = aside(engine, people, deadline=600)
+def test_a_block_past_its_deadline_is_red(engine: Engine, people: People, clock: Clock):
+    unit = blocked_step(engine, people, deadline=600)
     clock.advance(seconds=601)
     engine.timers()
     assert (severity(engine, unit), colour(engine, unit)) == ("red", "red")
@@ -103,8 +105,10 @@ def test_past_its_deadline_it_is_red(engine: Engine, people: People, clock: Cloc
 
 
 @pytest.mark.requirement("SM-19")
-def test_by_hand_it_is_red_and_a_long_block_needs_an_approval(engine: Engine, people: People, clock: Clock):
-    unit = aside(engine, people)
+def test_an_escalated_block_is_red_and_a_long_block_needs_an_approval(
+    engine: Engine, people: People, clock: Clock
+):
+    unit = blocked_step(engine, people)
     first = people.block_escalate(unit, "ben", "the client calls", key="k")
     assert (first["state"], severity(engine, unit), colour(engine, unit)) == ("blocked", "red", "red")
     assert people.block_escalate(unit, "ben", key="k") == first
@@ -118,23 +122,25 @@ def test_by_hand_it_is_red_and_a_long_block_needs_an_approval(engine: Engine, pe
         people.block_escalate(unit, "ben")
 
 
-def test_where_the_policy_says_otherwise_red_is_only_shown(engine: Engine, people: People, clock: Clock):
+def test_a_policy_can_leave_a_red_block_out_of_the_colour_of_the_run(
+    engine: Engine, people: People, clock: Clock
+):
     engine.db.execute(
         """update rollup_policy_def set policy_config_jsonb =
            policy_config_jsonb || '{"blocked_escalation_treats_as_red": false}'
            where policy_code = 'declared_here'"""
     )
-    unit = aside(engine, people)
+    unit = blocked_step(engine, people)
     clock.advance(hours=5)
     engine.timers()
     assert (severity(engine, unit), colour(engine, unit)) == ("red", "yellow")
     assert engine.faults() == {}
 
 
-def test_a_red_block_that_is_cancelled_leaves_the_counts_right(
+def test_the_counters_are_right_after_a_red_block_is_cancelled(
     engine: Engine, people: People, db: psycopg.Connection
 ):
-    unit = aside(engine, people)
+    unit = blocked_step(engine, people)
     people.block_escalate(unit, "ben")
     engine.one("select fn_run_cancel(1, %s, 'r')", (unit >> 20,))
     assert engine.faults() == {}

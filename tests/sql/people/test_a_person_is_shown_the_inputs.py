@@ -1,4 +1,4 @@
-"""What a person decides on: bound when the step opens, stored as shown, in every view."""
+"""The inputs of a human step are bound when it becomes ready, stored, and shown in every view."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People
 from tests.support.clock import Clock
 
-# Comparing a date with a time in a zone is an error of Postgres that no silent mode suppresses.
+# Postgres raises an error when a path compares a date with a timestamptz, even in silent mode.
 BAD = '$.input.items[*] ? (@.at.datetime() < "2026-01-01T00:00:00Z".datetime())'
 DATES = {"items": [{"at": "2026-01-01"}]}
 
@@ -24,7 +24,7 @@ def shown(engine: Engine, unit: int) -> list[object]:
 
 
 @pytest.mark.parametrize("before", [[], [operation("quote")]], ids=["first", "after another"])
-def test_the_inputs_are_bound_when_the_step_opens(engine: Engine, people: People, before):
+def test_the_inputs_are_bound_when_the_step_becomes_ready(engine: Engine, people: People, before):
     engine.publish("w", *before, human("sign", role="office", inputs={
         "amount": "$.input.amount", "price": "$.steps.quote.output.price", "name": '$.input."full name"',
     }))  # fmt: skip
@@ -37,7 +37,7 @@ def test_the_inputs_are_bound_when_the_step_opens(engine: Engine, people: People
     expected = {"amount": 3, "price": 9.5 if before else None, "name": "Ada"}
     assert shown(engine, unit) == [expected] * 3
     assert engine.one("select inputs from fn_inbox_read(1, 'ada')") == expected
-    # What was shown stays, whatever becomes of its source.
+    # The bound inputs stay as they are when their source changes.
     engine.db.execute("update run_detail set input = '{}'")
     people.claim(unit, "ada")
     people.complete(unit, "ada", {})
@@ -45,7 +45,7 @@ def test_the_inputs_are_bound_when_the_step_opens(engine: Engine, people: People
     assert engine.faults() == {}
 
 
-def test_inside_a_map_the_item_is_shown(engine: Engine, people: People):
+def test_inside_a_map_the_inputs_include_the_item(engine: Engine, people: People):
     engine.publish(
         "w",
         {"id": "m", "kind": "map", "over": "$.input.list", "reads": []},
@@ -64,7 +64,7 @@ def test_inside_a_map_the_item_is_shown(engine: Engine, people: People):
     assert engine.faults() == {}
 
 
-def test_a_task_shows_what_its_step_shows(engine: Engine, people: People):
+def test_a_task_shows_the_inputs_of_its_step(engine: Engine, people: People):
     engine.publish(
         "w",
         human("sign", role="office", inputs={"a": "$.input.a"}, tasks=[{"id": "check", "role": "office"}]),
@@ -92,12 +92,12 @@ def message(engine: Engine, unit: int) -> str:
     [
         (BAD, DATES, "inputs.bad: $.input.items[*] ? (@.at.datetime() < \"2026-01-01T00:00:00Z\".datetime())"
             " cannot be evaluated: cannot convert value from date to timestamptz without time zone usage"),
-        ("$.input[$nobody]", DATES, "inputs.bad: $.input[$nobody] cannot be evaluated: could not find"),
+        ("$.input[$unknown]", DATES, "inputs.bad: $.input[$unknown] cannot be evaluated: could not find"),
         ("$.input.text", {"text": "x" * 1_100_000}, "inputs: 1100"),
     ],
     ids=["datetime", "variable", "size"],
 )  # fmt: skip
-def test_a_bad_expression_fails_its_own_step_and_not_the_batch(
+def test_a_bad_expression_fails_its_own_step_and_not_the_rest_of_the_report(
     engine: Engine, people: People, path, given, reason
 ):
     engine.db.execute(
@@ -116,7 +116,7 @@ def test_a_bad_expression_fails_its_own_step_and_not_the_batch(
     )
     session = engine.worker()
     leases = engine.claim(session)
-    # Both in one report, of one worker.
+    # One report of one worker completes both.
     assert engine.complete(session, *leases) == []
     assert engine.states(runs[0]) == {"a": "completed", "sign": "cannot_complete", "b": "cancelled"}
     assert engine.run_state(runs[0]) == "failed"
@@ -126,7 +126,7 @@ def test_a_bad_expression_fails_its_own_step_and_not_the_batch(
     assert engine.faults() == {}
 
 
-def test_a_bad_expression_fails_its_own_run_of_a_batch_of_starts(engine: Engine, people: People):
+def test_a_bad_expression_fails_its_own_run_and_not_the_other_starts(engine: Engine, people: People):
     engine.publish("w", human("sign", role="office", inputs={"bad": BAD}), human("next", role="office"))
     rows = engine.db.execute(
         "select run_id from fn_run_start(1, 'w', %s::jsonb[])", ([json.dumps(DATES), '{"items": []}'],)
@@ -135,12 +135,12 @@ def test_a_bad_expression_fails_its_own_run_of_a_batch_of_starts(engine: Engine,
     assert engine.faults() == {}
 
 
-def test_a_replay_binds_again(engine: Engine, people: People):
+def test_a_replay_binds_the_inputs_again(engine: Engine, people: People):
     engine.publish("w", human("sign", role="office", inputs={"bad": BAD}))
     run_id = engine.start("w", DATES)
     unit = engine.unit(run_id, "sign")
     engine.db.execute("update run_detail set input = '{\"items\": []}'")
-    engine.db.execute("select fn_run_retry(1, %s, 'ada', 'mended')", (run_id,))
+    engine.db.execute("select fn_run_retry(1, %s, 'ada', 'fixed')", (run_id,))
     assert (engine.state(unit), shown(engine, unit)[0]) == ("ready", {"bad": None})
     people.claim(unit, "ada")
     people.complete(unit, "ada", {})
@@ -148,7 +148,7 @@ def test_a_replay_binds_again(engine: Engine, people: People):
     assert engine.faults() == {}
 
 
-def test_a_corrected_step_is_shown_what_holds_now(engine: Engine, people: People):
+def test_a_reopened_step_shows_the_corrected_inputs(engine: Engine, people: People):
     engine.publish(
         "w",
         human("count", role="office"),
@@ -170,7 +170,7 @@ def test_a_corrected_step_is_shown_what_holds_now(engine: Engine, people: People
     assert engine.faults() == {}
 
 
-def test_retention_takes_them_with_the_run(engine: Engine, people: People, clock: Clock):
+def test_retention_deletes_the_inputs_with_the_run(engine: Engine, people: People, clock: Clock):
     engine.publish("w", human("sign", role="office", inputs={"a": "$.input.a"}))
     unit = engine.unit(engine.start("w", {"a": 1}), "sign")
     people.claim(unit, "ada")

@@ -1,4 +1,4 @@
-"""Reopening for correction: approved, recorded, additive; what depends on it is left, or waits for it."""
+"""Reopening for correction needs an approval and keeps the first result; dependents stay, or wait for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.sql.people.asking import People, refused
 
 
 def finished(engine: Engine, people: People, session: int) -> int:
-    """sign → check → ship, all done; the run has completed."""
+    """A completed run of sign → check → ship."""
     engine.publish("w", human("sign", role="office"), operation("check"), human("ship", role="warehouse"))
     run_id = engine.start("w")
     people.claim(engine.unit(run_id, "sign"), "ada")
@@ -35,7 +35,7 @@ def row(engine: Engine, unit: int):
 
 
 @pytest.mark.requirement("SM-12")
-def test_the_first_ending_stays_on_record(engine: Engine, people: People):
+def test_the_first_completion_is_kept(engine: Engine, people: People):
     run_id = finished(engine, people, engine.worker())
     unit = engine.unit(run_id, "sign")
     _, completed_at, _ = row(engine, unit)
@@ -73,7 +73,7 @@ def test_the_first_ending_stays_on_record(engine: Engine, people: People):
 
 
 @pytest.mark.requirement("SM-12")
-def test_it_needs_an_approval_of_its_own_and_a_reason_of_the_vocabulary(engine: Engine, people: People):
+def test_a_correction_needs_its_own_approval_and_a_known_reason(engine: Engine, people: People):
     run_id = finished(engine, people, engine.worker())
     unit, other = engine.unit(run_id, "sign"), engine.unit(run_id, "ship")
     open_one = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (unit,))
@@ -97,7 +97,7 @@ def test_it_needs_an_approval_of_its_own_and_a_reason_of_the_vocabulary(engine: 
 
 
 @pytest.mark.requirement("SM-12")
-def test_what_depends_on_it_is_opened_too_and_waits_for_it(engine: Engine, people: People):
+def test_dependents_can_be_reopened_too_and_wait_for_the_corrected_step(engine: Engine, people: People):
     session = engine.worker()
     run_id = finished(engine, people, session)
     unit, check, ship = (engine.unit(run_id, name) for name in ("sign", "check", "ship"))
@@ -118,7 +118,7 @@ def test_what_depends_on_it_is_opened_too_and_waits_for_it(engine: Engine, peopl
     assert engine.faults() == {}
 
 
-def test_when_the_correction_is_given_up_what_waits_for_it_is_called_off(engine: Engine, people: People):
+def test_when_the_corrected_step_cannot_complete_its_dependents_are_cancelled(engine: Engine, people: People):
     session = engine.worker()
     run_id = finished(engine, people, session)
     unit = engine.unit(run_id, "sign")
@@ -131,7 +131,7 @@ def test_when_the_correction_is_given_up_what_waits_for_it_is_called_off(engine:
 
 @pytest.mark.requirement("SM-12")
 @pytest.mark.requirement("SM-15")
-def test_what_was_declared_impossible_is_taken_up_again(engine: Engine, people: People):
+def test_a_step_that_could_not_complete_is_reopened(engine: Engine, people: People):
     engine.publish("w", human("sign", role="office"), operation("check"), operation("late"))
     run_id = engine.start("w")
     unit = engine.unit(run_id, "sign")
@@ -148,7 +148,7 @@ def test_what_was_declared_impossible_is_taken_up_again(engine: Engine, people: 
     assert engine.faults() == {}
 
 
-def test_a_machine_step_runs_again_or_a_person_corrects_it(engine: Engine, people: People):
+def test_a_reopened_operation_runs_again_or_a_person_corrects_it(engine: Engine, people: People):
     session = engine.worker()
     run_id = finished(engine, people, session)
     check = engine.unit(run_id, "check")
@@ -165,7 +165,7 @@ def test_a_machine_step_runs_again_or_a_person_corrects_it(engine: Engine, peopl
     assert engine.faults() == {}
 
 
-def test_what_has_not_begun_waits_for_the_reopened_step_again(engine: Engine, people: People):
+def test_a_step_that_has_not_started_waits_for_the_reopened_step(engine: Engine, people: People):
     engine.publish(
         "w",
         human("a", role="office"),
@@ -188,7 +188,9 @@ def test_what_has_not_begun_waits_for_the_reopened_step_again(engine: Engine, pe
     assert engine.faults() == {}
 
 
-def test_the_record_of_an_ending_cannot_be_skipped(engine: Engine, people: People, db: psycopg.Connection):
+def test_a_step_cannot_be_reopened_without_the_record_of_its_completion(
+    engine: Engine, people: People, db: psycopg.Connection
+):
     run_id = finished(engine, people, engine.worker())
     unit = engine.unit(run_id, "sign")
     evidence = (

@@ -1,4 +1,6 @@
-"""Every call of people's work: the same key twice is once, a guard refuses it by name, it has three faces."""
+"""Every call on human steps: a repeated key changes nothing, a wrong call is refused by name, and the call
+exists in SQL, in the client and on the command line.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def scene(engine: Engine, people: People, clock: Clock) -> Scene:
 
 
 def ready(scene: Scene) -> None:
-    """As it is."""
+    """The step is ready after the start: nothing to do."""
 
 
 def claimed(scene: Scene) -> None:
@@ -76,7 +78,7 @@ def to_replay(scene: Scene) -> int:
     return scene.approval("replay")
 
 
-# Call, what comes before, what is given; what must not be given, and what then is said.
+# Call, preparation, arguments, wrong arguments, and a word of the error for these.
 CALLS: list[tuple[str, Prepare, list[Any], list[Any], str]] = [
     ("claim", ready, ["ada"], ["cleo"], "role office"),
     ("assign", ready, ["dan", "ben"], ["ada", "dan"], "actor_is_responsible"),
@@ -101,7 +103,7 @@ def values(scene: Scene, given: list[Any]) -> list[Any]:
 
 
 def rows(engine: Engine) -> list[tuple[Any, ...]]:
-    """Everything a second time could have changed."""
+    """All rows that a second call could change."""
     return engine.db.execute(
         """select 'event', event_id, unit_id, event_type from event_log
            union all select 'unit', lease_no, unit_id, state_code from work_unit
@@ -114,7 +116,7 @@ def rows(engine: Engine) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     ("call", "prepare", "given", "wrong", "said"), CALLS, ids=[call[0] for call in CALLS]
 )
-def test_the_same_key_twice_is_once_and_the_wrong_one_is_refused_by_name(
+def test_a_repeated_key_changes_nothing_and_wrong_arguments_are_refused(
     scene: Scene, call: str, prepare: Prepare, given: list[Any], wrong: list[Any], said: str
 ):
     prepare(scene)
@@ -137,14 +139,14 @@ def test_the_same_key_twice_is_once_and_the_wrong_one_is_refused_by_name(
     assert scene.engine.faults() == {}
 
 
-def test_every_call_is_one_of_these(db: psycopg.Connection):
+def test_every_function_on_steps_is_listed_here(db: psycopg.Connection):
     query = r"select substr(proname, 9) from pg_proc where proname like 'fn\_step\_%' and provolatile = 'v'"
     assert {name for (name,) in db.execute(query)} == {call[0] for call in CALLS}
 
 
-# A call, and what it is named where the name of the function would not be a plain one.
-IN_THE_CLIENT = {"cannot_complete": "declare_cannot_complete", "escalate": "escalate"}
-AT_THE_TERMINAL = {
+# Call → its name in the client or on the command line, where it differs from the function.
+CLIENT_NAMES = {"cannot_complete": "declare_cannot_complete", "escalate": "escalate"}
+COMMAND_NAMES = {
     "block_escalate": "escalate-block",
     "cannot_complete": "cannot-complete",
     "deadline_change": "deadline",
@@ -153,8 +155,8 @@ AT_THE_TERMINAL = {
 
 
 @pytest.mark.parametrize("call", [call[0] for call in CALLS])
-def test_every_call_exists_in_the_client_and_at_the_terminal(call: str):
-    assert callable(getattr(PeopleCalls, IN_THE_CLIENT.get(call, f"step_{call}")))
+def test_every_call_exists_in_the_client_and_on_the_command_line(call: str):
+    assert callable(getattr(PeopleCalls, CLIENT_NAMES.get(call, f"step_{call}")))
     commands = step_commands.app.registered_commands
     names = {command.name or getattr(command.callback, "__name__", "") for command in commands}
-    assert AT_THE_TERMINAL.get(call, call) in names
+    assert COMMAND_NAMES.get(call, call) in names

@@ -1,4 +1,4 @@
-"""Approvals: a quorum of others decides, in time, once; who asks never does."""
+"""Approvals: a quorum of reviewers decides once, before it expires; the requester cannot decide."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def asked(engine: Engine, **named) -> int:
 
 def decide(engine: Engine, approval: int, decision: str, actor: str) -> str:
     found: str = engine.one(
-        "select fn_approval_decide(1, %s, %s, %s, 'so it is')", (approval, decision, actor)
+        "select fn_approval_decide(1, %s, %s, %s, 'a reason')", (approval, decision, actor)
     )
     return found
 
@@ -39,7 +39,7 @@ def test_one_other_person_is_enough_for_a_quorum_of_one(engine: Engine, people: 
     assert engine.faults() == {}
 
 
-def test_two_persons_means_two_different_ones(engine: Engine, people: People):
+def test_a_quorum_of_two_needs_two_different_persons(engine: Engine, people: People):
     approval = asked(engine, quorum=2)
     assert decide(engine, approval, "approve", "ben") == "requested"
     assert decide(engine, approval, "approve", "ben") == "requested"
@@ -47,7 +47,7 @@ def test_two_persons_means_two_different_ones(engine: Engine, people: People):
     assert decide(engine, approval, "approve", "cleo") == "approved"
 
 
-def test_one_refusal_ends_it(engine: Engine, people: People):
+def test_one_rejection_ends_the_approval(engine: Engine, people: People):
     approval = asked(engine, quorum=2)
     decide(engine, approval, "approve", "ben")
     assert decide(engine, approval, "reject", "cleo") == "rejected"
@@ -64,7 +64,7 @@ def test_a_rejection_needs_a_reason(engine: Engine, people: People, reason: str 
     assert engine.one("select count(*) from approval_vote") == 0
 
 
-def test_nobody_decides_after_it_expired(engine: Engine, people: People, clock: Clock):
+def test_an_expired_approval_cannot_be_decided(engine: Engine, people: People, clock: Clock):
     approval = asked(engine, expires_seconds=60)
     clock.advance(seconds=61)
     with refused("SW003", "expired"):
@@ -75,7 +75,7 @@ def test_nobody_decides_after_it_expired(engine: Engine, people: People, clock: 
     assert engine.faults() == {}
 
 
-def test_who_asked_takes_it_back(engine: Engine, people: People):
+def test_only_the_requester_can_withdraw_an_approval(engine: Engine, people: People):
     approval = asked(engine)
     with refused("SW007", "only the requester"):
         engine.one("select fn_approval_withdraw(1, %s, 'ben')", (approval,))
@@ -85,14 +85,14 @@ def test_who_asked_takes_it_back(engine: Engine, people: People):
         decide(engine, approval, "approve", "ben")
 
 
-def test_the_same_question_is_asked_once(engine: Engine, people: People):
+def test_a_repeated_request_with_the_same_key_returns_the_first_approval(engine: Engine, people: People):
     first = asked(engine, key="k")
     assert asked(engine, key="k") == first
     with refused("SW001", "quorum"):
         asked(engine, quorum=3)
 
 
-def test_an_approval_of_something_else_allows_nothing(engine: Engine, people: People):
+def test_an_approval_for_another_action_or_run_allows_nothing(engine: Engine, people: People):
     engine.publish("w", human("sign", role="office"))
     run_id = engine.start("w")
     engine.db.execute(

@@ -1,4 +1,4 @@
-"""Tasks inside a human step: the same machine, people of their own; no step completes over an open task."""
+"""Tasks of a human step: they use the same state machine, have their own persons, and end before the step."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_step_completes_only_when_every_task_has(engine: Engine, people: Peo
     people.complete(inside["sign"], "ben")
     with refused("SW004", "task label is ready"):
         people.complete(step, "ada")
-    # The automated task needs nobody to claim it.
+    # No person claims the automated task; a worker does.
     session = engine.worker()
     (lease,) = engine.claim(session)
     assert (lease.unit_id, lease.operation) == (inside["label"], "print_label")
@@ -59,7 +59,7 @@ def test_the_step_completes_only_when_every_task_has(engine: Engine, people: Peo
     assert engine.faults() == {}
 
 
-def test_a_blocked_task_counts_at_once_as_what_it_is_shown_as(engine: Engine, people: People):
+def test_the_severity_of_a_blocked_task_is_counted_as_it_is_shown(engine: Engine, people: People):
     step = started(engine, abroad=True)
     task = tasks(engine, step)["export"]
     people.claim(task, "ada")
@@ -73,7 +73,7 @@ def test_a_blocked_task_counts_at_once_as_what_it_is_shown_as(engine: Engine, pe
 
 
 @pytest.mark.requirement("SM-14")
-def test_a_task_has_the_whole_machine(engine: Engine, people: People, clock):
+def test_a_task_has_all_states_of_the_machine(engine: Engine, people: People, clock):
     step = started(engine, abroad=True)
     task = tasks(engine, step)["export"]
     people.claim(task, "ada")

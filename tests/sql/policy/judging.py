@@ -1,4 +1,4 @@
-"""Rules and actions in few words: receives a match and an effect, returns a verdict of the database."""
+"""Judges actions by rules: receives an action, returns the verdict of the database."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tried(engine: Engine, rules: Any, action: Any = None) -> dict[str, Any]:
 
 
 def tamper(engine: Engine, rules: Any, *, with_hash: bool = True) -> None:
-    """What no role can do: another rule set under the approved one, by the owner with the guards off."""
+    """Replaces the approved rules in the table, as only its owner can, with the trigger switched off."""
     engine.db.execute("alter table policy_set disable trigger policy_sets_are_final")
     engine.db.execute("update policy_set set rules = %s", (Jsonb(rules),))
     if with_hash:

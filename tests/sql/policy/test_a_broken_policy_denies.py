@@ -1,4 +1,4 @@
-"""Closed by default: whatever is wrong with a policy, the answer is no, and it gives the reason."""
+"""Whatever is wrong with a policy, the verdict is deny, and it gives the reason."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_no_match_denies(engine: Engine):
         pytest.param([without(effect=None)], id="no effect"),
         pytest.param([without(match=None)], id="no match"),
         pytest.param([without(match="$.connector = 'x'")], id="a match that does not parse"),
-        pytest.param([without(match="$.conector == 1")], id="a match on what no action has"),
+        pytest.param([without(match="$.conector == 1")], id="a match on a field that no action has"),
         pytest.param([without(match="$x == 1")], id="a match with a variable"),
         pytest.param([without(match="true || " * 700 + "true")], id="a match that is too long"),
         pytest.param([without(priority="first")], id="a priority that is no number"),
@@ -50,7 +50,9 @@ def test_no_match_denies(engine: Engine):
         pytest.param([without(effect="needs_approval")], id="an approval without a tier"),
         pytest.param([without(reason=None)], id="no reason"),
         pytest.param([without(efect="deny")], id="an unknown word"),
-        pytest.param([GOOD, without(name="b", priority=99, effect="permit")], id="broken behind a match"),
+        pytest.param(
+            [GOOD, without(name="b", priority=99, effect="permit")], id="a broken rule after one that matches"
+        ),
         pytest.param([{**GOOD, "name": f"r{at}", "priority": at} for at in range(201)], id="too many rules"),
     ],
 )
@@ -68,12 +70,12 @@ def test_a_broken_rule_set_denies_and_cannot_be_proposed(engine: Engine, broken)
 @pytest.mark.parametrize(
     ("match", "reason_code"),
     [
-        pytest.param("strict $.fields.missing == 1", "rule_unknown", id="strict on what is not there"),
+        pytest.param("strict $.fields.missing == 1", "rule_unknown", id="strict on a missing field"),
         pytest.param('$.fields.amount > "many"', "rule_unknown", id="a number against a text"),
         pytest.param('$.target.size() > "x"', "rule_unknown", id="incomparable"),
-        pytest.param("$.connector", "rule_error", id="neither true nor false at all"),
+        pytest.param("$.connector", "rule_error", id="neither true nor false"),
         pytest.param("$.fields.*", "rule_error", id="many answers"),
-        pytest.param("$.fields.amount / 0 == 1", "rule_unknown", id="division by nought"),
+        pytest.param("$.fields.amount / 0 == 1", "rule_unknown", id="division by zero"),
     ],
 )
 def test_an_expression_that_fails_denies(engine: Engine, match: str, reason_code: str):
@@ -83,7 +85,7 @@ def test_an_expression_that_fails_denies(engine: Engine, match: str, reason_code
 
 
 @pytest.mark.requirement("RT-06")
-def test_rules_that_are_not_those_approved_deny(engine: Engine):
+def test_rules_that_differ_from_the_approved_ones_deny(engine: Engine):
     put_in_force(engine.db, rule("none", "deny"))
     tamper(engine, [GOOD], with_hash=False)
     assert judged(engine)["reason_code"] == "policy_altered"
@@ -99,7 +101,7 @@ def test_a_policy_that_cannot_be_found_denies(engine: Engine):
 
 @pytest.mark.requirement("RT-06")
 @pytest.mark.parametrize("action", [[], "POST", 7, None])
-def test_an_action_that_is_none_denies(engine: Engine, action):
+def test_a_value_that_is_no_action_is_denied(engine: Engine, action):
     put_in_force(engine.db, GOOD)
     found = engine.one("select fn_policy_evaluate(1, %s)", (Jsonb(action),))
     assert (found["effect"], found["reason_code"]) == ("deny", "action_unreadable")
@@ -112,21 +114,21 @@ def test_an_action_too_large_to_judge_is_denied(engine: Engine):
 
 
 @pytest.mark.requirement("RT-06")
-def test_an_error_of_the_database_itself_denies(engine: Engine):
+def test_an_error_of_the_database_denies(engine: Engine):
     put_in_force(engine.db, GOOD)
     engine.db.execute("alter table dot_config rename to dot_config_gone")
     found = judged(engine)
     assert (found["effect"], found["reason_code"]) == ("deny", "evaluation_error")
 
 
-def test_another_tenants_policy_allows_nothing_here(engine: Engine):
+def test_the_policy_of_another_tenant_allows_nothing(engine: Engine):
     put_in_force(engine.db, GOOD)
     other = engine.one("insert into tenant (tenant_code) values ('other') returning tenant_id")
     assert judged(Engine(engine.db, other))["reason_code"] == "no_policy"
 
 
-def judge_slowly(engine: Engine) -> None:
-    """Many rules, many times, under the limit that the call before sets."""
+def evaluate_slowly(engine: Engine) -> None:
+    """Judges an action by many slow rules, under the time limit that fn_action_limit sets."""
     rules = [rule(f"r{at}", "deny", '$.target like_regex "(a*)*b$"', at) for at in range(150)]
     with engine.db.transaction():
         engine.db.execute("select fn_action_limit()")
@@ -134,9 +136,9 @@ def judge_slowly(engine: Engine) -> None:
 
 
 @pytest.mark.requirement("RT-06")
-def test_a_slow_judgement_is_ended(engine: Engine):
-    """The limit holds for the statement after the call that sets it, and ends with the transaction."""
+def test_a_slow_evaluation_is_stopped(engine: Engine):
+    """The limit applies to the statements after the call that sets it, and ends with the transaction."""
     engine.db.execute("update dot_config set config_value = '1' where config_key = 'policy.timeout_ms'")
     with pytest.raises(psycopg.errors.QueryCanceled):
-        judge_slowly(engine)
+        evaluate_slowly(engine)
     assert engine.one("show statement_timeout") == "0"

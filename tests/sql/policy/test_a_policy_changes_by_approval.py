@@ -1,4 +1,4 @@
-"""A change of policy is a proposal: it judges when others have agreed, and in no other way."""
+"""A change of policy is a proposal: it is in force only after it is approved."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def propose(engine: Engine, *rules: dict[str, Any], actor: str = "ada") -> dict[
 
 def decide(engine: Engine, approval_id: int, decision: str, actor: str = "ben") -> str:
     found: str = engine.one(
-        "select fn_approval_decide(1, %s, %s, %s, 'so it is')", (approval_id, decision, actor)
+        "select fn_approval_decide(1, %s, %s, %s, 'a reason')", (approval_id, decision, actor)
     )
     return found
 
@@ -36,7 +36,7 @@ def states(engine: Engine) -> list[tuple[int, str]]:
 
 
 @pytest.mark.requirement("RT-06")
-def test_the_first_set_is_put_in_force_by_the_operator_once(engine: Engine):
+def test_the_operator_activates_only_the_first_policy(engine: Engine):
     made = propose(engine, ALLOW)
     assert judged(engine)["reason_code"] == "no_policy"
     assert engine.one("select fn_policy_activate(1, 1, 'operator')") == "active"
@@ -53,7 +53,7 @@ def test_the_first_set_is_put_in_force_by_the_operator_once(engine: Engine):
 
 
 @pytest.mark.requirement("RT-06")
-def test_a_later_set_judges_when_its_approval_is_granted(engine: Engine):
+def test_a_later_policy_is_in_force_when_its_approval_is_granted(engine: Engine):
     put_in_force(engine.db, ALLOW, rule("gone", "deny", "$.attempt > 3", 11))
     made = propose(engine, DENY, rule("new", "allow", "$.attempt > 9", 12))
     assert [one["name"] for one in made["diff"]["added"]] == ["new"]
@@ -74,7 +74,7 @@ def test_a_later_set_judges_when_its_approval_is_granted(engine: Engine):
 
 @pytest.mark.requirement("RT-06")
 @pytest.mark.parametrize("end", ["reject", "expire", "withdraw"])
-def test_a_set_that_is_not_approved_never_judges(engine: Engine, clock: Clock, end: str):
+def test_a_policy_that_is_not_approved_is_never_in_force(engine: Engine, clock: Clock, end: str):
     put_in_force(engine.db, ALLOW)
     made = propose(engine, DENY)
     if end == "reject":
@@ -89,7 +89,7 @@ def test_a_set_that_is_not_approved_never_judges(engine: Engine, clock: Clock, e
     assert engine.faults() == {}
 
 
-def test_two_may_have_to_agree(engine: Engine):
+def test_the_configuration_can_require_two_approvals(engine: Engine):
     put_in_force(engine.db, ALLOW)
     engine.db.execute("update dot_config set config_value = '2' where config_key = 'approval.quorum.policy'")
     made = propose(engine, DENY)
@@ -98,7 +98,7 @@ def test_two_may_have_to_agree(engine: Engine):
     assert decide(engine, made["approval_id"], "approve", "cleo") == "approved"
 
 
-def test_what_was_compared_with_other_rules_is_not_put_in_force(engine: Engine):
+def test_a_proposal_against_replaced_rules_is_not_put_in_force(engine: Engine):
     put_in_force(engine.db, ALLOW)
     first, second = propose(engine, DENY), propose(engine, rule("other", "deny"))
     decide(engine, first["approval_id"], "approve")
@@ -115,13 +115,13 @@ def test_what_was_compared_with_other_rules_is_not_put_in_force(engine: Engine):
     "change",
     ["update policy_set set rules = '[]'", "delete from policy_set", "truncate policy_set cascade"],
 )
-def test_a_rule_set_is_final_for_its_owner_too(engine: Engine, change: str):
+def test_not_even_the_owner_can_change_a_rule_set(engine: Engine, change: str):
     put_in_force(engine.db, ALLOW)
     with refused("SW007", "cannot be changed"):
         engine.db.execute(change)
 
 
-def test_no_role_of_the_application_activates_or_acts(db: psycopg.Connection):
+def test_each_role_may_call_only_its_policy_and_action_functions(db: psycopg.Connection):
     def may(role: str, function: str) -> bool:
         row = db.execute(
             """select bool_or(has_function_privilege(%s, oid, 'execute')) from pg_proc
@@ -143,7 +143,7 @@ def test_no_role_of_the_application_activates_or_acts(db: psycopg.Connection):
 
 
 @pytest.mark.requirement("RT-06")
-def test_a_worker_acts_with_the_rights_of_a_worker_and_no_more(engine: Engine):
+def test_a_worker_can_act_with_the_rights_of_the_worker_role_only(engine: Engine):
     put_in_force(engine.db, ALLOW)
     engine.enqueue("op")
     session = engine.worker()

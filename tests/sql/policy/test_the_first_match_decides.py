@@ -1,4 +1,4 @@
-"""Rules are asked by priority, whatever their order in the file; the first that is true decides."""
+"""Rules are evaluated by priority, whatever their order in the file; the first that is true decides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sql.drive import Engine
 from tests.sql.policy.judging import ACTION, tried
 from tests.worker.acting import rule
 
-# Each with what it is of ACTION.
+# Match → its result for ACTION.
 MATCHES = {
     "true": True,
     '$.connector == "http"': True,
@@ -30,7 +30,7 @@ EFFECTS = ("allow", "deny", "needs_approval")
 
 
 def expected(rules: list[dict[str, Any]]) -> tuple[str, str, str | None]:
-    """The rule of the document, in five lines of another language."""
+    """The rule of the source document, written in Python."""
     for one in sorted(rules, key=lambda one: one["priority"]):
         match MATCHES[one["match"]]:
             case True:
@@ -51,25 +51,25 @@ rule_sets = st.lists(
 @pytest.mark.requirement("RT-06")
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=rule_sets)
-def test_the_database_and_a_plain_reading_agree(engine: Engine, drawn):
+def test_the_database_and_the_python_version_agree(engine: Engine, drawn):
     rules = [rule(f"r{at}", effect, match, priority) for at, (match, effect, priority) in enumerate(drawn)]
     found = tried(engine, rules)
     assert (found["effect"], found["reason_code"], found.get("rule")) == expected(rules)
 
 
-def test_a_verdict_says_all_the_rule_says(engine: Engine):
-    asks = rule(
+def test_a_verdict_holds_all_fields_of_the_rule(engine: Engine):
+    large = rule(
         "large", "needs_approval", "$.fields.amount > 10", tier="high", two_person=True, role="lead",
         expires_seconds=60,
     )  # fmt: skip
-    assert tried(engine, [asks]) == {
+    assert tried(engine, [large]) == {
         "effect": "needs_approval", "tier": "high", "two_person": True, "role": "lead",
         "expires_seconds": 60, "reason": "because of large", "reason_code": "rule", "rule": "large",
         "priority": 10,
     }  # fmt: skip
 
 
-def test_the_trace_shows_every_rule_in_the_order_of_asking(engine: Engine):
+def test_the_trace_shows_every_rule_in_the_order_of_evaluation(engine: Engine):
     rules = [
         rule("b", "deny", "$.attempt > 1", 20),
         rule("a", "allow", '$.step == "x"', 5),

@@ -1,4 +1,4 @@
-"""One database for all examples of a property: nothing is written to it."""
+"""One database for all examples of a property test: they write nothing to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of JSON Schema that the database checks means what the reference implementation says it means."""
+"""The database checks a part of JSON Schema, with the same results as the reference implementation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_problem_names_the_field_and_what_is_accepted(db: Any, value: Any, pro
 
 
 @pytest.mark.parametrize("schema", [{"$ref": "#"}, {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}], ids=str)
-def test_a_schema_that_refers_to_itself_ends(db: Any, schema: Any):
+def test_a_schema_that_refers_to_itself_is_reported(db: Any, schema: Any):
     assert said(db, schema, 1) == "input cannot be checked: the schema refers to itself"
 
 
@@ -130,7 +130,9 @@ schema_trees = st.recursive(st.booleans() | schemas(st.booleans()), schemas, max
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(schema=schemas(schema_trees), shared=schemas(st.booleans()), value=values)
-def test_a_value_holds_where_the_reference_says_so(template_db: Any, schema: Any, shared: Any, value: Any):
+def test_the_database_accepts_what_the_reference_accepts(
+    template_db: Any, schema: Any, shared: Any, value: Any
+):
     shared.pop("$ref", None)
     whole = {**schema, "$defs": {"shared": shared}}
     holds = jsonschema.Draft202012Validator(whole).is_valid(value)
@@ -159,6 +161,6 @@ def said(db: Any, schema: Any, value: Any) -> str | None:
     ],
     ids=str,
 )
-def test_a_schema_that_promises_more_than_is_checked_is_refused(db: Any, schema: Any, problem: str | None):
+def test_a_schema_with_parts_that_are_not_checked_is_refused(db: Any, schema: Any, problem: str | None):
     (found,) = db.execute("select stepwell._schema_refusal(%s, 'input')", (Jsonb(schema),)).fetchone()
     assert found is None if problem is None else found.startswith(problem)

@@ -1,4 +1,4 @@
-"""What Slack shows follows the approvals: taken by one notifier, noted, tried again, ended."""
+"""Slack cards follow the approvals: one notifier takes a card, notes its face, and tries again on errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def note(engine: Engine, approval: int, **named: Any) -> None:
     engine.one(f"select fn_slack_card_note(1, %s{words})", (approval, *named.values()))
 
 
-def test_an_open_approval_is_handed_out_once_with_its_words(engine: Engine):
+def test_an_open_approval_is_taken_once_with_its_texts(engine: Engine):
     approval = asked(engine)
     ((found, message_ts, try_count, face, words),) = take(engine)
     assert (found, message_ts, try_count, face) == (approval, None, 1, "requested:0")
@@ -42,7 +42,7 @@ def test_an_open_approval_is_handed_out_once_with_its_words(engine: Engine):
     assert take(engine) == []
 
 
-def test_a_hold_ends_when_its_notifier_is_gone(engine: Engine, clock: Clock):
+def test_a_card_is_taken_again_when_its_notifier_stopped(engine: Engine, clock: Clock):
     approval = asked(engine)
     take(engine)
     clock.advance(seconds=121)
@@ -50,7 +50,7 @@ def test_a_hold_ends_when_its_notifier_is_gone(engine: Engine, clock: Clock):
     assert (found, try_count) == (approval, 2)
 
 
-def test_it_is_handed_out_again_when_what_it_shows_is_behind(engine: Engine):
+def test_a_card_is_taken_again_when_its_face_is_out_of_date(engine: Engine):
     approval = asked(engine, quorum=2)
     take(engine)
     note(engine, approval, message_ts="17.1", face="requested:0")
@@ -64,7 +64,7 @@ def test_it_is_handed_out_again_when_what_it_shows_is_behind(engine: Engine):
     assert take(engine) == []
 
 
-def test_a_change_during_the_showing_is_not_lost(engine: Engine):
+def test_a_change_while_the_card_is_sent_is_not_lost(engine: Engine):
     approval = asked(engine)
     take(engine)
     engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
@@ -72,7 +72,7 @@ def test_a_change_during_the_showing_is_not_lost(engine: Engine):
     assert [row[3] for row in take(engine)] == ["approved:1"]
 
 
-def test_a_failure_is_tried_again_each_time_later(engine: Engine, clock: Clock):
+def test_a_failed_card_is_tried_again_after_growing_delays(engine: Engine, clock: Clock):
     approval = asked(engine)
     pauses = []
     for _ in range(12):
@@ -102,13 +102,13 @@ def test_expiry_and_withdrawal_are_shown_too(engine: Engine, clock: Clock, end: 
     assert [row[3] for row in take(engine)] == [f"{end}:0"]
 
 
-def test_an_approval_that_was_decided_unseen_gets_no_message(engine: Engine):
+def test_an_approval_decided_before_its_card_was_sent_gets_no_card(engine: Engine):
     approval = asked(engine)
     engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
     assert take(engine) == []
 
 
-def test_two_notifiers_never_take_the_same(engine: Engine, dsn: str, clock: Clock):
+def test_two_notifiers_never_take_the_same_card(engine: Engine, dsn: str, clock: Clock):
     asked(engine)
     take(engine)
     clock.advance(seconds=121)
@@ -119,14 +119,14 @@ def test_two_notifiers_never_take_the_same(engine: Engine, dsn: str, clock: Cloc
         assert (len(first), second) == (1, [])
 
 
-def test_what_is_no_channel_is_refused(engine: Engine):
+def test_an_invalid_channel_or_limit_is_refused(engine: Engine):
     with refused("SW001", "channel"):
         engine.one("select fn_slack_cards_take(1, '#general')")
     with refused("SW001", "limit"):
         engine.one("select fn_slack_cards_take(1, 'C0AAAA', 0)")
 
 
-def test_another_tenant_is_not_served(engine: Engine):
+def test_a_session_of_another_tenant_is_refused(engine: Engine):
     engine.one("select set_config('stepwell.tenant_id', '2', false)")
     calls = (
         "fn_slack_cards_take(1, 'C0AAAA')", "fn_slack_card_note(1, 1)", "fn_slack_user_unmap(1, 'U1')",

@@ -1,7 +1,7 @@
 """Asks the transition core about many units at once: receives questions, returns verdicts.
 
-A question is one (machine, from, to, actor). Each gets a unit of its own in its `from` state, so that
-thousands are answered in a few calls of the same routine the engine uses.
+A question is one (machine, from, to, actor). Each gets its own unit in its `from` state, so that a few
+calls of the engine's routine answer thousands of questions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PIC_ID = 7
 SESSION_ID = 41
 APPROVAL_ID = 2**20 * 999_999
 
-# What satisfies every guard, and every payload contract, at once.
+# Evidence that satisfies every guard; PAYLOAD satisfies every payload contract.
 EVIDENCE = {
     "audit_ref": "audit:1",
     "actor_id": PIC_ID,
@@ -72,13 +72,13 @@ class Question:
     to_state: str
     actor: str
     trigger_kind: str = "rpc"
-    trigger_ref: str | None = "nothing_of_the_kind"
+    trigger_ref: str | None = "not_declared"
     session_id: int | None = None
     evidence: tuple[tuple[str, Any], ...] = tuple(EVIDENCE.items())
     payload: tuple[tuple[str, Any], ...] = tuple(PAYLOAD.items())
-    # Columns of the unit that differ from the usual ones.
+    # Columns of the unit that differ from the default.
     columns: tuple[tuple[str, Any], ...] = ()
-    # Steps of the run that are open, and that cannot complete; asked by the guards of a run.
+    # How many steps of the run are open, and how many cannot complete; the guards of a run read this.
     open_count: int = 0
     failed_count: int = 0
 
@@ -109,7 +109,7 @@ def states(db: psycopg.Connection, machine: str) -> list[str]:
 
 
 def rules(db: psycopg.Connection, machine: str) -> dict[tuple[str, str, str, str], Rule]:
-    """What the registry declares, read from its tables and not from the view the core reads."""
+    """The declared transitions, read from the registry tables and not from the view of the core."""
     query = """
         select from_state, to_state, actor_class, trigger_kind, trigger_ref, guard_ref, emitted_event_type,
             audit_required
@@ -122,7 +122,7 @@ def rules(db: psycopg.Connection, machine: str) -> dict[tuple[str, str, str, str
 
 
 def allowed(edge: tuple[str, str, str, str], rule: Rule) -> Question:
-    """A question that the registry must answer with yes: right trigger, guard satisfied, audit given."""
+    """A question whose answer must be ok: trigger right, guard true, audit reference given."""
     question = Question(
         *edge,
         trigger_kind=rule.trigger_kind,
@@ -139,7 +139,7 @@ def allowed(edge: tuple[str, str, str, str], rule: Rule) -> Question:
 
 
 def prepare(db: psycopg.Connection) -> None:
-    """The rows units refer to: an operation, a granted approval, a partition for the events."""
+    """Inserts the rows that units refer to: an operation, a granted approval, a partition for the events."""
     db.execute("insert into operation (tenant_id, operation_name, executor_class_id) values (1, 'op', 1)")
     db.execute(
         """insert into work_unit (tenant_id, unit_id, last_transition_at, scope, state_machine_id, state_code)
@@ -160,13 +160,13 @@ def prepare(db: psycopg.Connection) -> None:
     )
 
 
-# Both take the same request.
+# _transition_judge and _transition_apply take the same request.
 ASKED = """ from _transition_{}(
     array(select row(1, q.unit_id, q.to_state, null, q.evidence, q.payload, null, null)::transition_request
         from unnest(%s::bigint[], %s::text[], %s::jsonb[], %s::jsonb[]) with ordinality
             as q (unit_id, to_state, evidence, payload, place)
         order by q.place),
-    row(%s, %s, %s, 'somebody', %s, null, null, 0, null)::transition_cause)"""
+    row(%s, %s, %s, 'test', %s, null, null, 0, null)::transition_cause)"""
 
 
 def ask(db: psycopg.Connection, questions: Sequence[Question], *, preview: bool = False) -> list[Verdict]:
@@ -194,7 +194,7 @@ def ask(db: psycopg.Connection, questions: Sequence[Question], *, preview: bool 
         verdicts.update(zip(places, (Verdict(*row) for row in rows), strict=True))
         if not preview:
             (applied,) = db.execute("select applied_ids" + ASKED.format("apply"), request).fetchone() or ()
-            # The core does what the judgement said, neither more nor less.
+            # The core applies exactly the transitions that it judged as ok.
             assert applied == ([row[0] for row in rows if row[1]] or None)
     return [verdicts[at] for at in range(len(questions))]
 

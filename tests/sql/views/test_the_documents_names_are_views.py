@@ -1,4 +1,4 @@
-"""The views: dialects, state history from events alone, queue health, heartbeats, the timeline of a trace."""
+"""The views: dialects, state history from events only, queue health, heartbeats, the timeline of a trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def words(engine: Engine, unit_id: int):
 
 
 @pytest.mark.requirement("RT-02")
-def test_a_step_is_told_in_every_dialect_all_its_way(engine: Engine, clock: Clock):
+def test_a_step_has_a_word_in_every_dialect_in_each_state(engine: Engine, clock: Clock):
     engine.publish("w", operation("a", retry={"max_attempts": 2}), operation("b"))
     run_id = engine.start("w")
     session = engine.worker(lease_seconds=1000)
@@ -50,7 +50,7 @@ def test_a_step_is_told_in_every_dialect_all_its_way(engine: Engine, clock: Cloc
 
 
 @pytest.mark.requirement("RT-02")
-def test_a_run_is_told_in_every_dialect(engine: Engine):
+def test_a_run_has_a_word_in_every_dialect(engine: Engine):
     engine.publish("w", operation("a"), operation("b"), edges=[])
     done, failed, partly, gone = (engine.start("w") for _ in range(4))
     session = engine.worker()
@@ -66,7 +66,7 @@ def test_a_run_is_told_in_every_dialect(engine: Engine):
 
 
 @pytest.mark.requirement("SM-17")
-def test_every_visit_of_every_state_is_listed_from_events_alone(engine: Engine, clock: Clock):
+def test_every_visit_of_every_state_is_listed_from_events_only(engine: Engine, clock: Clock):
     engine.publish("w", operation("a", retry={"max_attempts": 3}))
     run_id = engine.start("w")
     session = engine.worker(lease_seconds=1000)
@@ -96,7 +96,7 @@ def test_every_visit_of_every_state_is_listed_from_events_alone(engine: Engine, 
     assert [row[5] for row in rows[2:]] == [1, 1, 2, 2]
 
 
-def test_a_job_is_born_with_its_first_visit(engine: Engine):
+def test_the_first_listed_state_of_a_job_is_ready(engine: Engine):
     (job_id,) = engine.enqueue("op")
     engine.drain(engine.worker())
     states = engine.db.execute(
@@ -105,7 +105,7 @@ def test_a_job_is_born_with_its_first_visit(engine: Engine):
     assert states == [("ready",), ("in_progress",), ("completed",)]
 
 
-def test_the_health_of_the_queue_in_one_row(engine: Engine, clock: Clock):
+def test_the_health_of_the_queue_is_one_row_for_each_executor(engine: Engine, clock: Clock):
     engine.enqueue("op", 6)
     engine.enqueue("op", 3, p_concurrency_key="k")
     engine.enqueue("op", 2, p_process_after=clock.now().replace(year=2090))
@@ -124,7 +124,7 @@ def test_the_health_of_the_queue_in_one_row(engine: Engine, clock: Clock):
     assert engine.one("select worker_count from v_queue_health where executor = 'process'") == 0
 
 
-def test_heartbeats_say_who_is_silent(engine: Engine, clock: Clock):
+def test_heartbeats_show_which_worker_is_silent(engine: Engine, clock: Clock):
     engine.worker("silent", lease_seconds=5)
     clock.advance(seconds=6)
     engine.worker("both", ["default", "process"])
@@ -140,7 +140,7 @@ def test_heartbeats_say_who_is_silent(engine: Engine, clock: Clock):
     ]
 
 
-def test_the_timeline_of_a_trace_names_what_happened(engine: Engine):
+def test_the_timeline_of_a_trace_lists_its_events(engine: Engine):
     trace = "0af7651916cd43dd8448eb211c80319c"
     engine.publish("w", operation("a"))
     engine.db.execute("select fn_run_start(1, 'w', array['{}'::jsonb], p_trace_id => %s)", (trace,))

@@ -1,4 +1,4 @@
-"""What `--help` and a wrong command line say; no database is asked."""
+"""The texts of `--help` and of a wrong command line, without a database."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_help_names_every_command_with_its_summary(said):
         assert entry.summary in " ".join(out.split())
 
 
-def test_no_command_at_all_shows_the_help_and_is_a_wrong_command_line(said):
+def test_without_a_command_the_help_is_shown_with_exit_code_two(said):
     code, out, err = said()
     assert (code, out) == (2, "")
     assert err.startswith("Stepwell: a governed workflow engine")
@@ -43,14 +43,14 @@ def test_the_help_of_a_group_lists_its_commands_in_whole_sentences(said):
     assert "\n  cancel  " in out
 
 
-def test_the_help_of_a_command_says_defaults_and_limits(said):
+def test_the_help_of_a_command_shows_defaults_and_limits(said):
     _, out, _ = said("runs", "list", "-h")
     assert "--limit NUMBER" in out
     assert "[default: 20; 1 to 500]" in out
     assert "-h, --help" in out
 
 
-def test_an_option_that_is_needed_is_marked(said):
+def test_a_required_option_is_marked(said):
     _, out, _ = said("step", "block", "--help")
     assert "Usage: stepwell step block STEP [OPTIONS]" in out
     assert "[required]" in out
@@ -78,6 +78,6 @@ def test_an_option_that_is_needed_is_marked(said):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_command_line_says_what_would_be_right(said, typed, sentence):
+def test_the_error_for_a_wrong_command_line_says_what_would_be_right(said, typed, sentence):
     code, out, err = said(*typed)
     assert (code, out, err) == (2, "", f"stepwell: {sentence}\n")

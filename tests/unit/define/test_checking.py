@@ -1,4 +1,4 @@
-"""What only the whole graph can tell: each problem names the step, the field and what would be accepted."""
+"""Checks of the whole graph: each problem names the step, the field and what would be accepted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reads(path: str, id: str = "x") -> Operation:
     return Operation(id, inputs={"value": path})
 
 
-def test_an_id_used_twice_is_named():
+def test_an_error_names_an_id_that_is_used_twice():
     assert (
         str(refusal(a, Parallel(b, a)))
         == 'step "a": id: the id is used twice; give one of the steps another id'
@@ -62,11 +62,11 @@ REFERENCES = [
 
 
 @pytest.mark.parametrize(("step", "message"), REFERENCES)
-def test_an_expression_may_read_only_what_always_ends_before(step: Step, message: str):
+def test_an_expression_may_read_only_steps_that_always_end_before(step: Step, message: str):
     assert message in str(refusal(step))
 
 
-def test_a_test_and_a_source_are_held_to_the_same_rule():
+def test_conditionals_and_maps_follow_the_same_rule():
     assert str(refusal(Conditional("later", then=a), Operation("later"))).startswith(
         'step "if.a": test: reads'
     )
@@ -86,16 +86,16 @@ ALLOWED = [
 
 
 @pytest.mark.parametrize("step", ALLOWED)
-def test_ancestors_can_be_read(step: Step):
+def test_an_expression_can_read_the_steps_before(step: Step):
     freeze(Workflow("w", step))
 
 
-def test_operations_that_nobody_registered_are_named():
+def test_an_error_names_an_operation_that_is_not_registered():
     problem = refusal(Operation("chrage"), a, operations={"charge", "a"})
     assert str(problem) == 'step "chrage": operation: "chrage" is not registered (did you mean "charge"?)'
 
 
-def test_a_workflow_that_calls_itself_is_refused_as_far_as_can_be_known():
+def test_a_workflow_that_calls_itself_is_refused_if_the_others_are_known():
     assert "would call itself without end: w → w" in str(refusal(SubWorkflow("w", id="again")))
     calls = {"x": ["y", "z"], "z": ["w"], "y": ["y"]}
     problem = refusal(a, SubWorkflow("x"), workflows=calls)
@@ -104,7 +104,7 @@ def test_a_workflow_that_calls_itself_is_refused_as_far_as_can_be_known():
     freeze(Workflow("w", SubWorkflow("y")), workflows=calls)
 
 
-def test_all_problems_are_told_at_once_up_to_a_limit():
+def test_all_problems_are_listed_together_up_to_a_limit():
     problem = refusal(reads("$.steps.no.output", "x"), reads("$.steps.nor.output", "y"))
     assert [found.step_id for found in problem.problems] == ["x", "y"]
     many = refusal(*(reads("$.steps.no.output", f"x{n}") for n in range(100)))
@@ -120,7 +120,7 @@ def test_nesting_has_a_limit():
         freeze(Workflow("w", Sequential(step)))
 
 
-def test_nesting_through_map_bodies_counts_too():
+def test_nesting_through_map_bodies_has_the_same_limit():
     step: Step = a
     for depth in range(MAX_NESTING + 1):
         step = Map("$.input.l", step, id=f"m{depth}")
@@ -128,7 +128,7 @@ def test_nesting_through_map_bodies_counts_too():
         freeze(Workflow("w", step))
 
 
-def test_fifty_thousand_steps_are_taken_and_one_more_is_not():
+def test_fifty_thousand_steps_are_accepted_and_one_more_is_refused():
     steps = [
         Operation(f"s{n}", inputs={"x": f"$.steps.s{n - 1}.output"} if n else {}) for n in range(MAX_STEPS)
     ]
@@ -138,7 +138,7 @@ def test_fifty_thousand_steps_are_taken_and_one_more_is_not():
         freeze(Workflow("w", Sequential(*steps, Operation("one-more"))))
 
 
-def test_a_join_too_wide_is_refused_with_the_way_out():
+def test_a_join_that_is_too_wide_is_refused_with_advice():
     wide = [Operation(f"a{n}") for n in range(500)]
     also = [Operation(f"b{n}") for n in range(500)]
     problem = refusal(Parallel(*wide), Parallel(*also))

@@ -1,4 +1,4 @@
-"""A difference names steps and edges by id, whatever their numbers are."""
+"""A difference of two graphs names steps and edges by id, not by number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def diff(before: Step, after: Step) -> Diff:
     return diff_graphs(freeze(Workflow("w", before)), freeze(Workflow("w", after)))
 
 
-def test_a_step_put_in_front_adds_itself_and_one_edge_though_every_number_changes():
+def test_a_new_first_step_adds_one_step_and_one_edge():
     found = diff(Sequential(b, c), Sequential(a, b, c))
     assert found.to_json() == {
         "workflow": {},
@@ -33,7 +33,7 @@ def test_a_step_put_in_front_adds_itself_and_one_edge_though_every_number_change
     }
 
 
-def test_changed_fields_are_told_before_and_after():
+def test_changed_fields_are_shown_before_and_after():
     changed = Operation("b", timeout="1m", priority=3)
     found = diff(Sequential(a, Operation("b", timeout="30s")), Sequential(a, changed))
     assert found.to_json()["steps"]["changed"] == {
@@ -63,7 +63,7 @@ def test_a_step_that_moves_into_a_map_names_the_map():
     assert found.edges_removed[0].to_json() == {"from": "a", "to": "m"}
 
 
-def test_a_changed_limit_is_told_and_an_unchanged_one_is_not():
+def test_only_a_changed_limit_is_shown():
     before = Parallel(a, b, max_concurrency=1)
     assert diff(before, Sequential(Parallel(c, max_concurrency=3), before)).steps_changed == {}
     changed = diff(before, Parallel(a, b, max_concurrency=2)).to_json()["steps"]["changed"]

@@ -1,4 +1,4 @@
-"""Lengths of time: what is read, what is refused, and that writing loses nothing."""
+"""Durations: which forms are read, which are refused, and that a written duration reads back the same."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from stepwell.define.limits import MAX_DURATION_SECONDS
         (timedelta(milliseconds=1500), 1.5),
     ],
 )
-def test_every_form_becomes_seconds(written: object, seconds: float):
+def test_every_accepted_form_becomes_seconds(written: object, seconds: float):
     found = parse_duration(written, "timeout")
     assert found == seconds
     assert type(found) is type(seconds)
@@ -47,14 +47,14 @@ def test_every_form_becomes_seconds(written: object, seconds: float):
         *(0, -1, float("nan"), float("inf"), True, None, [], timedelta(0), timedelta(seconds=-5)),
     ],
 )
-def test_anything_else_is_refused_naming_field_and_accepted_forms(written: object):
+def test_any_other_form_is_refused_with_the_field_and_the_accepted_forms(written: object):
     with pytest.raises(DefinitionError) as refused:
         parse_duration(written, "timeout")
     assert refused.value.field == "timeout"
     assert "accepted:" in str(refused.value)
 
 
-def test_hints_say_what_was_probably_meant():
+def test_the_error_suggests_what_was_probably_meant():
     with pytest.raises(DefinitionError, match='write "90s" for seconds'):
         parse_duration("90", "deadline")
     with pytest.raises(DefinitionError, match="years and months differ in length"):
@@ -68,6 +68,6 @@ def test_there_is_a_longest_duration():
 
 
 @given(st.integers(min_value=1, max_value=MAX_DURATION_SECONDS * 1000))
-def test_what_is_written_reads_back_to_the_same_number(milliseconds: int):
+def test_a_written_duration_reads_back_to_the_same_number(milliseconds: int):
     seconds = parse_duration(timedelta(milliseconds=milliseconds), "timeout")
     assert parse_duration(format_duration(seconds), "timeout") == seconds

@@ -1,4 +1,4 @@
-"""What an expression reads, and what cannot be one."""
+"""Which steps an expression reads, and which texts are refused as an expression."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ READABLE = [
 
 
 @pytest.mark.parametrize(("text", "steps"), READABLE)
-def test_references_are_found(text: str, steps: tuple[str, ...]):
+def test_the_steps_that_an_expression_reads_are_found(text: str, steps: tuple[str, ...]):
     assert read_expression(text) == Reading(steps)
 
 
-def test_item_and_index_are_told_apart_from_the_rest():
+def test_reading_the_item_or_index_is_found():
     assert read_expression("$.item.id").reads_item
     assert read_expression("$.input[0] == $.index").reads_item
     assert not read_expression("$.input.item").reads_item
@@ -84,30 +84,30 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "message"), BROKEN)
-def test_what_cannot_be_a_path_is_refused_with_a_reason(text: str, message: str):
+def test_a_text_that_is_no_path_is_refused_with_a_reason(text: str, message: str):
     with pytest.raises(ExpressionError) as refused:
         read_expression(text)
     assert message in str(refused.value)
 
 
-def test_an_expression_has_a_longest_length():
+def test_the_length_of_an_expression_is_limited():
     read_expression("$.input." + "a" * 1_992)
     with pytest.raises(ExpressionError, match="the limit is 2,000"):
         read_expression("$.input." + "a" * 1_993)
 
 
 @given(st.from_regex(expression._PLAIN_PATH, fullmatch=True).filter(lambda text: len(text) < 200))
-def test_the_short_way_through_plain_paths_finds_the_same(text: str):
-    # A space sends the same path the long way.
+def test_the_fast_reader_of_plain_paths_finds_the_same_steps(text: str):
+    # With a space in front the same path is read by the full parser.
     assert read_expression(text) == read_expression(f" {text}")
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_read_or_refused_never_a_crash(text: str):
+def test_any_text_is_read_or_refused_without_another_error(text: str):
     with suppress(ExpressionError):
         read_expression(text)
 
 
 @given(st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True))
-def test_the_path_of_any_id_reads_that_id(step_id: str):
+def test_the_path_of_any_step_id_reads_that_step(step_id: str):
     assert read_expression(step_path(step_id)).steps == (step_id,)

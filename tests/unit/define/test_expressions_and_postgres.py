@@ -1,4 +1,4 @@
-"""PostgreSQL has the last word: it must parse what define reads, and publish what define freezes."""
+"""PostgreSQL must parse every expression that `define` accepts, and publish every graph that it freezes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each kind of step becomes nodes and edges."""
+"""How each kind of step becomes steps and edges of the graph."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def graph_of(*steps: Step) -> Graph:
 
 
 def edges(graph: Graph) -> set[str]:
-    """Edges as `a>b`, with the label of the branch an edge opens: `if.b>b:then`."""
+    """Edges as `a>b`; an edge into a branch has its label: `if.b>b:then`."""
     labels = {branch.no: f":{branch.label}" for branch in graph.branches}
     return {
         f"{graph.step(edge.from_no).id}>{graph.step(edge.to_no).id}{labels.get(edge.branch or 0, '')}"
@@ -52,13 +52,13 @@ def parcels(order_id: str) -> list[str]:
     return [order_id]
 
 
-def test_containers_leave_no_nodes():
+def test_containers_are_no_steps_of_the_graph():
     graph = graph_of(Sequential(Sequential(a)), Parallel(Sequential(b, c), Parallel(d)), e)
-    assert [node.id for node in graph.steps] == ["a", "b", "c", "d", "e"]
+    assert [step.id for step in graph.steps] == ["a", "b", "c", "d", "e"]
     assert edges(graph) == {"a>b", "b>c", "a>d", "c>e", "d>e"}
 
 
-def test_a_join_waits_for_every_exit_of_what_came_before():
+def test_a_join_waits_for_every_last_step_before_it():
     graph = graph_of(Parallel(a, b), Parallel(c, Sequential(d, e)))
     assert edges(graph) == {"a>c", "b>c", "a>d", "b>d", "d>e"}
 
@@ -76,7 +76,7 @@ def test_a_conditional_becomes_a_step_whose_edges_carry_the_branch():
     ]
 
 
-def test_where_a_branch_is_empty_what_follows_waits_for_the_conditional_too():
+def test_behind_an_empty_branch_the_next_step_waits_for_the_conditional():
     assert edges(graph_of(Conditional("$.input.x == 1", then=a), b)) == {"if.a>a:then", "a>b", "if.a>b"}
     assert edges(graph_of(Conditional("$.input.x == 1", otherwise=a), b)) == {
         "if.a>a:otherwise",
@@ -98,20 +98,20 @@ def test_nested_conditionals_know_their_outer_branch():
         "c>d",
     }
     assert [branch.parent for branch in graph.branches] == [None, 1, None]
-    assert {node.id for node in graph.branch_steps(1)} == {"a", "if.b", "b"}
-    assert {node.id for node in graph.branch_steps(2)} == {"b"}
+    assert {step.id for step in graph.branch_steps(1)} == {"a", "if.b", "b"}
+    assert {step.id for step in graph.branch_steps(2)} == {"b"}
 
 
-def test_a_bare_step_id_as_a_test_means_that_step_completed():
+def test_a_step_id_as_a_test_means_that_the_step_completed():
     graph = graph_of(a, Conditional("a", then=b))
     assert graph.by_id["if.b"].test == {"step": "a"}
     assert graph.by_id["if.b"].reads == (graph.by_id["a"].no,)
 
 
-def test_a_map_has_a_body_of_its_own_numbered_after_the_run():
+def test_the_body_of_a_map_has_its_own_scope_and_later_numbers():
     inner = Map("$.item.parts", c, id="inner")
     graph = graph_of(Map("$.input.items", Sequential(b, inner), id="outer", max_concurrency=3), d)
-    assert [(node.id, graph.step(node.scope).id if node.scope else None) for node in graph.steps] == [
+    assert [(step.id, graph.step(step.scope).id if step.scope else None) for step in graph.steps] == [
         ("outer", None),
         ("d", None),
         ("b", "outer"),
@@ -120,11 +120,11 @@ def test_a_map_has_a_body_of_its_own_numbered_after_the_run():
     ]
     assert edges(graph) == {"outer>d", "b>inner"}
     assert graph.by_id["outer"].max_concurrency == 3
-    assert [node.id for node in graph.exits()] == ["d"]
-    assert [node.id for node in graph.exits(graph.by_id["outer"].no)] == ["inner"]
+    assert [step.id for step in graph.exits()] == ["d"]
+    assert [step.id for step in graph.exits(graph.by_id["outer"].no)] == ["inner"]
 
 
-def test_branch_and_group_end_at_the_edge_of_a_map_body():
+def test_branch_and_group_do_not_reach_into_a_map_body():
     inside = Map("$.input.items", Sequential(a, Conditional("$.index == 0", then=b)), id="m")
     graph = graph_of(Conditional("$.input.x == 1", then=Parallel(inside, c, max_concurrency=1)))
     assert (graph.by_id["m"].branch, graph.by_id["m"].group) == (1, 1)
@@ -133,18 +133,18 @@ def test_branch_and_group_end_at_the_edge_of_a_map_body():
     assert graph.by_id["b"].branch == 2
 
 
-def test_a_limited_parallel_is_a_group_and_the_nearest_one_counts():
+def test_a_parallel_with_a_limit_is_a_group_and_the_innermost_applies():
     graph = graph_of(Parallel(a, Parallel(b, c), Parallel(d, max_concurrency=1), max_concurrency=2))
-    assert [node.group for node in graph.steps] == [1, 1, 1, 2]
+    assert [step.group for step in graph.steps] == [1, 1, 1, 2]
     assert [(group.no, group.max_concurrency) for group in graph.groups] == [(1, 2), (2, 1)]
 
 
-def test_a_limit_that_no_step_counts_for_leaves_no_group():
+def test_a_limit_without_any_step_makes_no_group():
     inner = Parallel(a, b, max_concurrency=2)
     assert graph_of(Parallel(inner, max_concurrency=5)) == graph_of(inner)
 
 
-def test_functions_as_tests_and_sources_become_operations_that_are_read():
+def test_functions_in_conditionals_and_maps_become_operations():
     graph = graph_of(Conditional(is_large, then=a), Map(parcels, b, id="m"))
     name = f"{__name__}.is_large"
     assert graph.by_id["if.a.test"].operation == name
@@ -155,7 +155,7 @@ def test_functions_as_tests_and_sources_become_operations_that_are_read():
     freeze(Workflow("w", Conditional(is_large, then=a)), operations={"a"})
 
 
-def test_one_function_may_be_used_twice_but_not_two_of_one_name():
+def test_one_function_can_be_used_twice_but_not_two_with_one_name():
     def is_large(order_id: str) -> bool:
         return False
 
@@ -285,7 +285,7 @@ PUBLISHED = {
 }
 
 
-def test_the_example_of_the_readme_in_the_form_publish_takes():
+def test_the_example_of_the_readme_is_frozen_to_this_document():
     found = freeze(ORDER).to_json()
     plain = [edge for edge in found["edges"] if "branch" not in edge]
     assert [(edge["from"], edge["to"]) for edge in plain] == PLAIN_EDGES

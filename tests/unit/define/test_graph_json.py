@@ -1,4 +1,4 @@
-"""A graph written elsewhere is read strictly: nothing is guessed, and each fault is named."""
+"""A graph in JSON is read strictly: nothing is guessed, and the error names each fault."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def data() -> dict[str, Any]:
     return found
 
 
-def test_nulls_count_as_absent_and_missing_lists_as_empty():
+def test_null_means_absent_and_a_missing_list_means_empty():
     whole = data()
     whole["title"] = None
     whole["steps"][0]["group"] = None
@@ -49,14 +49,14 @@ def test_nulls_count_as_absent_and_missing_lists_as_empty():
     assert Graph.from_json(small) == freeze(Workflow("w", Operation("a")))
 
 
-def test_what_a_step_claims_to_read_is_not_believed():
+def test_the_given_list_of_reads_is_ignored_and_computed_again():
     whole = data()
     whole["steps"][3]["reads"] = [1]
     assert Graph.from_json(whole) == freeze(WORKFLOW)
 
 
 @pytest.mark.requirement("RU-06")
-def test_a_cycle_is_refused_by_name():
+def test_a_cycle_is_refused_and_named():
     whole = data()
     whole["edges"].append({"from": 5, "to": 1})
     with pytest.raises(DefinitionError, match=r"wait for each other in a circle: a → b → if\.d → d → a"):
@@ -64,7 +64,7 @@ def test_a_cycle_is_refused_by_name():
 
 
 def change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
-    """A change of one place: `steps.0.kind`. The value `...` removes the key."""
+    """Changes the value at one path, such as `steps.0.kind`. The value `...` removes the key."""
 
     def apply(whole: dict[str, Any]) -> None:
         at: Any = whole
@@ -109,7 +109,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("path", "value", "field", "message"), SHAPES)
-def test_a_wrong_shape_is_named(path: str, value: object, field: str, message: str):
+def test_the_error_names_a_wrong_shape(path: str, value: object, field: str, message: str):
     whole = data()
     change(path, value)(whole)
     with pytest.raises(DefinitionError) as refused:
@@ -148,14 +148,14 @@ STRUCTURES = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), STRUCTURES)
-def test_a_structure_that_does_not_hold_is_named(path: str, value: object, message: str):
+def test_the_error_names_a_wrong_structure(path: str, value: object, message: str):
     whole = data()
     change(path, value)(whole)
     problems = check_graph(Graph.from_json(whole))
     assert any(message in str(problem) for problem in problems), problems
 
 
-def test_numbers_against_the_direction_of_an_edge_are_refused():
+def test_an_edge_to_a_lower_number_is_refused():
     whole = data()
     whole["edges"][0] = {"from": 2, "to": 1}
     (problem,) = check_graph(Graph.from_json(whole))

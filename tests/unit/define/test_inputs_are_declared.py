@@ -1,4 +1,4 @@
-"""What a run may be started with: declared by a type or a schema, in Python or YAML; part of the graph."""
+"""The input of a workflow is declared by a type or a schema, in Python or YAML, and is part of the graph."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Order(BaseModel):
 
 
 class Engine:
-    """Nothing that could be written as JSON."""
+    """A type that cannot be written as JSON."""
 
 
 @dataclass
@@ -67,11 +67,11 @@ def test_a_type_or_a_schema_becomes_part_of_the_graph(declared):
     assert Graph.from_json(graph.to_json()) == graph
 
 
-def test_without_an_input_the_graph_is_what_it_was():
+def test_without_a_declared_input_the_graph_has_no_schema():
     assert "input" not in freeze(Workflow("w", STEP)).to_json()
 
 
-def test_yaml_and_python_say_the_same():
+def test_yaml_and_python_make_the_same_workflow():
     text = """
         workflow: w
         input:
@@ -87,7 +87,7 @@ def test_yaml_and_python_say_the_same():
     assert freeze(read_yaml(text)) == freeze(workflow)
 
 
-def test_a_changed_input_is_a_difference():
+def test_a_changed_input_schema_is_a_difference():
     found = diff_graphs(freeze(Workflow("w", STEP)), freeze(Workflow("w", STEP, input=SCHEMA)))
     assert found.workflow_changed["input"].after == SCHEMA
 
@@ -106,13 +106,13 @@ def test_a_changed_input_is_a_difference():
     ],
     ids=str,
 )
-def test_what_cannot_be_checked_is_refused(declared, words):
+def test_an_input_that_cannot_be_checked_is_refused(declared, words):
     with pytest.raises(DefinitionError) as caught:
         Workflow("w", STEP, input=declared)
     assert words in str(caught.value)
 
 
-def test_in_yaml_the_line_is_named():
+def test_the_error_for_yaml_names_the_line():
     text = "workflow: w\ninput:\n  properties:\n    a:\n      minimun: 1\nsteps: charge\n"
     with pytest.raises(DefinitionError, match=r"^w\.yaml:5:"):
         read_yaml(text, file="w.yaml")
@@ -133,14 +133,14 @@ def test_python_and_the_database_know_the_same_keywords(db: Any, keyword: str):
     assert database_knows == (keyword in (*CHECKED, *FOR_READERS) or keyword.startswith("x-"))
 
 
-def test_a_run_in_memory_checks_its_input_too():
+def test_a_run_in_memory_checks_its_input():
     graph = freeze(Workflow("w", STEP, input=Order))
     assert MemoryEngine(graph, input={"order_id": "A", "lines": [{"sku": "X", "count": 1}]}).run()
     with pytest.raises(InvalidInput, match=r"input\.lines\[0\]\.count: 0 is less than"):
         MemoryEngine(graph, input={"order_id": "A", "lines": [{"sku": "X", "count": 0}]}).run()
 
 
-def test_a_sub_workflow_in_memory_fails_its_step():
+def test_a_wrong_input_of_a_sub_workflow_in_memory_fails_the_step():
     outer = freeze(Workflow("outer", SubWorkflow("w", inputs={"order_id": "$.input.n"})))
     inner = {"w": freeze(Workflow("w", STEP, input=SCHEMA))}
     assert MemoryEngine(outer, input={"n": 7}, workflows=inner).run().statuses["w"] == "failed"

@@ -1,4 +1,4 @@
-"""A path is split as PostgreSQL splits it."""
+"""A path is split into the same tokens as PostgreSQL splits it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SPLIT = [
 
 
 @pytest.mark.parametrize(("text", "tokens"), SPLIT, ids=[text for text, _ in SPLIT])
-def test_a_path_is_split(text, tokens):
+def test_a_path_is_split_into_tokens(text, tokens):
     assert [(token.kind, token.text) for token in path_tokens(text)] == tokens
 
 

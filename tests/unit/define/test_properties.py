@@ -1,4 +1,4 @@
-"""What holds for every workflow that can be written."""
+"""Properties of every workflow that can be written."""
 
 from __future__ import annotations
 
@@ -23,41 +23,44 @@ from stepwell.define import (
 from stepwell.define.expression import read_expression
 from tests.strategies.templates import Shape, workflows
 
+# Each test draws many large workflows, which takes minutes on a busy machine.
+pytestmark = pytest.mark.timeout(600)
+
 many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @many
 @given(workflows())
 @pytest.mark.requirement("RX-01")
-def test_every_graph_holds_together(workflow: Workflow):
+def test_every_graph_is_well_formed(workflow: Workflow):
     graph = freeze(workflow)
     numbered_in_order_without_a_cycle(graph)
     scopes_are_contiguous_and_the_run_comes_first(graph)
     branches_are_entered_only_through_their_conditional(graph)
-    what_is_read_always_ends_before(graph)
+    steps_that_are_read_always_end_before(graph)
 
 
 def numbered_in_order_without_a_cycle(graph: Graph) -> None:
     assert find_cycle(graph.successors) is None
-    assert [node.no for node in graph.steps] == list(range(1, len(graph.steps) + 1))
+    assert [step.no for step in graph.steps] == list(range(1, len(graph.steps) + 1))
     assert all(edge.from_no < edge.to_no for edge in graph.edges)
-    assert len({node.id for node in graph.steps}) == len(graph.steps) <= 60
+    assert len({step.id for step in graph.steps}) == len(graph.steps) <= 60
     assert len({(edge.from_no, edge.to_no) for edge in graph.edges}) == len(graph.edges)
 
 
 def scopes_are_contiguous_and_the_run_comes_first(graph: Graph) -> None:
-    scopes = [node.scope for node in graph.steps]
+    scopes = [step.scope for step in graph.steps]
     runs = [scope for at, scope in enumerate(scopes) if at == 0 or scopes[at - 1] != scope]
     assert runs[0] == 0
     assert len(set(runs)) == len(runs)
-    assert set(runs) - {0} == {node.no for node in graph.steps if node.kind == "map"}
+    assert set(runs) - {0} == {step.no for step in graph.steps if step.kind == "map"}
     for edge in graph.edges:
         assert graph.step(edge.from_no).scope == graph.step(edge.to_no).scope
 
 
 def branches_are_entered_only_through_their_conditional(graph: Graph) -> None:
     for branch in graph.branches:
-        inside = {node.no for node in graph.branch_steps(branch.no)}
+        inside = {step.no for step in graph.branch_steps(branch.no)}
         for edge in graph.edges:
             if edge.to_no in inside and edge.from_no not in inside:
                 assert (edge.from_no, edge.branch) == (branch.conditional, branch.no)
@@ -65,18 +68,18 @@ def branches_are_entered_only_through_their_conditional(graph: Graph) -> None:
                 assert edge.to_no in inside
 
 
-def what_is_read_always_ends_before(graph: Graph) -> None:
-    for node in graph.steps:
-        read = {id for _, text in node.expressions() for id in read_expression(text).steps}
-        if node.test is not None and not isinstance(node.test, str):
-            read.add(node.test["step"])
+def steps_that_are_read_always_end_before(graph: Graph) -> None:
+    for step in graph.steps:
+        read = {id for _, text in step.expressions() for id in read_expression(text).steps}
+        if step.test is not None and not isinstance(step.test, str):
+            read.add(step.test["step"])
         numbers = {graph.by_id[id].no for id in read}
-        assert numbers == set(node.reads or ())
-        assert not numbers or numbers <= ancestors(graph, node.no)
+        assert numbers == set(step.reads or ())
+        assert not numbers or numbers <= ancestors(graph, step.no)
 
 
 def ancestors(graph: Graph, no: int) -> set[int]:
-    """By walking back, without the bits the check carries; a body starts after what its map waits for."""
+    """Found by following the edges back; a body also starts after what its map waits for."""
     found: set[int] = set()
     pending = [no]
     while pending:
@@ -92,12 +95,13 @@ def ancestors(graph: Graph, no: int) -> set[int]:
 
 @many
 @given(workflows(), st.randoms(use_true_random=False))
-def test_json_round_trips_and_the_hash_ignores_the_order_of_keys(workflow: Workflow, chance: random.Random):
+def test_json_reads_back_and_the_canonical_form_ignores_the_order_of_keys(
+    workflow: Workflow, chance: random.Random
+):
     graph = freeze(workflow)
     shuffled = shuffle(graph.to_json(), chance)
     again = Graph.from_json(json.loads(json.dumps(shuffled)))
     assert again == graph
-    assert again.canonical == graph.canonical
     assert again.canonical == graph.canonical
     assert check_graph(again) == []
 
@@ -113,7 +117,7 @@ def shuffle(value: object, chance: random.Random) -> object:
 @many
 @given(workflows())
 @pytest.mark.requirement("RT-11")
-def test_yaml_round_trips(workflow: Workflow):
+def test_yaml_reads_back_to_the_same_workflow(workflow: Workflow):
     text = write_yaml(workflow)
     again = read_yaml(text)
     assert again == workflow

@@ -1,4 +1,4 @@
-"""YAML says the same as Python, and every mistake is told with its place and what would be accepted."""
+"""YAML makes the same workflow as Python; an error names the place of each mistake and what is accepted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ steps:
 """
 
 
-def test_yaml_and_python_say_the_same():
+def test_yaml_and_python_make_the_same_workflow():
     retry = Retry(5, initial="2s", max="1m", multiplier=1.5, non_retryable=(ValueError,))
     order = {"order": "$.input.order_id"}
     assert read_yaml(ORDER) == Workflow(
@@ -109,7 +109,7 @@ def test_yaml_and_python_say_the_same():
     )
 
 
-def test_a_list_is_a_sequence_and_a_single_step_stands_alone():
+def test_a_list_becomes_a_sequential_and_a_single_step_does_not():
     assert read_yaml("{workflow: w, steps: a}").root == Operation("a")
     assert read_yaml("{workflow: w, steps: [a]}").root == Sequential(Operation("a"))
 
@@ -186,7 +186,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "message"), MISTAKES)
-def test_a_mistake_is_told_with_its_place(text: str, message: str):
+def test_the_error_names_the_place_of_a_mistake(text: str, message: str):
     with pytest.raises(DefinitionError) as refused:
         read_yaml(text, file="order.yaml")
     for problem in refused.value.problems:
@@ -194,7 +194,7 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str):
     assert message in str(refused.value)
 
 
-def test_several_mistakes_are_told_at_once():
+def test_one_error_lists_several_mistakes():
     text = "workflow: w\nsteps:\n  - operation: a\n    timout: 1\n"
     text += "  - parallel: []\n  - wait: b\n    timeout: x\n"
     with pytest.raises(DefinitionError) as refused:
@@ -241,7 +241,7 @@ steps:
 """
 
 
-def test_one_pass_finds_the_mistakes_of_reading_fields_references_and_expressions():
+def test_one_error_lists_mistakes_of_syntax_fields_references_and_expressions():
     with pytest.raises(DefinitionError) as refused:
         read_yaml(MANY)
     found = [(problem.line, problem.column) for problem in refused.value.problems]
@@ -255,7 +255,7 @@ def test_one_pass_finds_the_mistakes_of_reading_fields_references_and_expression
 @pytest.mark.parametrize(
     "head", ["operation", "parallel", "sequential", "if", "map", "human", "wait", "workflow"]
 )
-def test_an_empty_head_is_one_mistake_and_the_rest_is_read(head: str):
+def test_an_empty_kind_is_one_mistake_and_the_rest_is_still_read(head: str):
     text = f"workflow: w\nsteps:\n  - {head}:\n    timeot: 1\n  - operation: b\n    timeout: soon\n"
     with pytest.raises(DefinitionError) as refused:
         read_yaml(text)
@@ -265,7 +265,7 @@ def test_an_empty_head_is_one_mistake_and_the_rest_is_read(head: str):
     assert lines[-1] == 6
 
 
-def test_a_reference_to_a_step_that_could_not_be_read_is_no_second_mistake():
+def test_a_reference_to_an_unreadable_step_is_no_second_mistake():
     text = "workflow: w\nsteps:\n  - {id: first, opp: charge}\n  - operation: b\n"
     text += "    inputs: {x: $.steps.first.output, y: $.steps.frist.output}\n"
     with pytest.raises(DefinitionError) as refused:
@@ -287,7 +287,7 @@ PARTS = {
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(sorted(PARTS)), min_size=1, max_size=12))
-def test_as_many_mistakes_as_were_made_are_told_in_their_order(mistakes: list[str]):
+def test_every_mistake_is_listed_once_in_order(mistakes: list[str]):
     steps = "".join(f"  - operation: step{at}\n    {part}\n" for at, part in enumerate(mistakes))
     with pytest.raises(DefinitionError) as refused:
         read_yaml(f"workflow: w\nsteps:\n{steps}")
@@ -301,7 +301,7 @@ def test_registered_operations_can_be_checked_with_their_line():
         read_yaml("workflow: w\nsteps:\n  - chrage\n", file="f", operations={"charge"})
 
 
-def test_a_file_has_a_largest_size_and_a_deepest_nesting():
+def test_the_size_and_the_nesting_of_a_file_are_limited():
     with pytest.raises(DefinitionError, match="the limit is 1,048,576"):
         read_yaml("#" + "x" * MAX_YAML_BYTES)
     with pytest.raises(DefinitionError, match="nested more than 100 deep"):
@@ -311,13 +311,13 @@ def test_a_file_has_a_largest_size_and_a_deepest_nesting():
         read_yaml(f"workflow: w\nsteps: {nested}")
 
 
-def test_bytes_that_are_no_text_are_refused():
+def test_bytes_that_are_not_utf8_are_refused():
     with pytest.raises(DefinitionError, match="not UTF-8: byte 3"):
         read_yaml(b"w: \xff"[1:])
 
 
 @settings(deadline=None)
 @given(st.text(max_size=80) | st.binary(max_size=80))
-def test_any_text_is_read_or_refused_never_a_crash(text: str | bytes):
+def test_any_text_is_read_or_refused_without_another_error(text: str | bytes):
     with pytest.raises(DefinitionError):
         read_yaml(text)

@@ -1,4 +1,4 @@
-"""Each node checks its own fields as it is made, and names the field."""
+"""Each step checks its own fields when it is made, and an error names the field."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def items(order_id: str) -> list[str]:
     return [order_id]
 
 
-def test_ids_default_to_what_the_step_is_about():
+def test_the_default_id_is_the_name_of_the_operation_event_or_workflow():
     assert Operation("charge").id == "charge"
     assert Wait("carrier.picked_up").id == "carrier.picked_up"
     assert SubWorkflow("invoice.close").id == "invoice.close"
@@ -41,7 +41,7 @@ def test_ids_default_to_what_the_step_is_about():
     assert Operation("charge") == Operation("charge", id="charge")
 
 
-def test_hidden_ids_come_from_the_first_step_inside_so_that_edits_elsewhere_keep_them():
+def test_the_default_id_of_a_map_or_conditional_comes_from_its_first_step():
     pack = Sequential(Operation("pack"), Operation("label"))
     assert Map("$.input.items", pack).id == "map.pack"
     assert Map("$.input.items", Sequential(Operation("pack"))).id == "map.pack"
@@ -50,7 +50,7 @@ def test_hidden_ids_come_from_the_first_step_inside_so_that_edits_elsewhere_keep
     assert Conditional("charge", then=pack, id="paid").id == "paid"
 
 
-def test_durations_are_stored_as_seconds_however_they_were_written():
+def test_every_form_of_a_duration_is_stored_as_seconds():
     assert (
         Operation("a", timeout="1h")
         == Operation("a", timeout=3600)
@@ -68,14 +68,14 @@ def test_a_form_is_a_schema_and_cannot_be_changed_from_outside():
     assert human.form == {"type": "object", "properties": {}}
 
 
-def test_retry_names_exceptions_once_and_in_order():
+def test_retry_stores_the_names_of_exceptions_once_and_sorted():
     assert Retry(non_retryable=(ValueError, "KeyError", "ValueError")).non_retryable == (
         "KeyError",
         "ValueError",
     )
 
 
-def test_inputs_take_literals():
+def test_inputs_accept_literals():
     assert Operation("a", inputs={"n": 5, "flag": True, "none": None, "half": 0.5}).inputs == {
         "n": "5",
         "flag": "true",
@@ -147,14 +147,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("make", "field", "message"), REFUSED)
-def test_a_wrong_field_is_named_with_what_would_be_accepted(make: Any, field: str, message: str):
+def test_the_error_names_the_wrong_field_and_what_would_be_accepted(make: Any, field: str, message: str):
     with pytest.raises(DefinitionError) as refused:
         make()
     assert refused.value.field == field
     assert message in str(refused.value)
 
 
-def test_a_definition_error_is_invalid_input_with_its_problems():
+def test_a_definition_error_has_the_sqlstate_of_invalid_input_and_its_problems():
     with pytest.raises(DefinitionError) as refused:
         Operation("a b")
     assert refused.value.sqlstate == "SW001"

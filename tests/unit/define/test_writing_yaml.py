@@ -1,4 +1,4 @@
-"""What is written is short, reads back the same, and an update leaves comments where they were."""
+"""Written YAML is short and reads back the same; an update keeps the comments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_large(order_id: str) -> bool:
     return len(order_id) > 3
 
 
-def test_only_what_differs_from_the_default_is_written():
+def test_only_values_that_differ_from_the_default_are_written():
     workflow = Workflow(
         "w",
         Sequential(
@@ -65,7 +65,7 @@ def test_only_what_differs_from_the_default_is_written():
 @pytest.mark.parametrize(
     "name", ["true", "null", "1", "1.5", "0x1F", "yes", "2024-01-01", "1_000", "012", "._x"[1:]]
 )
-def test_names_that_look_like_something_else_stay_names(name: str):
+def test_names_that_look_like_numbers_or_booleans_read_back_as_names(name: str):
     workflow = Workflow(name, Sequential(Operation(name, title=name)), title=name)
     assert read_yaml(write_yaml(workflow)) == workflow
 
@@ -74,7 +74,7 @@ def test_names_that_look_like_something_else_stay_names(name: str):
 @example("line\nbreak\n\n")
 @example("x" * 200)
 @example("# no: comment - '\"")
-def test_any_title_survives(title: str):
+def test_any_title_reads_back_the_same(title: str):
     assume(title.strip())
     workflow = Workflow("w", Operation("a", title=title), title=title)
     assert read_yaml(write_yaml(workflow)) == workflow
@@ -90,14 +90,14 @@ values = st.recursive(
 
 @settings(deadline=None)
 @given(st.dictionaries(texts.filter(lambda key: key != "type"), values, max_size=3))
-def test_any_form_survives(form: dict[str, object]):
+def test_any_form_reads_back_the_same(form: dict[str, object]):
     workflow = Workflow("w", Human("a", role="r", form=form))
     again = read_yaml(write_yaml(workflow))
     assert again == workflow
     assert freeze(again).canonical == freeze(workflow).canonical
 
 
-def test_functions_are_written_as_the_operations_they_become():
+def test_functions_are_written_as_operations():
     workflow = Workflow(
         "w", Sequential(Conditional(is_large, then=Operation("a")), Map(is_large, Operation("b")))
     )
@@ -106,11 +106,11 @@ def test_functions_are_written_as_the_operations_they_become():
     assert freeze(again).callables == {}
 
 
-def test_an_update_that_changes_nothing_changes_no_byte():
+def test_an_update_without_a_change_returns_the_same_text():
     assert update_yaml(ORDER, read_yaml(ORDER)) == ORDER
 
 
-def test_an_update_keeps_the_comments_of_what_stays():
+def test_an_update_keeps_the_comments_of_unchanged_steps():
     text = (
         "# The head.\n"
         "workflow: w\n"

@@ -1,4 +1,4 @@
-"""The JSON Schema for editors accepts and refuses what the reader does."""
+"""The JSON Schema for editors accepts and refuses the same documents as the YAML reader."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from stepwell.define.yaml_words import STEP_WORDS
 from tests.strategies.templates import Shape, workflows
 from tests.unit.define.test_reading_yaml import ORDER
 
+# Each property test draws many workflows, which takes minutes on a busy machine.
+pytestmark = pytest.mark.timeout(600)
+
 VALIDATOR = Draft202012Validator(yaml_schema())
 
 
@@ -23,40 +26,39 @@ def plain(text: str) -> Any:
     return YAML(typ="safe", pure=True).load(text)
 
 
-def test_it_is_a_json_schema_that_names_every_key():
+def test_the_schema_is_valid_and_names_every_key():
     Draft202012Validator.check_schema(yaml_schema())
     schema = json.loads(json.dumps(yaml_schema()))
     for head, (_, words) in STEP_WORDS.items():
         assert list(schema["$defs"][head]["properties"]) == list(words)
 
 
-def test_it_accepts_the_example():
+def test_the_schema_accepts_the_example():
     assert VALIDATOR.is_valid(plain(ORDER))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows(Shape(max_nodes=30)))
-def test_it_accepts_whatever_is_written(workflow: Workflow):
+def test_the_schema_accepts_every_written_workflow(workflow: Workflow):
     VALIDATOR.validate(plain(write_yaml(workflow)))
 
 
-# A number is a duration, a count or an input, and an empty list names no exception: the reader's own tests
-# look at these one by one.
-MAY_BE_ODD = {"timeout", "deadline", "inputs", "priority", "non_retryable"} | {
+# These keys accept a number, or an empty list, in some places: the tests of the reader cover them.
+ACCEPT_NUMBERS_OR_EMPTY_LISTS = {"timeout", "deadline", "inputs", "priority", "non_retryable"} | {
     *("max_concurrency", "max_attempts", "initial", "max", "multiplier")
 }
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows(Shape(max_nodes=8)), st.data())
-def test_a_damaged_shape_is_refused_by_both(workflow: Workflow, data: st.DataObject):
+def test_a_damaged_document_is_refused_by_schema_and_reader(workflow: Workflow, data: st.DataObject):
     document = plain(write_yaml(workflow))
     place = data.draw(st.sampled_from(mappings(document)))
     damage = data.draw(st.sampled_from(["unknown key", "number", "nothing", "empty list"]))
     if damage == "unknown key":
         place["retires"] = 1
     else:
-        keys = [key for key in place if key not in MAY_BE_ODD]
+        keys = [key for key in place if key not in ACCEPT_NUMBERS_OR_EMPTY_LISTS]
         assume(keys)
         damaged: dict[str, Any] = {"number": 5.5, "nothing": None, "empty list": []}
         place[data.draw(st.sampled_from(keys))] = damaged[damage]
@@ -66,7 +68,7 @@ def test_a_damaged_shape_is_refused_by_both(workflow: Workflow, data: st.DataObj
 
 
 def mappings(value: object) -> list[dict[str, Any]]:
-    """Every mapping of a document but those inside forms, which hold a schema of their own."""
+    """Every mapping of a document, except those inside a form, which is a schema itself."""
     if isinstance(value, list):
         return [found for item in value for found in mappings(item)]
     if not isinstance(value, dict):
@@ -90,7 +92,7 @@ def mappings(value: object) -> list[dict[str, Any]]:
         "{steps: [a]}",
     ],
 )
-def test_what_the_reader_refuses_by_shape_the_schema_refuses(text: str):
+def test_the_schema_refuses_shapes_that_the_reader_refuses(text: str):
     assert not VALIDATOR.is_valid(plain(text))
     with pytest.raises(DefinitionError):
         read_yaml(text)

@@ -1,4 +1,4 @@
-"""Mermaid and the terminal show every transition of every machine, in both languages."""
+"""Mermaid and the command line show every transition of every state machine, in both languages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def registry(dsn: str) -> Registry:
     return reading.read(dsn)
 
 
-def test_folding_loses_no_transition(registry: Registry):
+def test_folding_keeps_every_transition(registry: Registry):
     for machine in registry.machines:
         unfolded = {
             (rung.transition.transition_code, start, rung.transition.to_state, actor)
@@ -48,7 +48,7 @@ def test_mermaid_has_every_edge_with_its_code(registry: Registry, lang: Lang):
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_the_terminal_shows_lists_and_draws(dsn: str, scope: str):
+def test_the_command_line_lists_shows_and_draws_the_machine(dsn: str, scope: str):
     def run(*arguments: str) -> str:
         done = CliRunner().invoke(app, ["--database-url", dsn, "machine", *arguments])
         assert done.exit_code == 0, done.output

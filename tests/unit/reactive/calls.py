@@ -1,4 +1,4 @@
-"""Write call events briefly: receives a projection or root, appends what happened to its nodes."""
+"""Short functions for call events: receives a projection or root, appends events of its nodes."""
 
 from __future__ import annotations
 

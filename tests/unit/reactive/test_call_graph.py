@@ -1,4 +1,4 @@
-"""Calls as nodes, `a->b` for who made whom, `a->b:depends_on` for who waits for whom."""
+"""The call graph: calls are nodes, `a->b` means a triggered b, `a->b:depends_on` means b waits for a."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_edges_have_composite_keys():
 
 
 @pytest.mark.requirement("RX-12")
-def test_each_attempt_is_a_call_and_dependents_hang_on_the_latest():
+def test_each_attempt_is_a_call_and_dependents_depend_on_the_latest():
     events = [requested("a"), failed("a", will_retry=True), requested("a", 2), responded("a", attempt=2)]
     calls = CallGraph.of(FORK, [*events, requested("b"), aborted("b")])
     assert {call.request_id: call.status for call in calls.calls.values()} == {
@@ -49,7 +49,7 @@ def test_the_same_events_again_change_nothing():
 
 
 @pytest.mark.requirement("RX-12")
-def test_a_caller_nobody_has_seen_is_pending_and_an_unknown_node_is_kept():
+def test_an_unseen_caller_is_pending_and_an_unknown_node_is_kept():
     calls = CallGraph.of(FORK, [requested("elsewhere", parent="x#1")])
     assert calls.calls["x#1"].status == "pending"
     assert calls.calls["elsewhere#1"].status == "running"
@@ -57,7 +57,7 @@ def test_a_caller_nobody_has_seen_is_pending_and_an_unknown_node_is_kept():
 
 
 @pytest.mark.requirement("RX-12")
-def test_conditionals_and_maps_are_looked_through():
+def test_dependencies_go_through_conditionals_and_maps():
     graph = graph_of(Sequential(op("a"), Conditional("a", op("b")), op("c")))
     calls = CallGraph.of(graph, MemoryEngine(graph).run().projections[""].log)
     assert set(calls.edges) == {"a#1->b#1:depends_on", "a#1->c#1:depends_on", "b#1->c#1:depends_on"}
@@ -74,6 +74,6 @@ def test_a_sub_workflow_triggers_the_calls_of_its_run():
     assert list(calls.edges) == ["sub#1->sub/x#1"]
 
 
-def test_an_aborted_run_aborts_the_calls_under_way():
+def test_an_aborted_run_aborts_its_running_calls():
     calls = CallGraph.of(FORK, [requested("a"), CallEvent(CallEventType.RUN_ABORTED, "run:1")])
     assert calls.calls["a#1"].status == "aborted"

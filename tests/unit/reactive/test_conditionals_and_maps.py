@@ -1,4 +1,4 @@
-"""What data decides: branches, error boundaries, items of a map."""
+"""Data decides which branch is taken, which failure is caught, and which items a map has."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_conditional_takes_one_branch_and_skips_the_other(flag: bool, taken: s
 
 
 @pytest.mark.requirement("RX-03")
-def test_skips_reach_everything_inside_a_branch_and_what_follows_goes_on():
+def test_all_nodes_of_a_branch_are_skipped_and_the_next_node_is_ready():
     inner = Conditional("$.input.flag == true", op("b"), Sequential(op("c"), op("d")))
     run = run_of(Sequential(Conditional("$.input.no == 1", Sequential(op("a"), inner)), op("z")), {"no": 2})
     assert set(words(run).values()) == {"skipped", "completed", "ready"}
@@ -45,7 +45,7 @@ def test_skips_reach_everything_inside_a_branch_and_what_follows_goes_on():
 
 
 @pytest.mark.requirement("RX-06")
-def test_a_test_that_reads_a_failed_step_catches_the_failure():
+def test_a_conditional_that_reads_a_failed_node_catches_the_failure():
     run = run_of(
         Sequential(
             op("fetch"),
@@ -69,7 +69,7 @@ def test_a_test_that_reads_a_failed_step_catches_the_failure():
 
 
 @pytest.mark.requirement("RX-06")
-def test_a_test_that_reads_something_else_catches_nothing():
+def test_a_conditional_that_reads_another_node_catches_nothing():
     run = run_of(Sequential(op("a"), op("b"), Conditional("a", op("c")), op("d")))
     complete(run, "a")
     fail(run, "b")
@@ -78,7 +78,7 @@ def test_a_test_that_reads_something_else_catches_nothing():
 
 
 @pytest.mark.requirement("RX-06")
-def test_a_failure_is_caught_through_what_was_aborted_for_it():
+def test_a_failure_is_caught_through_the_nodes_it_aborted():
     run = run_of(Sequential(op("a"), op("b"), Conditional("b", op("c"), op("d"))))
     fail(run, "a")
     assert words(run) == {"a": "failed", "b": "aborted", "if.c": "completed", "c": "skipped", "d": "ready"}
@@ -87,7 +87,7 @@ def test_a_failure_is_caught_through_what_was_aborted_for_it():
 
 
 @pytest.mark.requirement("RX-06")
-def test_a_boundary_waits_for_all_it_stands_behind():
+def test_an_error_boundary_waits_for_all_nodes_before_it():
     run = run_of(Sequential(Parallel(op("a"), op("b")), Conditional("a", op("c"), op("d"))))
     fail(run, "a")
     assert run.get_status("if.c") is S.WAITING
@@ -98,7 +98,7 @@ def test_a_boundary_waits_for_all_it_stands_behind():
 
 @pytest.mark.requirement("RX-06")
 @pytest.mark.parametrize("order", ["acy", "cay", "ayc", "yca"])
-def test_a_boundary_catches_all_failures_behind_it_in_every_order(order: str):
+def test_an_error_boundary_catches_all_failures_in_every_order(order: str):
     before = Parallel(Sequential(Parallel(op("a"), op("c")), op("x")), op("y"))
     run = run_of(Sequential(before, Conditional("x", op("d"), op("e"))))
     for step in order:
@@ -112,7 +112,7 @@ def test_a_boundary_catches_all_failures_behind_it_in_every_order(order: str):
 
 
 @pytest.mark.requirement("RX-06")
-def test_a_held_boundary_waits_again_when_what_failed_is_tried_again():
+def test_an_error_boundary_waits_again_when_the_failed_node_is_retried():
     run = run_of(Sequential(Parallel(op("a"), op("c")), op("x"), Conditional("x", op("d"), op("e"))))
     fail(run, "a")
     run.append(requested("a", 2))
@@ -132,7 +132,7 @@ def test_a_held_boundary_waits_again_when_what_failed_is_tried_again():
         ("$.input.word + 1 > 3", "test: gives null; accepted: true or false"),
     ],
 )
-def test_a_test_that_gives_no_boolean_fails_the_conditional_for_good(test: str, message: str):
+def test_a_conditional_without_a_boolean_fails_for_good(test: str, message: str):
     run = run_of(Sequential(Conditional(test, op("a"), op("b")), op("c")), {"word": "no"})
     assert run.get_result("if.a").error == {"type": "ExpressionError", "message": message}
     assert words(run) == {"if.a": "failed", "a": "aborted", "b": "aborted", "c": "aborted"}
@@ -170,14 +170,14 @@ def test_an_empty_list_completes_at_once_and_a_skipped_map_has_no_items():
         ([0] * (MAX_MAP_ITEMS + 1), "over: gives 10,001 items; the limit is 10,000"),
     ],
 )
-def test_what_is_no_list_or_too_long_fails_the_map_for_good(items: Any, message: str):
+def test_a_value_that_is_no_list_or_too_long_fails_the_map_for_good(items: Any, message: str):
     run = run_of(Sequential(Map("$.input.items", op("a"), id="all"), op("z")), {"items": items})
     assert run.get_result("all").error == {"type": "ExpressionError", "message": message}
     assert run.get_status("z") is S.ABORTED
 
 
 @pytest.mark.requirement("RX-08")
-def test_max_concurrency_of_a_map_limits_the_steps_of_its_items_that_run_at_once():
+def test_max_concurrency_of_a_map_limits_how_many_nodes_of_its_items_run():
     body = Sequential(op("a"), op("b"))
     run = run_of(Map("$.input.items", body, id="all", max_concurrency=2), {"items": [1, 2, 3]})
     assert list(run.ready) == ["all[0].a", "all[1].a"]
@@ -199,7 +199,7 @@ def test_a_failed_item_fails_the_map_after_the_others_have_settled():
 
 
 @pytest.mark.requirement("RX-05")
-def test_abort_dependents_gives_up_the_other_items_of_a_failed_map():
+def test_abort_dependents_aborts_the_other_items_of_a_failed_map():
     run = run_of(Map("$.input.items", op("a"), id="all"), {"items": [1, 2]}, "abort-dependents")
     run.append(requested("all[1].a"))
     fail(run, "all[0].a")
@@ -208,7 +208,7 @@ def test_abort_dependents_gives_up_the_other_items_of_a_failed_map():
     assert run.get_status("all[1].a") is S.ABORTED
 
 
-def test_an_optional_or_caught_failure_inside_an_item_does_not_fail_the_map():
+def test_a_caught_or_not_mandatory_failure_in_an_item_does_not_fail_the_map():
     body = Sequential(op("a"), Conditional("a", op("b"), op("c")))
     run = run_of(Map("$.input.items", body, id="all"), {"items": [1]})
     fail(run, "all[0].a")
@@ -219,7 +219,7 @@ def test_an_optional_or_caught_failure_inside_an_item_does_not_fail_the_map():
     assert run.get_result("all").output == [None]
 
 
-def test_items_of_items_have_paths_and_read_what_is_around_them():
+def test_items_of_nested_maps_have_paths_and_read_their_own_item():
     inner = Map("$.item.parts", Sequential(op("a"), Conditional("$.index > 0", op("b"))), id="parts")
     run = run_of(Map("$.input.items", inner, id="all"), {"items": [{"parts": [1, 2]}]})
     complete(run, "all[0].parts[0].a", "all[0].parts[1].a")

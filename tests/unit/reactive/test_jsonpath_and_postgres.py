@@ -1,4 +1,4 @@
-"""PostgreSQL is the oracle: paths evaluated without it give what it gives, or are refused by name."""
+"""Paths evaluated in memory give the same result as PostgreSQL, or are refused with the reason."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def db(databases: Databases) -> Iterator[psycopg.Connection[Any]]:
 
 
 def asked(db: psycopg.Connection[Any], path: str, document: Any) -> Any:
-    """What PostgreSQL finds, as JSON texts, or "error"."""
+    """The values that PostgreSQL finds, comparable, or "error"."""
     try:
         rows = db.execute(
             "select found::text from jsonb_path_query(%s::jsonb, %s::jsonpath) as found",
@@ -135,7 +135,7 @@ def evaluated(path: str, document: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Comparable: numbers by value, whatever their type; booleans apart from numbers."""
+    """Makes values comparable: numbers by value, whatever their type; booleans differ from numbers."""
     match value:
         case bool() | None | str():
             return (type(value).__name__, value)
@@ -168,7 +168,7 @@ def test_a_path_finds_what_postgres_finds(db: psycopg.Connection[Any], path: str
         "($.a",
     ],
 )
-def test_what_postgres_refuses_is_refused(db: psycopg.Connection[Any], path: str):
+def test_a_path_that_postgres_refuses_is_refused(db: psycopg.Connection[Any], path: str):
     with pytest.raises((psycopg.errors.SyntaxError, psycopg.errors.InvalidTextRepresentation)):
         db.execute("select %s::jsonpath", (path,))
     with pytest.raises(jsonpath.PathSyntaxError):
@@ -185,13 +185,15 @@ def test_what_postgres_refuses_is_refused(db: psycopg.Connection[Any], path: str
         ("$.a.datetime()", r"\.datetime\(\) is evaluated by PostgreSQL only"),
     ],
 )
-def test_what_is_left_out_is_refused_by_name(db: psycopg.Connection[Any], path: str, message: str):
+def test_a_path_that_only_postgres_can_evaluate_is_refused_with_the_reason(
+    db: psycopg.Connection[Any], path: str, message: str
+):
     db.execute("select %s::jsonpath", (path,))
     with pytest.raises(jsonpath.PathSyntaxError, match=message):
         jsonpath.query(path, DOCUMENT)
 
 
-def test_match_wants_exactly_one_boolean():
+def test_match_requires_exactly_one_boolean():
     assert jsonpath.match("$.input.flag == true", DOCUMENT) is True
     for path, what in (("$.input.list[*]", "2 values"), ("$.input.x", "nothing"), ("$.input.word", "string")):
         with pytest.raises(jsonpath.PathError, match=f"the test gives {what}; accepted: one true or false"):

@@ -1,4 +1,4 @@
-"""Whole workflows without a database: scripted outcomes, retries, waits, people, sub-workflows, cancels."""
+"""Runs in memory: scripted outcomes, retries, waits, human steps, sub-workflows, cancellation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def words(run) -> dict[str, str]:
     return {path: str(status) for path, status in run.statuses.items()}
 
 
-def test_without_a_script_everything_completes():
+def test_without_a_script_every_node_completes():
     graph = graph_of(
         Sequential(op("a"), Parallel(op("b"), Wait("e")), Human("h", role="clerk"), SubWorkflow("other"))
     )
@@ -41,7 +41,7 @@ def test_without_a_script_everything_completes():
         ([Waiting("e"), ValueError("x"), Completed(1)], 3, "completed"),
     ],
 )
-def test_attempts_end_with_success_with_their_number_or_with_a_permanent_failure(outcome, call_count, status):
+def test_attempts_end_with_success_at_the_limit_or_with_a_permanent_failure(outcome, call_count, status):
     graph = graph_of(op("a", retry=Retry(3, non_retryable=(KeyError,))))
     run = MemoryEngine(graph, outcomes={"a": outcome}).run()
     assert words(run) == {"a": status}
@@ -57,7 +57,7 @@ def test_the_permanent_exceptions_are_those_of_the_registry(db: psycopg.Connecti
     assert {name for (name,) in rows} == PERMANENT_EXCEPTIONS
 
 
-def test_a_wait_ends_by_its_event_by_its_time_out_or_never():
+def test_a_wait_ends_by_its_event_by_its_timeout_or_never():
     graph = graph_of(Sequential(Wait("e", id="w", timeout="1h"), op("a")))
     run = MemoryEngine(graph, signals={"e": {"ok": True}}).run()
     assert run.projections[""].get_result("w").output == {"ok": True}
@@ -67,7 +67,7 @@ def test_a_wait_ends_by_its_event_by_its_time_out_or_never():
     assert (run.status, words(run)) == (RunStatus.RUNNING, {"w": "running"})
 
 
-def test_a_handler_that_waits_runs_again_when_its_event_or_its_time_has_come():
+def test_a_handler_that_waits_runs_again_after_its_event_or_timeout():
     outcomes = {"a": [Waiting("e", timeout=5), Completed("woken")]}
     for signals in ({}, {"e": None}):
         run = MemoryEngine(graph_of(op("a")), outcomes=outcomes, signals=signals).run()
@@ -75,19 +75,19 @@ def test_a_handler_that_waits_runs_again_when_its_event_or_its_time_has_come():
     assert run.actions == (Action("call", "a"), Action("timeout", "a"), Action("call", "a"))
 
 
-def test_nobody_takes_a_human_step_whose_outcome_is_never():
+def test_a_human_step_with_the_outcome_never_stays_ready():
     run = MemoryEngine(graph_of(Sequential(Human("h", role="r"), op("a"))), outcomes={"h": NEVER}).run()
     assert words(run) == {"h": "ready", "a": "idle"}
 
 
-def test_an_outcome_by_instance_path_comes_before_one_by_step_id():
+def test_an_outcome_for_a_path_comes_before_one_for_a_step_id():
     graph = graph_of(Map("$.input.items", op("a"), id="all"))
     run = MemoryEngine(graph, input={"items": [1, 2]}, outcomes={"a": 1, "all[1].a": 2}).run()
     assert run.result == [1, 2]
 
 
 @pytest.mark.requirement("JW-10")
-def test_a_sub_workflow_gets_its_input_and_hands_back_its_result():
+def test_a_sub_workflow_receives_its_input_and_returns_its_result():
     inner = graph_of(Conditional("$.input.n > 1", op("x"), op("y")))
     graph = graph_of(Sequential(op("a"), SubWorkflow("inner", inputs={"n": "$.steps.a.output.n"}, id="sub")))
     run = MemoryEngine(graph, outcomes={"a": {"n": 2}, "x": "taken"}, workflows={"inner": inner}).run()
@@ -97,7 +97,7 @@ def test_a_sub_workflow_gets_its_input_and_hands_back_its_result():
 
 
 @pytest.mark.requirement("JW-10")
-def test_a_failed_or_unknown_sub_workflow_fails_its_step_and_a_cancel_reaches_it():
+def test_a_failed_or_unknown_sub_workflow_fails_its_step_and_a_cancel_cancels_it():
     graph = graph_of(Sequential(SubWorkflow("inner", id="sub"), op("z")))
     inner = graph_of(Sequential(op("x"), op("y")))
     run = MemoryEngine(graph, outcomes={"x": Dead("no")}, workflows={"inner": inner}).run()
@@ -109,21 +109,21 @@ def test_a_failed_or_unknown_sub_workflow_fails_its_step_and_a_cancel_reaches_it
 
 
 @pytest.mark.requirement("JW-10")
-def test_sub_workflows_that_call_each_other_without_end_fail_at_the_depth_limit():
+def test_endless_sub_workflows_fail_at_the_depth_limit():
     loop = graph_of(SubWorkflow("loop", id="again"))
     run = MemoryEngine(loop, workflows={"loop": loop}).run()
     assert run.status is RunStatus.FAILED
     assert len(run.runs) == 33
 
 
-def test_a_seed_decides_the_order_and_the_same_seed_the_same_order():
+def test_the_seed_decides_the_order_of_actions():
     graph = graph_of(Parallel(*(op(f"s{at}") for at in range(8))))
     orders = {seed: MemoryEngine(graph, seed=seed).run().actions for seed in range(5)}
     assert MemoryEngine(graph, seed=3).run().actions == orders[3]
     assert len(set(orders.values())) > 1
 
 
-def test_a_given_order_is_followed_and_what_cannot_happen_is_named():
+def test_a_given_order_is_followed_and_an_impossible_action_is_named():
     graph = graph_of(Sequential(Parallel(op("a"), op("b")), op("c")))
     order = [Action("call", "b"), Action("call", "a"), Action("call", "c")]
     assert MemoryEngine(graph, order=order).run().actions == tuple(order)
@@ -143,7 +143,7 @@ def test_a_cancel_comes_after_the_given_number_of_events():
     assert run.status is RunStatus.CANCELLED
 
 
-def test_outcomes_as_json_are_read_or_refused_by_step_name():
+def test_outcomes_are_read_from_json():
     text = (
         '{"a": "completed", "b": [{"error": "ValueError", "message": "no"}, {"completed": 3}], '
         '"c": {"retry": "later"}, "d": {"dead": "gone"}, '

@@ -1,4 +1,4 @@
-"""Signals on a run: made when asked for, told of every change, let go on dispose; errors end the run."""
+"""Signals of a run: created on request, notified of every change, freed by dispose; an error ends the run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHAIN = graph_of(Sequential(op("a"), op("b"), op("c")))
 
 
 @pytest.mark.requirement("RX-03")
-def test_a_status_signal_tells_of_every_change():
+def test_a_status_signal_notifies_of_every_change():
     root = WorkflowReactiveRoot(CHAIN)
     status = root.status("b")
     seen: list[NodeStatus] = []
@@ -51,7 +51,7 @@ def test_preconditions_and_blocks_are_computed_from_the_predecessors():
 
 
 @pytest.mark.requirement("RX-06")
-def test_a_boundary_is_not_blocked_by_what_it_reads():
+def test_an_error_boundary_is_not_blocked_by_the_node_it_reads():
     root = WorkflowReactiveRoot(graph_of(Sequential(op("a"), Conditional("a", op("b"), op("c")))))
     fail(root, "a")
     assert root.blocked_by_failure("if.b")() is False
@@ -81,7 +81,7 @@ def test_a_node_can_start_when_a_slot_of_its_group_is_free():
     assert can_start() is True
 
 
-def test_a_map_that_expands_makes_nodes_one_can_ask_for():
+def test_the_nodes_of_a_map_exist_when_it_has_its_items():
     root = WorkflowReactiveRoot(graph_of(Sequential(op("a"), Map("$.steps.a.output", op("b"), id="all"))))
     counts: list[int] = []
     root.effect(lambda: counts.append(root.node_count()))
@@ -93,7 +93,7 @@ def test_a_map_that_expands_makes_nodes_one_can_ask_for():
 
 
 @pytest.mark.requirement("RX-09")
-def test_driving_starts_each_ready_node_once_however_long_the_chain():
+def test_drive_starts_each_ready_node_once_also_in_a_long_chain():
     graph = graph_of(Sequential(*(op(f"s{at}") for at in range(3_000))))
     root = WorkflowReactiveRoot(graph)
     started: list[str] = []
@@ -108,7 +108,7 @@ def test_driving_starts_each_ready_node_once_however_long_the_chain():
 
 
 @pytest.mark.requirement("RX-09")
-def test_driving_tells_which_calls_to_abort():
+def test_drive_names_the_calls_to_abort():
     root = WorkflowReactiveRoot(graph_of(Parallel(op("a"), op("b"), op("c"))))
     gone: list[tuple[str, str | None]] = []
     root.drive(
@@ -124,7 +124,7 @@ def test_driving_tells_which_calls_to_abort():
 
 
 @pytest.mark.requirement("RX-09")
-def test_after_dispose_nothing_is_told_and_nothing_is_taken():
+def test_after_dispose_no_effect_runs_and_no_event_is_accepted():
     root = WorkflowReactiveRoot(CHAIN)
     status = root.status("a")
     seen: list[NodeStatus] = []
@@ -138,7 +138,7 @@ def test_after_dispose_nothing_is_told_and_nothing_is_taken():
 
 
 @pytest.mark.requirement("RX-09")
-def test_an_effect_can_be_ended_alone():
+def test_one_effect_can_be_ended():
     root = WorkflowReactiveRoot(CHAIN)
     status = root.status("a")
     seen: list[NodeStatus] = []
@@ -150,7 +150,7 @@ def test_an_effect_can_be_ended_alone():
 
 
 class Listener:
-    """Hears of changes; whoever keeps it alive has leaked."""
+    """Receives changes. If it is still alive after dispose, something leaked."""
 
     def __init__(self, root: WorkflowReactiveRoot) -> None:
         self.root = root
@@ -164,24 +164,24 @@ class Listener:
 
 
 @pytest.mark.requirement("RX-09")
-def test_dispose_leaves_nothing_behind():
+def test_dispose_frees_effects_and_the_root():
     root = WorkflowReactiveRoot(CHAIN)
     status = root.status("b")
     listener = weakref.ref(Listener(root))
     gc.collect()
-    assert listener() is not None, "an effect lives as long as its root"
+    assert listener() is not None, "the root must keep its effect alive"
     root.dispose()
     gc.collect()
-    assert listener() is None, "an effect outlived its root"
+    assert listener() is None, "the effect is alive after dispose"
     watched = weakref.ref(root)
     del root
     gc.collect()
-    assert watched() is None, "a signal that is still held kept its root alive"
+    assert watched() is None, "a signal that is still referenced keeps its root alive"
     assert status() is S.WAITING
 
 
 @pytest.mark.requirement("RX-09")
-def test_a_root_that_is_simply_dropped_goes_away_with_its_effects():
+def test_a_root_without_references_is_freed_with_its_effects():
     root = WorkflowReactiveRoot(CHAIN)
     watched = [weakref.ref(root), weakref.ref(Listener(root))]
     del root
@@ -209,7 +209,7 @@ def test_an_error_of_an_effect_ends_the_run():
 
 
 @pytest.mark.requirement("RX-09")
-def test_an_error_of_the_engine_ends_the_run_and_is_named():
+def test_an_error_of_the_engine_ends_the_run_and_is_shown():
     class Bad(dict):
         def __contains__(self, key: object) -> bool:
             raise RuntimeError("the document broke")
@@ -224,18 +224,18 @@ def test_an_error_of_the_engine_ends_the_run_and_is_named():
     assert root.get_status("b") is S.ABORTED
 
 
-def test_a_wrong_name_is_the_callers_error_and_ends_nothing():
+def test_an_unknown_node_is_refused_and_the_run_continues():
     root = WorkflowReactiveRoot(CHAIN)
     with pytest.raises(UnknownNode):
         root.append(requested("x"))
     with pytest.raises(UnknownNode):
-        root.append(CallEvent(CallEventType.RESPONDED, "nobody#1"))
+        root.append(CallEvent(CallEventType.RESPONDED, "unknown#1"))
     assert root.error is None
     assert root.append(requested("a"))
 
 
 @pytest.mark.requirement("RX-11")
-def test_a_root_rebuilt_from_its_log_is_the_same():
+def test_a_root_rebuilt_from_its_log_has_the_same_statuses():
     graph = graph_of(
         Sequential(op("a"), Map("$.input.items", Sequential(op("b"), op("c")), id="all"), op("d"))
     )

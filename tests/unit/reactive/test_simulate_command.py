@@ -1,4 +1,4 @@
-"""`stepwell simulate` as a user types it: a tree, JSON, and one sentence when something is wrong."""
+"""The command `stepwell simulate`: a tree, JSON, and one sentence for an error."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def files(tmp_path: Path) -> list[Path]:
     return made
 
 
-def test_the_tree_shows_what_happens_to_each_step(files: list[Path]):
+def test_the_tree_shows_the_status_of_each_step(files: list[Path]):
     outcomes = {
         "reserve": {"completed": ["A", "B"]},
         "charge": [{"error": "TimeoutError"}, "completed"],
@@ -84,7 +84,7 @@ def test_the_tree_shows_what_happens_to_each_step(files: list[Path]):
     ]
 
 
-def test_what_stands_still_is_explained(files: list[Path]):
+def test_the_tree_shows_where_the_run_stops(files: list[Path]):
     done = stepwell("simulate", files[0], "--outcomes", '{"charge": {"dead": "x"}, "sign": "never"}')
     assert "► running  it stops here" in done.stdout
     assert "charge  Dead: x  caught" in done.stdout
@@ -107,7 +107,7 @@ def test_json_has_every_step_and_the_order(files: list[Path], tmp_path: Path):
     assert again.stdout == done.stdout
 
 
-def test_a_cancel_is_shown(files: list[Path]):
+def test_the_tree_shows_a_cancelled_run(files: list[Path]):
     done = stepwell("simulate", files[0], "--cancel-after", "1")
     assert done.stdout.startswith("order.process  ⊘ cancelled")
 
@@ -125,7 +125,7 @@ def test_a_cancel_is_shown(files: list[Path]):
         (["--input", "@missing.json"], "--input: missing.json cannot be read"),
     ],
 )
-def test_bad_input_is_one_sentence(files: list[Path], arguments: list[str], sentence: str):
+def test_the_error_for_bad_input_is_one_sentence(files: list[Path], arguments: list[str], sentence: str):
     done = stepwell("simulate", files[0], *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -133,7 +133,7 @@ def test_bad_input_is_one_sentence(files: list[Path], arguments: list[str], sent
     assert sentence in done.stderr
 
 
-def test_a_broken_workflow_names_every_problem(tmp_path: Path):
+def test_a_broken_workflow_is_not_simulated(tmp_path: Path):
     path = tmp_path / "broken.yaml"
     path.write_text(
         "name: broken\nsteps:\n  - operation: a\n  - if: b ==\n    then: {operation: c}\n", encoding="utf-8"
@@ -143,7 +143,7 @@ def test_a_broken_workflow_names_every_problem(tmp_path: Path):
     assert "nothing was simulated" in done.stderr
 
 
-def test_icons_are_those_of_the_registry(db):
+def test_the_icons_are_those_of_the_registry(db):
     words = {
         "completed": "completed",
         "failed": "cannot_complete",

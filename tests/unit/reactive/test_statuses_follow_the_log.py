@@ -1,4 +1,4 @@
-"""The statuses of document 002, derived from call events and the graph."""
+"""The node statuses of document 002, derived from call events and the graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def words(projection: Projection) -> dict[str, str]:
 
 
 @pytest.mark.requirement("RX-03")
-def test_a_node_is_idle_until_something_before_it_runs():
+def test_a_node_is_idle_until_a_predecessor_runs():
     run = Projection(CHAIN)
     assert words(run) == {"a": "ready", "b": "idle", "c": "idle"}
     run.append(requested("a"))
@@ -40,7 +40,7 @@ def test_a_node_is_idle_until_something_before_it_runs():
         (failed("a", will_retry=True), S.RUNNING),
     ],
 )
-def test_each_event_gives_its_status(ending: CallEvent, status: NodeStatus):
+def test_each_event_leads_to_its_status(ending: CallEvent, status: NodeStatus):
     run = Projection(CHAIN)
     assert run.append(requested("a"))
     assert run.append(ending)
@@ -69,7 +69,7 @@ def test_an_event_after_the_first_need_not_name_its_node():
     assert run.get_result("a").output == 3
 
 
-def test_an_event_of_an_unknown_node_is_refused_by_name():
+def test_the_error_names_the_unknown_node_of_an_event():
     run = Projection(CHAIN)
     with pytest.raises(UnknownNode, match="there is no node 'x' in this run"):
         run.append(requested("x"))
@@ -77,7 +77,7 @@ def test_an_event_of_an_unknown_node_is_refused_by_name():
 
 
 @pytest.mark.requirement("RX-04")
-def test_a_join_waits_for_all_and_a_failure_never_satisfies():
+def test_a_join_waits_for_all_predecessors_and_a_failure_aborts_it():
     run = Projection(JOIN)
     complete(run, "a", "b")
     assert run.get_status("d") is S.WAITING
@@ -88,7 +88,7 @@ def test_a_join_waits_for_all_and_a_failure_never_satisfies():
 
 
 @pytest.mark.requirement("RX-05")
-def test_failure_follows_edges_and_siblings_go_on():
+def test_a_failure_aborts_dependents_and_siblings_continue():
     run = Projection(graph_of(Parallel(Sequential(op("a"), op("b"), op("c")), Sequential(op("x"), op("y")))))
     fail(run, "a")
     assert words(run) == {"a": "failed", "b": "aborted", "c": "aborted", "x": "ready", "y": "idle"}
@@ -108,7 +108,7 @@ def test_a_dependent_that_already_runs_follows_the_policy(policy: str, status: N
 
 
 @pytest.mark.requirement("RX-05")
-def test_an_optional_node_that_fails_does_not_fail_the_run():
+def test_a_failed_node_that_is_not_mandatory_does_not_fail_the_run():
     run = Projection(graph_of(Parallel(op("a", mandatory=False), op("b"))))
     fail(run, "a")
     complete(run, "b")
@@ -137,7 +137,7 @@ def test_a_late_answer_to_an_old_attempt_is_kept_and_changes_nothing():
 
 
 @pytest.mark.requirement("RX-07")
-def test_a_new_attempt_of_a_failed_node_opens_again_what_was_aborted_for_it():
+def test_a_new_attempt_of_a_failed_node_reopens_the_nodes_it_aborted():
     run = Projection(CHAIN)
     fail(run, "a")
     assert run.run_status is RunStatus.FAILED
@@ -150,7 +150,7 @@ def test_a_new_attempt_of_a_failed_node_opens_again_what_was_aborted_for_it():
 
 
 @pytest.mark.requirement("RX-08")
-def test_a_group_counts_its_slots_and_hands_them_on():
+def test_a_group_counts_its_slots_and_a_free_slot_goes_to_the_next_node():
     run = Projection(graph_of(Parallel(op("a"), op("b"), op("c", priority=5), max_concurrency=2)))
     assert words(run) == {"a": "ready", "b": "ready", "c": "waiting"}
     run.append(requested("a"))
@@ -160,14 +160,14 @@ def test_a_group_counts_its_slots_and_hands_them_on():
 
 
 @pytest.mark.requirement("RX-08")
-def test_the_one_with_the_higher_priority_gets_the_slot_that_falls_free():
+def test_the_node_with_the_highest_priority_gets_a_free_slot():
     run = Projection(graph_of(Parallel(op("a"), op("b"), op("c", priority=5), max_concurrency=1)))
     complete(run, "a")
     assert words(run) == {"a": "completed", "b": "waiting", "c": "ready"}
 
 
 @pytest.mark.requirement("RX-08")
-def test_a_parked_call_gives_its_slot_away_and_stands_in_line_again():
+def test_a_waiting_call_frees_its_slot_and_needs_a_new_one():
     run = Projection(graph_of(Parallel(op("a"), op("b"), max_concurrency=1)))
     run.append(requested("a"))
     run.park("a")
@@ -179,7 +179,7 @@ def test_a_parked_call_gives_its_slot_away_and_stands_in_line_again():
 
 
 @pytest.mark.requirement("RX-09")
-def test_abort_node_takes_its_dependents_along_and_fails_nothing():
+def test_abort_node_aborts_its_dependents_and_does_not_fail_the_run():
     run = Projection(JOIN)
     complete(run, "a")
     run.abort_node("b")
@@ -189,7 +189,7 @@ def test_abort_node_takes_its_dependents_along_and_fails_nothing():
 
 
 @pytest.mark.requirement("RX-09")
-def test_abort_all_ends_what_has_not_ended():
+def test_abort_all_aborts_every_node_that_has_not_ended():
     run = Projection(JOIN)
     complete(run, "a")
     run.append(requested("b"))
@@ -201,7 +201,7 @@ def test_abort_all_ends_what_has_not_ended():
 
 
 @pytest.mark.requirement("RX-11")
-def test_the_state_at_any_past_position_is_what_it_was_then():
+def test_the_state_at_any_past_position_can_be_shown():
     run = Projection(graph_of(Sequential(op("a"), Conditional("a", op("b"), op("c")), op("d"))))
     seen = [(words(run), run.run_status)]
     for event in (requested("a"), failed("a", will_retry=True), requested("a", 2), responded("a", attempt=2)):
@@ -217,7 +217,7 @@ def test_the_state_at_any_past_position_is_what_it_was_then():
         run.at(99)
 
 
-def test_a_chain_of_twenty_thousand_falls_without_recursion():
+def test_a_failure_aborts_a_chain_of_twenty_thousand_nodes_without_recursion():
     run = Projection(graph_of(Sequential(*(op(f"s{at}") for at in range(20_000)))))
     fail(run, "s0")
     assert run.get_status("s19999") is S.ABORTED

@@ -1,0 +1,52 @@
+"""Very many jobs of one tenant do not delay the jobs of a small tenant, however long the queue is."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+import pytest
+
+import stepwell as sw
+
+FLOOD = 100_000
+BATCH = 10_000
+SLOTS = 50
+SMALL_JOBS = 20
+LIMIT_SECONDS = 100.0
+
+
+@pytest.mark.requirement("RT-04")
+def test_a_small_tenant_waits_only_for_jobs_that_are_already_leased(
+    app: sw.App, dsn: str, db: psycopg.Connection
+):
+    """The wait of a small job is the number of other jobs that start between its enqueue and its start."""
+    db.execute("select fn_tenant_set('small')")
+    small = sw.App(database_url=dsn, tenant="small")
+    begun = 0
+    waited: list[int] = []
+
+    @app.operation
+    async def flood() -> None:
+        nonlocal begun
+        begun += 1
+
+    @app.operation
+    @small.operation
+    async def little(begun_before: int) -> None:
+        waited.append(begun - begun_before)
+
+    async def scenario() -> None:
+        async with asyncio.timeout(LIMIT_SECONDS), app, small:
+            for _ in range(FLOOD // BATCH):
+                await app.enqueue_many("flood", [{}] * BATCH)
+            async with sw.Worker(app, slots=SLOTS):
+                for _ in range(SMALL_JOBS):
+                    job = await small.enqueue("little", {"begun_before": begun})
+                    await job.result()
+
+    asyncio.run(scenario())
+    assert len(waited) == SMALL_JOBS
+    assert begun < FLOOD, "the other jobs ended before those of the small tenant"
+    # Leased are the slots, and one batch for each of the two connections of the worker.
+    assert max(waited) <= 4 * SLOTS
