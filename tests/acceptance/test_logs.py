@@ -1,4 +1,4 @@
-"""What a process that stays writes to its log: one JSON object per line, or text when it is asked for."""
+"""The log of worker and keeper: one JSON object in each line, or text if the setting says so."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ app.publish(sw.Workflow("pay", sw.Operation("charge")))
 
 @contextmanager
 def running(dsn: str, log: Path, *arguments: str, **settings: str) -> Iterator[None]:
-    """A command with its log in a file, until the block ends."""
+    """Runs a command inside the block, with its log in a file."""
     with (
         log.open("w") as err,
         subprocess.Popen(
@@ -93,7 +93,7 @@ def test_a_worker_in_a_pipe_writes_json(failed):
     assert not [line for line in lines if "Traceback" in json.dumps(line)]
 
 
-def test_text_is_there_when_it_is_asked_for(failed):
+def test_the_log_is_text_if_the_setting_says_so(failed):
     lines = failed(STEPWELL_LOG_FORMAT="text", STEPWELL_LOG_LEVEL="warning")
     shown = [line for line in lines if "attempt failed" in line]
     assert len(shown) == 2
@@ -102,27 +102,27 @@ def test_text_is_there_when_it_is_asked_for(failed):
     assert not [line for line in lines if "charging" in line]
 
 
-def test_debug_has_the_traceback(failed):
+def test_the_level_debug_logs_the_traceback(failed):
     lines = [json.loads(line) for line in failed(STEPWELL_LOG_LEVEL="debug")]
     assert [line["step"] for line in lines if "in charge" in line.get("traceback", "")] == ["charge"] * 2
     assert not [line for line in lines if "sesame" in json.dumps(line)]
 
 
-def test_a_keeper_writes_json_too(dsn, db, tmp_path):
+def test_a_keeper_writes_json(dsn, db, tmp_path):
     cut = (
         "select count(pg_terminate_backend(pid)) > 0 from pg_stat_activity where pid <> pg_backend_pid()"
         " and datname = current_database() and application_name = 'stepwell keeper'"
     )
     with running(dsn, tmp_path / "log", "keeper", "--poll-seconds", "0.05"):
         until_row(db, cut)
-        # The second time it has said that it lost the first one.
+        # When the second connection is cut, the keeper has logged the loss of the first.
         until_row(db, cut)
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert any("lost its database" in line["event"] for line in lines)
     assert {line["logger"] for line in lines} == {"stepwell.keeper.keeper"}
 
 
-def test_a_format_that_does_not_exist_is_refused(dsn):
+def test_an_unknown_log_format_is_refused(dsn):
     done = stepwell("runs", "list", env={"STEPWELL_DATABASE_URL": dsn, "STEPWELL_LOG_FORMAT": "xml"})
     assert done.returncode == 2
     assert "accepted are auto, text, json" in done.stderr

@@ -77,7 +77,7 @@ def test_a_person_settles_an_effect_that_cannot_be_confirmed(app, play, db, ledg
             found = {"result": {"entry": "A", "amount": 3}} if outcome == "confirmed" else {}
             with pytest.raises(sw.InvalidInput):
                 await ben.receipt_settle(receipt.receipt_id, outcome, " ", **found)
-            # Who confirms says what the handler gets; what did not happen has no result.
+            # A confirmation needs the result for the handler; an effect that did not happen has none.
             with pytest.raises(sw.InvalidInput, match="result"):
                 await ben.receipt_settle(
                     receipt.receipt_id, outcome, "I looked", **({} if found else {"result": 1})

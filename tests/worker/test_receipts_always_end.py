@@ -1,4 +1,4 @@
-"""However an attempt ends, its receipt does not stay intended: it is settled, or somebody finds out."""
+"""However an attempt ends, its receipt does not stay intended: it is confirmed, void or unconfirmed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.sql.drive import Engine, Lease, operation
 from tests.sql.graphs.publishing import publish
 from tests.support.wait import until_async
 from tests.worker.acting import Ledger, put_in_force, receipts, rule, state_of
-from tests.worker.test_acting_crashes import Fate, Mortal, bury, lease_of
+from tests.worker.test_acting_crashes import Fate, Mortal, expire, lease_of
 
 End = Callable[[Engine, int, Any], object]
 
@@ -30,7 +30,7 @@ def engine(db) -> Engine:
 
 
 class Interrupted(BaseException):
-    """The handler is stopped in the middle of the effect, as a cancelled task is."""
+    """Stops the handler in the middle of the effect, as the cancellation of its task does."""
 
 
 class LedgerInTheMiddle(Ledger):
@@ -42,12 +42,12 @@ class LedgerInTheMiddle(Ledger):
 
 
 def interrupted(engine: Engine, ledger: Ledger) -> tuple[int, Any, Acting]:
-    """An attempt whose effect was made and whose receipt is intended."""
+    """An attempt whose effect has happened and whose receipt is intended."""
     taken = lease_of(engine)
     assert taken is not None
     session, lease = taken
     acting = Acting(lease, Mortal(engine.db, session, ledger, Fate(0)))
-    acting._desk._fate.pass_by = lambda place: None  # type: ignore[attr-defined]
+    acting._desk._fate.may_die = lambda place: None  # type: ignore[attr-defined]
     with pytest.raises(Interrupted):
         asyncio.run(acting.act("ledger", "add", "A", {}))
     assert [state for state, _ in receipts(engine.db)] == ["intended"]
@@ -71,7 +71,7 @@ ENDS: dict[str, End] = {
     "it fails for good": lambda e, s, x: e.report(s, (x, "dead", {"error": {"type": "E"}})),
     "it is released": lambda e, s, x: e.report(s, (x, "released", None)),
     "it waits for something else": lambda e, s, x: e.report(s, (x, "waiting", {"event": "other"})),
-    "its worker is lost": lambda e, s, x: bury(e, s),
+    "its worker is lost": lambda e, s, x: expire(e, s),
     "its worker stops": lambda e, s, x: e.one("select fn_worker_close(%s)", (s,)),
     "it completes without it": lambda e, s, x: (e.complete(s, x), e.one("select fn_receipts_recover()")),
 }
@@ -86,14 +86,14 @@ def test_a_receipt_is_never_intended_after_its_attempt(engine: Engine, dsn, tmp_
     end(engine, session, lease)
     assert [state for state, _ in receipts(engine.db)] == ["unconfirmed"]
     assert check_invariants(dsn) == []
-    # The effect has happened: its worker may still say so.
+    # The effect has happened: its worker can still confirm it.
     receipt_id = engine.one("select receipt_id from action_receipt")
     asyncio.run(acting._confirm(receipt_id, ledger.effect(Action(1, "ledger", "add", "A"))))
     assert [state for state, _ in receipts(engine.db)] == ["confirmed"]
     assert check_invariants(dsn) == []
 
 
-def test_the_items_of_a_map_that_is_given_up_leave_no_intended_receipt(engine: Engine, dsn, tmp_path):
+def test_the_items_of_a_cancelled_map_leave_no_intended_receipt(engine: Engine, dsn, tmp_path):
     each = sw.Map("$.input.items", sw.Operation("item", id="item"), id="each")
     publish(engine, each, failure_policy="abort-dependents")
     engine.start("w", {"items": [1, 2]})
@@ -106,8 +106,8 @@ def test_the_items_of_a_map_that_is_given_up_leave_no_intended_receipt(engine: E
     assert check_invariants(dsn) == []
 
 
-def test_a_cancelled_run_leaves_its_effect_in_doubt_and_the_doctor_says_so(app, play, db, dsn, ledger, acts):
-    """No crash is needed: the handler is stopped while the other system works."""
+def test_a_cancelled_run_leaves_its_effect_unconfirmed_for_a_person(app, play, db, dsn, ledger, acts):
+    """This happens without a crash: the handler is stopped while the other system works."""
     put_in_force(db, rule("free", "allow"))
     performed = asyncio.Event()
 
@@ -149,7 +149,7 @@ def test_a_cancelled_run_leaves_its_effect_in_doubt_and_the_doctor_says_so(app, 
     assert [state for state, _ in receipts(db)] == ["confirmed"]
 
 
-def test_the_doctor_counts_what_only_a_person_can_settle(engine: Engine, dsn, tmp_path):
+def test_the_doctor_counts_effects_that_only_a_person_can_settle(engine: Engine, dsn, tmp_path):
     engine.publish("flow", operation("a"))
     engine.start("flow")
 
@@ -160,7 +160,7 @@ def test_the_doctor_counts_what_only_a_person_can_settle(engine: Engine, dsn, tm
     assert finding() == (Level.OK, "no receipt waits for a person")
     session, lease, _ = interrupted(engine, LedgerInTheMiddle(tmp_path / "ledger"))
     engine.report(session, (lease, "failed", {"error": {"type": "E"}}))
-    # The next attempt finds out.
+    # The next attempt will resolve the effect.
     assert finding()[0] is Level.OK
     engine.one("select fn_run_cancel(1, %s, 'ben')", (lease.unit_id >> 20,))
     assert finding() == (

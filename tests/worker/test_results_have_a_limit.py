@@ -1,4 +1,4 @@
-"""A handler that returns too much fails once, with the size and the limit; the others go on."""
+"""A handler whose result is too large fails once, with the size and the limit; other steps continue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIB = 1024 * 1024
 
 
 @pytest.mark.parametrize("mib", [2, 30])
-def test_a_result_that_is_too_large_is_not_tried_again(app, play, db, caplog, mib):
+def test_a_step_whose_result_is_too_large_is_not_retried(app, play, db, caplog, mib):
     caplog.set_level(logging.WARNING)
     attempts = []
 
@@ -43,7 +43,7 @@ def test_a_result_that_is_too_large_is_not_tried_again(app, play, db, caplog, mi
 
 
 @pytest.mark.parametrize("value", ["x" * 2000, "ä" * 2000], ids=["ascii", "wide"])
-def test_what_is_too_large_for_any_limit_is_not_even_sent(app, play, db, monkeypatch, value):
+def test_a_result_larger_than_any_limit_is_not_sent(app, play, db, monkeypatch, value):
     monkeypatch.setattr(execute, "SEND_LIMIT_BYTES", 1000)
 
     @app.operation
@@ -64,7 +64,7 @@ def test_what_is_too_large_for_any_limit_is_not_even_sent(app, play, db, monkeyp
 
 
 @pytest.mark.parametrize("way", ["checkpoint", "event"])
-def test_what_a_handler_stores_meanwhile_has_a_limit_too(app, play, db, way):
+def test_checkpoints_and_events_of_a_handler_have_a_limit(app, play, db, way):
     attempts = []
 
     @app.operation(retry=sw.Retry(max_attempts=5, initial=0))
@@ -90,7 +90,7 @@ def test_what_a_handler_stores_meanwhile_has_a_limit_too(app, play, db, way):
     assert "at most 1048576 bytes are accepted" in message
 
 
-def test_what_a_person_completes_with_has_the_same_limit(app, play, db):
+def test_the_output_of_a_person_has_the_same_limit(app, play, db):
     app.publish(sw.Workflow("one", sw.Human("look", role="r")))
 
     async def scenario():

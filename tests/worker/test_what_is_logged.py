@@ -1,4 +1,4 @@
-"""Each attempt's end is one line that says what comes next; what a handler logs carries its run and step."""
+"""The end of each attempt is one log line that says what follows; lines of a handler have its run and step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.worker.crunching import logs_a_line
 
 @pytest.fixture
 def lines(caplog):
-    """The lines of the JSON log, by what they say."""
+    """Returns the lines of the JSON log with a given event."""
     caplog.set_level(logging.INFO)
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
@@ -33,7 +33,7 @@ def lines(caplog):
     logging.getLogger().removeHandler(handler)
 
 
-def test_a_failed_attempt_says_what_comes_next(app, play, lines, caplog):
+def test_the_line_of_a_failed_attempt_says_what_follows(app, play, lines, caplog):
     @app.operation(retry=sw.Retry(max_attempts=2, initial="20ms", max="20ms"))
     async def charge(ctx: sw.Context):
         raise ConnectionError(f"attempt {ctx.attempt} was\nrefused")
@@ -64,14 +64,14 @@ def test_a_failed_attempt_says_what_comes_next(app, play, lines, caplog):
     assert (ended["level"], ended["run"], ended["workflow"], ended["state"]) == (
         "error", run_id, "pay", "failed",
     )  # fmt: skip
-    # As text, too, it is one line: whoever has not configured logging reads this.
+    # The text form is one line too: a program without configured logging shows it.
     shown = next(record.getMessage() for record in caplog.records if "attempt failed" in record.getMessage())
     assert f"run={run_id} step=charge" in shown
     assert '"ConnectionError: attempt 1 was\\nrefused"' in shown
     assert "Traceback" not in caplog.text
 
 
-def test_a_traceback_is_there_at_debug(app, play, lines, caplog):
+def test_the_traceback_is_logged_at_debug(app, play, lines, caplog):
     caplog.set_level(logging.DEBUG, "stepwell")
 
     @app.operation(retry=sw.Retry(max_attempts=1))
@@ -94,7 +94,7 @@ def test_a_traceback_is_there_at_debug(app, play, lines, caplog):
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG], ids=["info", "debug"])
-def test_what_completes_is_said_at_debug_and_the_run_at_info(app, play, lines, caplog, level):
+def test_a_completed_attempt_is_logged_at_debug_and_the_run_at_info(app, play, lines, caplog, level):
     caplog.set_level(level, "stepwell")
 
     @app.operation
@@ -105,7 +105,7 @@ def test_what_completes_is_said_at_debug_and_the_run_at_info(app, play, lines, c
 
     async def scenario():
         async with sw.Worker(app):
-            # Nobody waits for its end: it is said all the same.
+            # The end is logged although nobody waits for it.
             run = await app.start("one")
             await until_async(lambda: lines("run ended"))
             return run.id
@@ -127,7 +127,7 @@ def test_what_completes_is_said_at_debug_and_the_run_at_info(app, play, lines, c
     [(sw.RetryLater(after="1h", reason="not yet"), "warning", "retry"), (sw.Dead("gone"), "error", "none")],
     ids=["retry", "dead"],
 )
-def test_an_attempt_that_returns_a_failure_is_said_too(app, play, lines, outcome, level, next_step):
+def test_an_attempt_that_returns_a_failure_is_logged(app, play, lines, outcome, level, next_step):
     @app.operation
     async def decides():
         return outcome
@@ -145,7 +145,7 @@ def test_an_attempt_that_returns_a_failure_is_said_too(app, play, lines, outcome
     assert ("not yet" in line["error"]) is (next_step == "retry")
 
 
-def test_a_failure_that_a_conditional_catches_says_so(app, play, lines):
+def test_the_line_of_a_caught_failure_says_that_it_is_caught(app, play, lines):
     @app.operation
     async def dies():
         return sw.Dead("gone")
@@ -167,7 +167,7 @@ def test_a_failure_that_a_conditional_catches_says_so(app, play, lines):
     assert (line["level"], line["next"]) == ("warning", "caught")
 
 
-def test_what_a_handler_logs_carries_its_run_and_step(app, play, lines):
+def test_log_lines_of_a_handler_have_its_run_and_step(app, play, lines):
     log = logging.getLogger("shop")
 
     @app.operation
@@ -196,7 +196,7 @@ def test_what_a_handler_logs_carries_its_run_and_step(app, play, lines):
     assert [line["amount"] for line in lines("by the context")] == [3, 3]
 
 
-def test_a_handler_in_a_process_logs_like_the_worker(app, play, capfd):
+def test_a_handler_in_another_process_logs_like_the_worker(app, play, capfd):
     app.operation(logs_a_line, executor="process")
     app.publish(sw.Workflow("one", sw.Operation("logs_a_line")))
 
@@ -238,7 +238,7 @@ def test_a_filter_gives_any_formatter_the_run_and_step(app, play, caplog):
     assert found == {"inside": (run_id, "act"), "outside": (None, None)}
 
 
-def test_a_report_that_comes_too_late_is_said(app, play, db, turn, lines):
+def test_a_report_that_comes_too_late_is_logged(app, play, db, turn, lines):
     began, may_end = asyncio.Event(), asyncio.Event()
 
     @app.operation
@@ -261,7 +261,7 @@ def test_a_report_that_comes_too_late_is_said(app, play, db, turn, lines):
     assert (line["level"], line["run"]) == ("warning", 1)
 
 
-def test_a_line_names_the_place_that_logged_it(caplog):
+def test_a_log_record_names_the_file_that_logged_it(caplog):
     caplog.set_level(logging.INFO)
     log = logs.get_logger("stepwell.worker")
     log.info("here")
@@ -280,7 +280,7 @@ def test_a_line_names_the_place_that_logged_it(caplog):
     [float("nan"), object(), {"deep": {1, 2}}, "two\nlines", {1: 2}, b"bytes"],
     ids=lambda value: type(value).__name__,
 )
-def test_whatever_a_field_holds_is_one_line_of_json(value):
+def test_any_field_value_becomes_one_line_of_json(value):
     record = logging.makeLogRecord(
         {"msg": logs.Line("odd", {"value": value, "level": 7}), "levelname": "INFO"}
     )

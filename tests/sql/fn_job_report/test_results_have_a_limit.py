@@ -1,4 +1,4 @@
-"""Results are limited as inputs are: a larger one is refused, with its size and the limit."""
+"""Results have the same limit as inputs: the error for a larger one gives its size and the limit."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_a_result_over_the_limit_fails_the_step_for_good(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_a_result_of_just_the_limit_is_accepted(engine: Engine):
+def test_a_result_of_exactly_the_limit_is_accepted(engine: Engine):
     run_id, session, lease = leased(engine)
     engine.complete(session, lease, output="x" * (LIMIT - 2))
     assert engine.states(run_id) == {"a": "completed", "b": "ready"}
     assert failures(engine) == []
 
 
-def test_the_others_of_the_batch_are_not_touched(engine: Engine):
+def test_other_results_of_the_same_report_are_not_affected(engine: Engine):
     engine.publish("w", operation("a"))
     runs, session = [engine.start("w") for _ in range(3)], engine.worker()
     leases = engine.claim(session)
@@ -63,7 +63,7 @@ def test_the_others_of_the_batch_are_not_touched(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_many_results_that_are_large_only_together_are_accepted(engine: Engine):
+def test_many_results_within_the_limit_are_accepted_together(engine: Engine):
     engine.publish("w", operation("a"))
     runs, session = [engine.start("w") for _ in range(4)], engine.worker()
     engine.complete(session, *engine.claim(session), output="x" * (LIMIT // 2))
@@ -78,7 +78,7 @@ def test_the_result_of_a_job_has_the_same_limit(engine: Engine):
     assert failures(engine)[0][0] == "result_too_large"
 
 
-def test_a_wait_that_sends_too_much_fails_for_good(engine: Engine):
+def test_a_wait_with_too_large_outbound_events_fails_for_good(engine: Engine):
     run_id, session, lease = leased(engine)
     body = {"event": "paid", "outbound": [{"type": "asked", "payload": {"x": LARGE}}]}
     engine.report(session, (lease, "waiting", body))
@@ -86,7 +86,7 @@ def test_a_wait_that_sends_too_much_fails_for_good(engine: Engine):
     assert failures(engine)[0][0] == "result_too_large"
 
 
-def test_a_failure_with_a_huge_error_is_tried_again_and_keeps_only_the_size(engine: Engine):
+def test_a_failure_with_a_too_large_error_is_retried_and_stores_only_the_size(engine: Engine):
     run_id, session, lease = leased(engine)
     engine.report(session, (lease, "failed", {"error": {"type": "ValueError", "message": LARGE}}))
     assert engine.states(run_id)["a"] == "failed"
@@ -101,7 +101,7 @@ def test_a_released_unit_stays_released(engine: Engine):
     assert engine.states(run_id)["a"] == "ready"
 
 
-def test_a_worker_may_say_the_size_instead_of_sending_it(engine: Engine):
+def test_a_worker_can_report_the_size_instead_of_the_result(engine: Engine):
     run_id, session, lease = leased(engine)
     engine.report(session, (lease, "oversized", 5_000_000_000))
     assert engine.states(run_id)["a"] == "cannot_complete"
@@ -116,7 +116,7 @@ def test_a_late_report_that_is_too_large_changes_nothing(engine: Engine):
     assert failures(engine) == []
 
 
-def test_a_map_whose_outputs_are_together_too_large_fails(engine: Engine):
+def test_a_map_fails_if_all_its_outputs_together_are_too_large(engine: Engine):
     limit(engine, "composed_result_bytes", 3_000)
     engine.publish("w", {"id": "m", "kind": "map", "over": "$.input.xs"}, operation("x", scope=1), edges=())
     run_id, session = engine.start("w", {"xs": [1, 2, 3]}), engine.worker()
@@ -127,7 +127,7 @@ def test_a_map_whose_outputs_are_together_too_large_fails(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_a_sub_workflow_whose_outputs_are_together_too_large_fails_its_step(engine: Engine):
+def test_a_step_fails_if_the_outputs_of_its_sub_workflow_are_too_large(engine: Engine):
     limit(engine, "composed_result_bytes", 1_500)
     engine.publish("inner", operation("x"), operation("y"), edges=())
     engine.publish("outer", subworkflow("call", "inner"), operation("after"))
@@ -139,14 +139,14 @@ def test_a_sub_workflow_whose_outputs_are_together_too_large_fails_its_step(engi
 
 
 @pytest.mark.parametrize("way", ["signal", "emit", "checkpoint", "start", "enqueue"])
-def test_every_other_way_in_says_the_size_and_the_limit(engine: Engine, way: str):
+def test_the_error_of_every_other_call_gives_the_size_and_the_limit(engine: Engine, way: str):
     run_id, session, lease = leased(engine)
-    held = (session, lease.tenant_id, lease.unit_id, lease.lease_no)
+    of_lease = (session, lease.tenant_id, lease.unit_id, lease.lease_no)
     large = Jsonb({"x": LARGE})
     calls = {
         "signal": ("select fn_signal(1, %s, 'paid', %s, 'key')", (run_id, large)),
-        "emit": ("select fn_event_emit(%s, %s, %s, %s, 'noted', %s)", (*held, large)),
-        "checkpoint": ("select fn_checkpoint_save(%s, %s, %s, %s, 'part', %s)", (*held, large)),
+        "emit": ("select fn_event_emit(%s, %s, %s, %s, 'noted', %s)", (*of_lease, large)),
+        "checkpoint": ("select fn_checkpoint_save(%s, %s, %s, %s, 'part', %s)", (*of_lease, large)),
         "start": ("select fn_run_start(1, 'w', %s::jsonb[], p_actor => 'test')", ([large],)),
         "enqueue": ("select fn_job_enqueue(1, 'fetch', %s::jsonb[])", ([large],)),
     }
