@@ -1,4 +1,4 @@
-"""Pools give connections without session state; an error says why a connection is not possible."""
+"""Pools give connections without session state; an error gives the reason if no connection is possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of each attempt is one log line that says what follows; lines of a handler name its run and step."""
+"""The end of each attempt is one log line that says what follows; lines of a handler name run and step."""
 
 from __future__ import annotations
 
