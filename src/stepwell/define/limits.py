@@ -14,6 +14,8 @@ MAX_INPUTS: Final = 100
 MAX_PARALLEL_WIDTH: Final = 20_000
 MAX_CONCURRENCY: Final = 100_000
 MAX_FORM_BYTES: Final = 65_536
+# What `Retry()` says, and what an operation without one has in the database.
+DEFAULT_ATTEMPTS: Final = 5
 MAX_ATTEMPTS: Final = 1_000
 MAX_NON_RETRYABLE: Final = 100
 MAX_MULTIPLIER: Final = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from stepwell.define.duration import Duration, parse_duration
-from stepwell.define.limits import MAX_ATTEMPTS, MAX_MULTIPLIER, MAX_NON_RETRYABLE
+from stepwell.define.limits import DEFAULT_ATTEMPTS, MAX_ATTEMPTS, MAX_MULTIPLIER, MAX_NON_RETRYABLE
 from stepwell.define.names import require_id, require_int, require_number
 from stepwell.define.problem import DefinitionError
 
@@ -16,7 +16,7 @@ __all__ = ["Retry"]
 class Retry:
     """How a failed step is tried again: waits grow from `initial` by `multiplier` up to `max`."""
 
-    max_attempts: int = 3
+    max_attempts: int = DEFAULT_ATTEMPTS
     _: KW_ONLY
     initial: Duration = 1
     max: Duration = 300

@@ -78,7 +78,12 @@ _DURATION: Final = {"$ref": "#/$defs/duration"}
 _TITLE: Final = {"type": "string", "minLength": 1, "maxLength": limits.MAX_TITLE_LENGTH}
 _COUNT: Final = {"type": "integer", "minimum": 1, "maximum": limits.MAX_CONCURRENCY}
 _RETRY: Final[dict[str, Any]] = {
-    "max_attempts": {"type": "integer", "minimum": 1, "maximum": limits.MAX_ATTEMPTS, "default": 3},
+    "max_attempts": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": limits.MAX_ATTEMPTS,
+        "default": limits.DEFAULT_ATTEMPTS,
+    },
     "initial": _DURATION,
     "max": _DURATION,
     "multiplier": {"type": "number", "minimum": 1, "maximum": limits.MAX_MULTIPLIER, "default": 2},
