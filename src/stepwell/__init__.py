@@ -83,6 +83,9 @@ if TYPE_CHECKING:
         Approval,
         HumanStep,
     )
+    from stepwell.ref import (
+        Ref,
+    )
     from stepwell.schedules import (
         Schedule,
     )
@@ -176,6 +179,7 @@ _HOMES = {
         "Approval",
         "HumanStep",
     ),
+    "stepwell.ref": ("Ref",),
     "stepwell.schedules": ("Schedule",),
     "stepwell.store.calls.events": ("RunEvent",),
     "stepwell.store.calls.views": (
@@ -232,6 +236,7 @@ __all__ = [
     "PolicyVersion",
     "PublishedWorkflow",
     "Receipt",
+    "Ref",
     "Refused",
     "Retry",
     "RetryLater",

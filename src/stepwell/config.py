@@ -32,6 +32,8 @@ class Settings:
     debug: bool = False
     # Where the keeper writes what it sealed: a .jsonl file, https://…, or a folder, also of an object store.
     audit_anchor: str | None = None
+    # Where sw.Ref stores large values: a folder that all workers share, or an object store.
+    ref_store: str | None = None
 
     @property
     def is_embedded(self) -> bool:
@@ -62,6 +64,7 @@ def load(
         pool_max_size=_count(env, "STEPWELL_POOL_MAX_SIZE", default=10, limit=POOL_SIZE_LIMIT),
         debug=_flag(env, "STEPWELL_DEBUG"),
         audit_anchor=env.get("STEPWELL_AUDIT_ANCHOR") or None,
+        ref_store=env.get("STEPWELL_REF_STORE") or None,
     )
 
 

@@ -10,7 +10,7 @@ from tests.tidy.sources import ROOT, project_files, read
 
 # Spelled in parts so that this file does not find itself.
 MACHINE_PATH = re.compile(r"(?<![\w.$}/*])/(?:" + "|".join(("root", "work", "home", "Users")) + r")/\w")
-PRIVATE_URL = re.compile(r"\bfile:" + r"//\S+|--(?:extra-)?index" + r"-url|--find" + r"-links")
+PRIVATE_URL = re.compile(r"\bfile:" + r"//[/\w]|--(?:extra-)?index" + r"-url|--find" + r"-links")
 SIGNATURE = re.compile(r"(?i)co-authored" + r"-by|generated (?:with|by) (?:an? )?(?:ai|assistant|model)\b")
 RULES = {"machine path": MACHINE_PATH, "private registry": PRIVATE_URL, "signature": SIGNATURE}
 

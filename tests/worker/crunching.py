@@ -29,3 +29,7 @@ def counts_to_the_end(gate: str) -> str:
     sw.progress(3, 4, "counting")
     until(Path(gate).exists)
     return "ended"
+
+
+def stores_zeros(size: int) -> sw.Ref:
+    return sw.Ref.put_sync(bytes(size))

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from stepwell import storage
 from stepwell.cli.connect import JsonOption, ask, print_json
 from stepwell.cli.render import console, moment
 from stepwell.client import Client
-from stepwell.govern import storage, verify
+from stepwell.govern import verify
 from stepwell.govern.anchor import open_anchor
 from stepwell.govern.evidence import Exported
 from stepwell.govern.evidence import export as export_run

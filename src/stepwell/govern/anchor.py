@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from stepwell import logs
+from stepwell import logs, storage
 from stepwell.errors import InvalidInput, StepwellError, StorageUnavailable
-from stepwell.govern import storage
 from stepwell.store.calls import audit
 from stepwell.store.connection.call import Call
 

@@ -12,9 +12,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from stepwell import storage
 from stepwell.client import RUN_ENDS, Client
 from stepwell.errors import Conflict, LimitExceeded
-from stepwell.govern import bundle, storage, verify
+from stepwell.govern import bundle, verify
 from stepwell.govern.report import render
 from stepwell.govern.seal import WAIT_LIMIT_SECONDS, seal_until
 from stepwell.govern.verify import SEAL_EVENT

@@ -34,12 +34,14 @@ def put(where: str, data: bytes) -> None:
         raise unavailable(where, error) from error
 
 
-def read(where: str) -> bytes:
+def read(where: str, *, limit_bytes: int | None = None) -> bytes:
+    """The whole file, or its beginning."""
     try:
         if "://" not in where:
-            return Path(where).read_bytes()
+            with Path(where).open("rb") as file:
+                return file.read(-1 if limit_bytes is None else limit_bytes)
         fs, path = _open(where)
-        found: bytes = fs.cat_file(path)
+        found: bytes = fs.cat_file(path, end=limit_bytes)
         return found
     except Exception as error:
         raise unavailable(where, error) from error
