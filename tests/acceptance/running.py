@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import psutil
 
-LIMIT_SECONDS = 90.0
+LIMIT_SECONDS = 180.0
 COMMANDS = ("serve", "worker", "keeper")
 
 

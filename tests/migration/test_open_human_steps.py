@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from stepwell.store.schema import migrate
 from tests.sql.drive import Engine
 
-BAD = '$.input.at.datetime() ? (@ < "2026-01-01T00:00:00Z".datetime())'
+BAD = '$.input.at.datetime() ? (@ < "2026-01-01 00:00:00+00".datetime())'
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.sql.people.asking import People
 from tests.support.clock import Clock
 
 # Postgres raises an error when a path compares a date with a timestamptz, even in silent mode.
-BAD = '$.input.items[*] ? (@.at.datetime() < "2026-01-01T00:00:00Z".datetime())'
+BAD = '$.input.items[*] ? (@.at.datetime() < "2026-01-01 00:00:00+00".datetime())'
 DATES = {"items": [{"at": "2026-01-01"}]}
 
 
@@ -90,7 +90,7 @@ def message(engine: Engine, unit: int) -> str:
 @pytest.mark.parametrize(
     ("path", "given", "reason"),
     [
-        (BAD, DATES, "inputs.bad: $.input.items[*] ? (@.at.datetime() < \"2026-01-01T00:00:00Z\".datetime())"
+        (BAD, DATES, f"inputs.bad: {BAD}"
             " cannot be evaluated: cannot convert value from date to timestamptz without time zone usage"),
         ("$.input[$unknown]", DATES, "inputs.bad: $.input[$unknown] cannot be evaluated: could not find"),
         ("$.input.text", {"text": "x" * 1_100_000}, "inputs: 1100"),
