@@ -24,7 +24,9 @@ StepwellError
 
 from __future__ import annotations
 
-from typing import ClassVar
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 __all__ = [
     "ActionConflict",
@@ -52,10 +54,16 @@ __all__ = [
 
 
 class StepwellError(Exception):
-    """Base class of all errors. `code` is stable, for programs; the message is for people."""
+    """Base class of all errors. `code` is stable, for programs; the message is for people.
+
+    A refusal of the database also has `codes`, the stable codes of its reasons, such as
+    `transition_refused_by_guard:actor_is_pic`, and `translations`: the message by language.
+    """
 
     code: ClassVar[str] = "error"
     sqlstate: str | None = None
+    codes: tuple[str, ...] = ()
+    translations: Mapping[str, str] = {}
 
     def __init__(
         self,
@@ -243,10 +251,22 @@ def from_database(error: BaseException) -> StepwellError:
         cls = DatabaseFailure
     if sqlstate == "42501" and hint is None:
         hint = "use the role of the owner, or let the owner grant it; 'stepwell doctor' shows what is missing"
-    found = cls(message, detail=detail, hint=hint, field=field)
+    refusal = _refusal(detail) if cls is Refused else {}
+    found = cls(message, detail=None if refusal else detail, hint=hint, field=field)
+    found.codes = tuple(refusal.pop("codes", ()))
+    found.translations = refusal
     if issubclass(cls, DatabaseFailure):
         found.sqlstate = sqlstate
     return found
+
+
+def _refusal(detail: str | None) -> dict[str, Any]:
+    """What the database says about a refusal beside its sentence: its codes, and the sentence by language."""
+    try:
+        found = json.loads(detail or "")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _is_connection_error(error: BaseException) -> bool:

@@ -41,6 +41,7 @@ class Problem(BaseModel):
     hint: str | None = Field(default=None, description="what would help")
     field: str | None = Field(default=None, description="the wrong field, when it is one")
     errors: list[FieldError] | None = Field(default=None, description="all wrong fields")
+    codes: list[str] | None = Field(default=None, description="stable codes of the reasons of a refusal")
     instance: str | None = Field(default=None, description="path of the request")
     request_id: str | None = Field(default=None, description="the same as in X-Request-ID and in the log")
 
@@ -153,6 +154,7 @@ async def _domain(request: Request, error: Exception) -> Response:
         detail=error.message,
         hint=error.hint,
         field=error.field,
+        codes=list(error.codes) or None,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from pydantic_core import to_json
 
-from stepwell.cli.ids import short, shortened
+from stepwell.cli.ids import short
 from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
@@ -66,7 +66,7 @@ def each(
                 if not as_json:
                     typer.echo(f"{what} {shown(number)} {sentence}")
             except StepwellError as error:
-                said = shortened(error.sentence())
+                said = error.sentence()
                 answer |= {"ok": False, "error": error.code, "message": said}
                 if not as_json:
                     typer.echo(f"{what} {shown(number)}: {said}", err=True)

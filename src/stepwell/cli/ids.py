@@ -6,15 +6,12 @@ have place 0, which is not written: `7`. The number in the database (7340035) is
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Final
 
 import typer
 
 PLACE_BITS: Final = 20
 PLACES: Final = 1 << PLACE_BITS
-
-_UNIT = re.compile(r"\b(step|task|job|approval|receipt|unit) (\d{7,19})\b")
 
 
 def short(unit_id: int) -> str:
@@ -33,11 +30,6 @@ def read_unit(text: str) -> int:
         if not dot:
             return int(run) if int(run) >= PLACES else int(run) << PLACE_BITS
     raise ValueError(f"{text!r} is not accepted; accepted: a number such as 7.3, as the lists show it")
-
-
-def shortened(sentence: str) -> str:
-    """A message of the database, with the numbers of units in the short form."""
-    return _UNIT.sub(lambda found: f"{found[1]} {short(int(found[2]))}", sentence)
 
 
 def _is_number(text: str) -> bool:

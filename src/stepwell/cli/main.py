@@ -20,7 +20,6 @@ from typer.core import TyperGroup
 from stepwell import __version__
 from stepwell.cli.commands import COMMANDS
 from stepwell.cli.help import write_help
-from stepwell.cli.ids import shortened
 from stepwell.cli.values import convert_plainly
 from stepwell.errors import StepwellError, UsageError
 
@@ -143,7 +142,7 @@ def _explain(error: Exception) -> tuple[str, int]:
         # For a group that is called without a command, Typer raises an error that contains the help.
         return error.format_message(), error.exit_code
     sentence, code = _sentence(error)
-    return f"stepwell: {shortened(sentence)}\n" if sentence else "", code
+    return f"stepwell: {sentence}\n" if sentence else "", code
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

@@ -105,7 +105,6 @@ class EventType:
 class Guard:
     predicate_name: str
     description: str
-    problem_text: str
     is_builtin: bool
 
 

@@ -112,7 +112,12 @@ def _facets(registry: Registry, machine: Machine) -> Iterator[str]:
 
 def _guards(registry: Registry) -> str:
     rows = [
-        _row(f"`{guard.predicate_name}`", guard.description, guard.problem_text) for guard in registry.guards
+        _row(
+            f"`{guard.predicate_name}`",
+            guard.description,
+            registry.text(f"guard.{guard.predicate_name}", "en"),
+        )
+        for guard in registry.guards
     ]
     return _section("Guards", [*_head("guard", "holds when", "else"), *rows])
 

@@ -93,8 +93,8 @@ FAULTS = {
         "names guard pg_sleep, which is not in guard_predicate",
     ),
     "a custom guard has no function": (
-        """insert into guard_predicate (predicate_name, description, problem_text, is_builtin)
-           values ('moon_is_full', 'The moon is full', 'the moon is not full', false)""",
+        """insert into guard_predicate (predicate_name, description, is_builtin)
+           values ('moon_is_full', 'The moon is full', false)""",
         "guard_predicates_whitelisted",
         "function guard_moon_is_full is missing",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,3 +44,15 @@ def refused(sqlstate: str, *words: str) -> Iterator[None]:
         yield
     assert caught.value.sqlstate == sqlstate, caught.value
     assert [word for word in words if word not in str(caught.value)] == [], caught.value
+
+
+def unreadable(engine: Engine, refusal: psycopg.Error | str) -> list[str]:
+    """What in a message a person cannot read: the whole number of a unit, the name of a code or guard."""
+    message = refusal if isinstance(refusal, str) else str(refusal.diag.message_primary)
+    # The name of the call that makes a change, in brackets after its kind, is no guard.
+    message = re.sub(r"\((?:rpc|timer|event|condition_resolved) \w+\)", "", message)
+    rows = engine.db.execute("select predicate_name from guard_predicate").fetchall()
+    guards = [name for (name,) in rows if re.search(rf"\b{name}\b", message)]
+    numbers = re.findall(r"\b\d{7,}\b(?! bytes)", message)
+    codes = re.findall(r"\b[a-z]+_[a-z_]+:\S|\{[a-z_]+\}|\bunit\b|—", message)
+    return [f"{found} in: {message}" for found in (*guards, *numbers, *codes)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.cli.ids import read_unit, short, shortened
+from stepwell.cli.ids import read_unit, short
 
 
 def test_a_unit_is_numbered_by_its_run_and_its_place():
@@ -30,8 +30,3 @@ def test_a_shown_number_is_read_back(run: int, place: int):
 def test_any_other_text_is_refused_with_an_example(text: str):
     with pytest.raises(ValueError, match=r"accepted: a number such as 7\.3"):
         read_unit(text)
-
-
-def test_a_message_shows_units_as_people_type_them():
-    said = f"approval {(7 << 20) + 3} waits for step {(7 << 20) + 1} of run 7"
-    assert shortened(said) == "approval 7.3 waits for step 7.1 of run 7"

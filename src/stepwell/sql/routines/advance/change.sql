@@ -71,7 +71,8 @@ begin
         into v_verdict
         from stepwell._transition_judge(v_requests, v_cause) as j;
         if not p_preview and (v_verdict ->> 'ok')::boolean then
-            raise exception using errcode = '40001', message = format('unit %s was changed by another transaction; try again', p_run_id);
+            raise exception using errcode = '40001', message = format('%s was changed by another transaction; try again',
+                stepwell._title_of(p_tenant_id, p_run_id));
         end if;
     end if;
     if not p_preview then

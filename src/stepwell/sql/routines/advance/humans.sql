@@ -177,7 +177,8 @@ declare
 begin
     if v_count > stepwell._limit('limits.tasks_per_step') then
         raise exception using errcode = 'SW006',
-            message = format('tasks: step %s has %s; at most %s are accepted', p_step_run_id, v_count, stepwell._limit('limits.tasks_per_step'));
+            message = format('tasks: %s has %s; at most %s are accepted',
+                stepwell._title_of(p_tenant_id, p_step_run_id), v_count, stepwell._limit('limits.tasks_per_step'));
     end if;
     update stepwell.run_detail as r set next_unit_no = r.next_unit_no + v_count
     where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_step_run_id)

@@ -18,7 +18,6 @@ declare
         jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), null, null)::stepwell.transition_request];
     v_cause constant stepwell.transition_cause := row('reviewer', 'rpc', 'workflow_cancel', p_actor, null, null, null, 0, null)::stepwell.transition_cause;
     v_state text;
-    v_problems text;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
@@ -30,8 +29,8 @@ begin
         raise exception using errcode = 'SW003', message = format('run %s has completed and cannot be cancelled', p_run_id);
     end if;
     if (stepwell._transition_apply(v_requests, v_cause)).applied_count = 0 then
-        select array_to_string(j.problems, ', ') into v_problems from stepwell._transition_judge(v_requests, v_cause) as j;
-        raise exception using errcode = 'SW004', message = format('run %s cannot be cancelled: %s', p_run_id, v_problems);
+        perform stepwell._refuse(p_tenant_id, j.unit_id, 'cancelled', j.problems, p_evidence || jsonb_build_object('actor', p_actor))
+        from stepwell._transition_judge(v_requests, v_cause) as j;
     end if;
     perform stepwell._run_clear(p_tenant_id, p_run_id, p_actor, p_reason);
     perform stepwell._subruns_end(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
@@ -60,14 +59,14 @@ begin
     select u.* into v_unit from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
     if not found then
-        raise exception using errcode = 'SW002', message = format('job %s does not exist', p_unit_id);
+        raise exception using errcode = 'SW002', message = format('job %s does not exist', stepwell._unit_ref(p_unit_id));
     end if;
     if v_unit.state_code = 'cancelled' then
         return 'cancelled';
     end if;
     if v_unit.state_code in ('completed', 'skipped', 'cannot_complete') then
-        raise exception using errcode = 'SW003', message = format('job %s has ended (%s) and cannot be cancelled', p_unit_id,
-            v_unit.state_code);
+        raise exception using errcode = 'SW003', message = format('%s has ended (%s) and cannot be cancelled',
+            stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     -- Read again: a claim may have been running, and what it leased has a slot.

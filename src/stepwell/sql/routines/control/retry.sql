@@ -65,7 +65,7 @@ begin
     select u.* into v_unit from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
     if not found then
-        raise exception using errcode = 'SW002', message = format('job %s does not exist', p_unit_id);
+        raise exception using errcode = 'SW002', message = format('job %s does not exist', stepwell._unit_ref(p_unit_id));
     end if;
     if v_unit.scope = 'step' then
         v_run_state := stepwell._run_state(p_tenant_id, stepwell._run_of(p_unit_id));
@@ -79,7 +79,7 @@ begin
     end if;
     if v_unit.state_code <> 'failed' then
         raise exception using errcode = 'SW003',
-            message = format('job %s is %s; only a failed or dead job can be retried', p_unit_id, v_unit.state_code);
+            message = format('%s is %s; only what has failed or is dead can be retried', stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', p_actor,
@@ -130,14 +130,14 @@ declare
     v_approval_id bigint;
     v_request record;
 begin
-    select r.replay_request_id, r.approval_id, r.unit_id into v_request
+    select r.approval_id, r.unit_id into v_request
     from stepwell.work_unit as u
     inner join stepwell.dlq_replay_request as r on u.tenant_id = r.tenant_id and u.unit_id = r.unit_id
     where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and r.proposal_state = 'submitted'
     limit 1;
     if found then
-        raise exception using errcode = 'SW003', message = format('replay %s of unit %s waits for approval %s',
-            v_request.replay_request_id, v_request.unit_id, v_request.approval_id);
+        raise exception using errcode = 'SW003', message = format('the replay of %s waits for approval %s',
+            stepwell._title_of(p_tenant_id, v_request.unit_id), stepwell._unit_ref(v_request.approval_id));
     end if;
     v_approval_id := stepwell._approval_request(p_tenant_id, 'replay',
         case when cardinality(p_unit_ids) = 1 then p_unit_ids[1] else stepwell._run_unit(stepwell._run_of(p_unit_ids[1])) end, p_actor, p_reason);

@@ -76,9 +76,9 @@ begin
         perform stepwell._units_fail(array[p_tenant_id], array[v_ended.unit_id], array[jsonb_build_object(
             'failure_class', 'approval_' || v_ended.state_code, 'error', jsonb_build_object(
                 'type', 'Approval' || initcap(v_ended.state_code), 'approval_id', p_approval_id,
-                'message', case v_ended.state_code when 'expired' then format('approval %s was not decided in time', p_approval_id)
-                    when 'rejected' then format('%s rejected approval %s: %s', v_ended.decided_by, p_approval_id, v_ended.reason)
-                    else format('approval %s was withdrawn', p_approval_id) end))], 'system');
+                'message', case v_ended.state_code when 'expired' then format('approval %s was not decided in time', stepwell._unit_ref(p_approval_id))
+                    when 'rejected' then format('%s rejected approval %s: %s', v_ended.decided_by, stepwell._unit_ref(p_approval_id), v_ended.reason)
+                    else format('approval %s was withdrawn', stepwell._unit_ref(p_approval_id)) end))], 'system');
         perform stepwell._runs_settle(array[p_tenant_id], array[v_ended.unit_id]);
         return;
     end if;

@@ -45,7 +45,7 @@ begin
             message = 'action: act is not accepted; an action requests its own approval';
     end if;
     if not exists (select from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_subject_unit_id) then
-        raise exception using errcode = 'SW002', message = format('unit %s does not exist', p_subject_unit_id);
+        raise exception using errcode = 'SW002', message = format('%s does not exist', stepwell._unit_ref(p_subject_unit_id));
     end if;
     select r.state_code into v_run_state from stepwell.work_unit as r
     where r.tenant_id = p_tenant_id and r.scope = 'workflow_run' and r.unit_id = stepwell._run_unit(stepwell._run_of(p_subject_unit_id));
@@ -85,7 +85,7 @@ begin
     select a.* into v_approval from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
     if not found then
-        raise exception using errcode = 'SW002', message = format('approval %s does not exist', p_approval_id);
+        raise exception using errcode = 'SW002', message = format('approval %s does not exist', stepwell._unit_ref(p_approval_id));
     end if;
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id, p_tenant_id], array[v_approval.subject_unit_id, p_approval_id]);
     select a.* into v_approval from stepwell.approval_detail as a
@@ -95,7 +95,7 @@ begin
         return (select u.state_code from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_approval_id);
     end if;
     if v_approval.decided_at is not null or v_approval.expires_at <= stepwell.now() then
-        raise exception using errcode = 'SW003', message = format('approval %s has been decided or has expired', p_approval_id);
+        raise exception using errcode = 'SW003', message = format('approval %s has been decided or has expired', stepwell._unit_ref(p_approval_id));
     end if;
     perform stepwell._approval_voter_check(v_approval, v_voter);
     if p_decision = 'reject' and coalesce(btrim(p_reason), '') = '' then
@@ -144,7 +144,7 @@ begin
     inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
     if not found then
-        raise exception using errcode = 'SW002', message = format('approval %s does not exist', p_approval_id);
+        raise exception using errcode = 'SW002', message = format('approval %s does not exist', stepwell._unit_ref(p_approval_id));
     end if;
     if stepwell._actor_plain(v_approval.requested_by) <> stepwell._actor_plain(p_actor) then
         raise exception using errcode = 'SW007', message = 'only the requester of an approval can withdraw it';
@@ -153,7 +153,7 @@ begin
         return 'cancelled';
     end if;
     if v_approval.state_code <> 'requested' then
-        raise exception using errcode = 'SW003', message = format('approval %s is %s and cannot be withdrawn', p_approval_id,
+        raise exception using errcode = 'SW003', message = format('approval %s is %s and cannot be withdrawn', stepwell._unit_ref(p_approval_id),
             v_approval.state_code);
     end if;
     perform stepwell._units_move(array[p_tenant_id], array[p_approval_id], 'cancelled', 'pic_human', 'rpc',
@@ -240,7 +240,7 @@ begin
             and r.role_name = p_approval.approver_role) then
         return;
     end if;
-    raise exception using errcode = 'SW007', message = format('approval %s can only be decided by %s', p_approval.approval_id,
+    raise exception using errcode = 'SW007', message = format('approval %s can only be decided by %s', stepwell._unit_ref(p_approval.approval_id),
         concat_ws(' or ', nullif(array_to_string(p_approval.approvers, ', '), ''), 'the role ' || p_approval.approver_role));
 end
 $$;

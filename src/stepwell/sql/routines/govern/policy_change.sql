@@ -97,7 +97,7 @@ begin
     if v_active_no is not null then
         raise exception using errcode = 'SW003', message = format(
             'version %s is in force; version %s replaces it when approval %s is granted', v_active_no, p_version_no,
-            v_policy.approval_id);
+            stepwell._unit_ref(v_policy.approval_id));
     end if;
     if not exists (select from stepwell.work_unit as u where u.tenant_id = p_tenant_id
         and u.unit_id = v_policy.proposal_id and u.state_code = 'review') then

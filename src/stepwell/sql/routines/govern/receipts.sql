@@ -43,7 +43,8 @@ begin
         reply := reply || jsonb_build_object('answer', 'go');
     elsif v_receipt.unit_id <> p_unit_id or (v_receipt.lease_no = p_lease_no and state_code = 'intended') then
         reply := reply || jsonb_build_object('answer', 'busy', 'reason', format(
-            'unit %s is already making the same effect (receipt %s, %s)', v_receipt.unit_id, receipt_id, state_code));
+            '%s is already making the same effect (receipt %s, %s)', stepwell._title_of(p_tenant_id, v_receipt.unit_id),
+            stepwell._unit_ref(receipt_id), state_code));
     else
         reply := null;
     end if;
@@ -147,11 +148,11 @@ begin
     select u.state_code into v_state from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id;
     if v_receipt.unit_id is distinct from p_unit_id or v_receipt.lease_no is distinct from p_lease_no then
-        raise exception using errcode = 'SW005', message = format('receipt %s belongs to another attempt', p_receipt_id);
+        raise exception using errcode = 'SW005', message = format('receipt %s belongs to another attempt', stepwell._unit_ref(p_receipt_id));
     end if;
     if v_state <> p_outcome then
         if v_state not in ('intended', 'unconfirmed') then
-            raise exception using errcode = 'SW003', message = format('receipt %s is already %s', p_receipt_id, v_state);
+            raise exception using errcode = 'SW003', message = format('receipt %s is already %s', stepwell._unit_ref(p_receipt_id), v_state);
         end if;
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'executor_worker', 'rpc',
             'action_settle', null, null, array[jsonb_strip_nulls(jsonb_build_object('reason', p_effect ->> 'reason'))],
@@ -193,7 +194,7 @@ begin
     select r.* into v_receipt from stepwell.action_receipt as r
     where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
     if not found then
-        raise exception using errcode = 'SW002', message = format('receipt %s does not exist', p_receipt_id);
+        raise exception using errcode = 'SW002', message = format('receipt %s does not exist', stepwell._unit_ref(p_receipt_id));
     end if;
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id, p_tenant_id, p_tenant_id],
         array[v_receipt.unit_id, p_receipt_id, coalesce(v_receipt.reverses_receipt_id, p_receipt_id)]);
@@ -210,7 +211,7 @@ begin
             'engine');
     elsif v_state <> 'unconfirmed' then
         raise exception using errcode = 'SW003', message = format('receipt %s is %s; only a receipt in doubt can be settled by hand',
-            p_receipt_id, v_state);
+            stepwell._unit_ref(p_receipt_id), v_state);
     end if;
     perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'reviewer', 'rpc', 'receipt_settle',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)], array[jsonb_build_object('reason', p_reason)]);

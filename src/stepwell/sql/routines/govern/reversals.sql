@@ -18,7 +18,7 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     if not exists (select from stepwell.action_receipt as r where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id) then
-        raise exception using errcode = 'SW002', message = format('receipt %s does not exist', p_receipt_id);
+        raise exception using errcode = 'SW002', message = format('receipt %s does not exist', stepwell._unit_ref(p_receipt_id));
     end if;
     v_problem := stepwell._reversal_problem(p_tenant_id, p_receipt_id);
     if v_problem is not null then
@@ -51,10 +51,10 @@ begin
     select r.* into v_receipt from stepwell.action_receipt as r
     where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
     if not found then
-        raise exception using errcode = 'SW002', message = format('receipt %s does not exist', p_receipt_id);
+        raise exception using errcode = 'SW002', message = format('receipt %s does not exist', stepwell._unit_ref(p_receipt_id));
     end if;
     if v_receipt.reversal is null then
-        raise exception using errcode = 'SW004', message = format('the effect of receipt %s cannot be reversed', p_receipt_id);
+        raise exception using errcode = 'SW004', message = format('the effect of receipt %s cannot be reversed', stepwell._unit_ref(p_receipt_id));
     end if;
     return v_receipt.reversal || jsonb_build_object('connector', v_receipt.connector);
 end
@@ -66,12 +66,12 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select case
-        when r.receipt_id is null then format('receipt %s does not exist', p_receipt_id)
-        when u.state_code = 'reversed' then format('receipt %s is reversed already, by receipt %s', p_receipt_id,
-            r.reversed_by_receipt_id)
+        when r.receipt_id is null then format('receipt %s does not exist', stepwell._unit_ref(p_receipt_id))
+        when u.state_code = 'reversed' then format('receipt %s is reversed already, by receipt %s', stepwell._unit_ref(p_receipt_id),
+            stepwell._unit_ref(r.reversed_by_receipt_id))
         when u.state_code <> 'confirmed' then format('receipt %s is %s; only a confirmed effect can be reversed',
-            p_receipt_id, u.state_code)
-        when not r.reversible or r.reversal is null then format('the effect of receipt %s cannot be reversed', p_receipt_id)
+            stepwell._unit_ref(p_receipt_id), u.state_code)
+        when not r.reversible or r.reversal is null then format('the effect of receipt %s cannot be reversed', stepwell._unit_ref(p_receipt_id))
     end
     from (select 1) as one (row_no)
     left join stepwell.action_receipt as r on r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id

@@ -17,7 +17,8 @@ begin
         and s.session_id = p_session_id and s.closed_at is null and s.expires_at >= stepwell.now()
     for share of u;
     if not found then
-        raise exception using errcode = 'SW005', message = format('this session does not have the lease of unit %s any more', p_unit_id);
+        raise exception using errcode = 'SW005', message = format('this worker does not have the lease of %s any more',
+            stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
 end
 $$;

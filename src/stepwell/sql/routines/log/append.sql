@@ -20,7 +20,8 @@ begin
     end if;
     v_problem := stepwell._event_payload_problem(p_event_type, p_payload);
     if v_problem is not null then
-        raise exception using errcode = 'SW004', message = v_problem;
+        raise exception using errcode = 'SW004', detail = jsonb_build_object('codes', array[v_problem]),
+            message = 'event ' || substr(v_problem, length('event_payload_invalid:') + 1);
     end if;
     -- A follower counts on it that a transaction has its id before it draws the number of an event (fn_run_follow).
     perform pg_current_xact_id();

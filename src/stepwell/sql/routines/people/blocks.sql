@@ -81,14 +81,16 @@ begin
     select u.scope into v_scope from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.state_code = 'blocked';
     if not found then
-        raise exception using errcode = 'SW003', message = format('step %s is not blocked and cannot be escalated', p_unit_id);
+        raise exception using errcode = 'SW003', message = format('%s is not blocked and cannot be escalated',
+            stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
     select b.* into v_block from stepwell.step_block as b where b.tenant_id = p_tenant_id and b.unit_id = p_unit_id;
     if v_block.blocked_at + make_interval(secs => stepwell._class_limit(p_tenant_id, p_unit_id, 'block_severity.review_seconds'))
             < stepwell.now()
         and not stepwell._approval_granted(p_tenant_id, p_approval_id, 'block_escalate', p_unit_id) then
         raise exception using errcode = 'SW004', message = format(
-            'step %s has been blocked since %s; escalating it requires a granted approval of the action block_escalate', p_unit_id, v_block.blocked_at);
+            '%s has been blocked since %s; escalating it requires a granted approval of the action block_escalate',
+            stepwell._title_of(p_tenant_id, p_unit_id), v_block.blocked_at);
     end if;
     update stepwell.step_block as b set escalated_at = coalesce(b.escalated_at, stepwell.now()),
         escalated_by = coalesce(b.escalated_by, p_actor)

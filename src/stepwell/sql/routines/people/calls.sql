@@ -16,7 +16,8 @@ begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if v_answer is null and v_unit.pic_id is null and not exists (select from stepwell._step_asks(v_unit) as a
         where a.step_kind = 'human' or (a.step_kind = 'task' and v_unit.executor_class_id is null)) then
-        raise exception using errcode = 'SW003', message = format('step %s is carried out by a worker, not by people', p_unit_id);
+        raise exception using errcode = 'SW003', message = format('%s is carried out by a worker, not by people',
+            stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
     -- A change of the state deletes the timer that would have bound the inputs of a step from an earlier release.
     if exists (select from stepwell.timer as t
@@ -45,7 +46,7 @@ begin
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     if not exists (select from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'task')) then
-        raise exception using errcode = 'SW002', message = format('step %s does not exist', p_unit_id);
+        raise exception using errcode = 'SW002', message = format('step %s does not exist', stepwell._unit_ref(p_unit_id));
     end if;
     return (
         select i.verdict from stepwell.transition_idempotency as i
@@ -78,8 +79,8 @@ begin
 end
 $$;
 
--- One state change of a person's work, with its evidence. A refusal becomes an error that names the guard and, when an
--- output breaks its contract, the field.
+-- One state change of a person's work, with its evidence. A refusal becomes an error that says what is
+-- required and, when an output breaks its contract, names the field.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._step_move(
     p_tenant_id int, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text,
@@ -91,7 +92,6 @@ as $$
 declare
     v_unit stepwell.work_unit;
     v_verdict jsonb;
-    v_problem text;
 begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     v_verdict := stepwell.fn_state_transition_validate(
@@ -102,12 +102,8 @@ begin
             || case when p_payload is null then '{}' else jsonb_build_object('payload', p_payload) end,
         false, p_tenant_id);
     if not (v_verdict ->> 'ok')::boolean then
-        if v_verdict -> 'problems' @> '["transition_refused_by_guard:output_contract_met"]' then
-            v_problem := ': ' || stepwell._output_contract_problem(v_unit, p_evidence -> 'output');
-        end if;
-        raise exception using errcode = 'SW004', message = format('step %s cannot become %s: %s%s', p_unit_id, p_to_state,
-            (select string_agg(p.problem, ', ') from jsonb_array_elements_text(v_verdict -> 'problems') as p (problem)),
-            v_problem);
+        perform stepwell._refuse(p_tenant_id, p_unit_id, p_to_state,
+            array(select jsonb_array_elements_text(v_verdict -> 'problems')), jsonb_build_object('actor', p_actor) || p_evidence);
     end if;
     return v_verdict;
 end
@@ -126,16 +122,11 @@ declare
     v_unit stepwell.work_unit;
 begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if stepwell._guard_named(p_guard, v_unit, jsonb_build_object('actor_id', v_person_id), stepwell.now()) then
-        return v_person_id;
+    if not stepwell._guard_named(p_guard, v_unit, jsonb_build_object('actor_id', v_person_id), stepwell.now()) then
+        perform stepwell._refuse(p_tenant_id, p_unit_id, null, array['transition_refused_by_guard:' || p_guard],
+            jsonb_build_object('actor', p_actor));
     end if;
-    raise exception using errcode = 'SW004', message = format('transition_refused_by_guard:%s: %s may not do this to step %s',
-        p_guard, p_actor, p_unit_id), hint = format('accepted: %sa person with one of the roles %s', case p_guard
-            when 'actor_is_responsible' then 'the person in charge, or '
-            when 'actor_takes_part' then 'the person in charge, a candidate, or ' else '' end,
-        (select string_agg(r.role_name, ', ') from stepwell.dot_config as c
-            cross join lateral jsonb_array_elements_text(c.config_value) as r (role_name)
-            where c.config_key = 'people.overseer_roles'));
+    return v_person_id;
 end
 $$;
 
@@ -147,16 +138,11 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_person_id constant bigint := stepwell._person_find(p_tenant_id, p_actor);
-    v_pic record;
 begin
-    select u.pic_id, p.person_name into v_pic
-    from stepwell.work_unit as u
-    left join stepwell.person as p on u.tenant_id = p.tenant_id and u.pic_id = p.person_id
-    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if v_pic.pic_id is distinct from v_person_id then
-        raise exception using errcode = 'SW004', message = format(
-            'transition_refused_by_guard:actor_is_pic: %s is in charge of step %s, not %s',
-            coalesce(v_pic.person_name, 'nobody'), p_unit_id, p_actor);
+    if not exists (select from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.pic_id = v_person_id) then
+        perform stepwell._refuse(p_tenant_id, p_unit_id, null, array['transition_refused_by_guard:actor_is_pic'],
+            jsonb_build_object('actor', p_actor));
     end if;
     return v_person_id;
 end
@@ -170,8 +156,8 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     if not stepwell._step_candidate(p_unit, p_person_id) then
-        raise exception using errcode = 'SW007', message = format('%s may not take step %s; it is for %s',
-            stepwell._person_name(p_unit.tenant_id, p_person_id), p_unit.unit_id,
+        raise exception using errcode = 'SW007', message = format('%s may not take %s; it is for %s',
+            stepwell._person_name(p_unit.tenant_id, p_person_id), stepwell._title_of(p_unit.tenant_id, p_unit.unit_id),
             (select concat_ws(' or ', 'role ' || a.role, a.assignee) from stepwell._step_asks(p_unit) as a));
     end if;
 end

@@ -28,7 +28,7 @@ begin
         select p.person_name into v_other from stepwell.person as p
         where p.tenant_id = p_tenant_id and p.person_id = v_unit.pic_id;
         raise exception using errcode = 'SW003',
-            message = format('%s is in charge of step %s', v_other, p_unit_id);
+            message = format('%s is in charge of %s', v_other, stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
     if stepwell._run_state(p_tenant_id, stepwell._run_of(p_unit_id)) = 'paused' then
         raise exception using errcode = 'SW003', message = format('run %s is paused; resume it first', stepwell._run_of(p_unit_id));
@@ -88,7 +88,7 @@ begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if v_unit.state_code not in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue') then
         raise exception using errcode = 'SW003',
-            message = format('step %s is %s; only an open step can be assigned', p_unit_id, v_unit.state_code);
+            message = format('%s is %s; only an open step can be assigned', stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
     end if;
     -- Persons who may take a step without anybody in charge may also assign it to themselves.
     if p_actor is distinct from p_person or coalesce(v_unit.pic_id, v_person_id) <> v_person_id then

@@ -141,15 +141,15 @@ begin
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope = 'step';
     if v_step.state_code is null or v_step.step_kind not in ('human', 'operation') then
         raise exception using errcode = 'SW003',
-            message = format('step %s cannot be opened again: only human and operation steps can', p_unit_id);
+            message = format('%s cannot be opened again: only human and operation steps can', stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
     if v_step.state_code not in ('completed', 'cannot_complete') then
         raise exception using errcode = 'SW003',
-            message = format('step %s is %s; only an ended step can be opened again', p_unit_id, v_step.state_code);
+            message = format('%s is %s; only an ended step can be opened again', stepwell._title_of(p_tenant_id, p_unit_id), v_step.state_code);
     end if;
     if v_step.item_no is not null and v_step.parent_id is null then
         raise exception using errcode = 'SW003',
-            message = format('step %s belongs to an earlier item; its map has created its items again', p_unit_id);
+            message = format('%s belongs to an earlier item; its map has created its items again', stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
     select a.unit_id, a.scope, a.state_code, (select stepwell._run_of(max(n.unit_id)) from stepwell.work_unit as n
         inner join stepwell.work_unit as w on w.tenant_id = n.tenant_id and w.unit_id = a.unit_id
@@ -168,11 +168,10 @@ begin
                 then format('run %s is cancelled and cannot continue', stepwell._run_of(v_lost.unit_id))
             when v_lost.scope = 'workflow_run'
                 then format('run %s was replaced by run %s', stepwell._run_of(v_lost.unit_id), v_lost.latest_run_id)
-            else format('step %s around it is %s and cannot continue', v_lost.unit_id, v_lost.state_code) end;
+            else format('%s, around it, is %s and cannot continue', stepwell._title_of(p_tenant_id, v_lost.unit_id), v_lost.state_code) end;
     end if;
     if not stepwell._approval_granted(p_tenant_id, p_approval_id, 'reopen', p_unit_id) then
-        raise exception using errcode = 'SW004', message = format(
-            'transition_refused_by_guard:reopen_approved: step %s requires a granted approval of the action reopen', p_unit_id);
+        perform stepwell._refuse(p_tenant_id, p_unit_id, null, array['transition_refused_by_guard:reopen_approved'], '{}');
     end if;
     return v_step.state_code;
 end
@@ -292,7 +291,8 @@ begin
         where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id and c.root_unit_id = p_unit_id
             and c.approval_id = p_approval_id) then
         raise exception using errcode = 'SW003',
-            message = format('approval %s has already opened step %s; another one is required', p_approval_id, p_unit_id);
+            message = format('approval %s has already opened %s; another one is required',
+                stepwell._unit_ref(p_approval_id), stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
     select e.event_id, e.at, e.to_state, e.actor, e.actor_class, e.audit_ref into v_end
     from stepwell.event_log as e

@@ -34,7 +34,8 @@ begin
     select min(e.level)::int into v_level from stepwell.step_escalation as e
     where e.tenant_id = p_tenant_id and e.unit_id = p_unit_id and e.told_at is null;
     if v_level is null or v_unit.state_code not in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue') then
-        raise exception using errcode = 'SW003', message = format('step %s has no further level to notify', p_unit_id);
+        raise exception using errcode = 'SW003', message = format('%s has no further level to notify',
+            stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
     perform stepwell._escalation_tell(p_tenant_id, p_unit_id, v_level, p_actor, p_reason);
     perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
@@ -90,8 +91,8 @@ begin
     end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if stepwell._has_ended(v_unit.state_code) then
-        raise exception using errcode = 'SW003', message = format('step %s has ended (%s); only an open step has a deadline',
-            p_unit_id, v_unit.state_code);
+        raise exception using errcode = 'SW003', message = format('%s has ended (%s); only an open step has a deadline',
+            stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
     end if;
     update stepwell.work_unit as u set deadline_at = p_deadline_at
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;

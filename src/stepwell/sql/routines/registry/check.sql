@@ -290,6 +290,8 @@ begin
         union
         select ui_label_i18n_key from state_facet_def
         union
+        select 'guard.' || predicate_name from guard_predicate
+        union
         select text_key from i18n_text
     )
     select 'texts_in_both_languages', format('%s has no %s text', w.text_key, l.lang)

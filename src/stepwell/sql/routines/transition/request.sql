@@ -3,7 +3,7 @@
 -- Applies state changes where the engine is the actor: a refusal is a fault of the registry or of the engine, and must end
 -- the transaction. Returns the steps that were leased directly.
 -- Locks: as _transition_apply.
--- Raises: SW004 naming the refusals; 40001 when another transaction changed a unit meanwhile (try again).
+-- Raises: SW004 for the first unit that is refused; 40001 when another transaction changed a unit meanwhile (try again).
 create or replace function stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
 returns bigint[]
 language plpgsql volatile
@@ -20,12 +20,17 @@ begin
     if v_done.applied_count = cardinality(p_requests) then
         return v_done.direct_ids;
     end if;
-    select min(j.unit_id) as unit_id, string_agg(array_to_string(j.problems, ', '), '; ') as problems into v_refusal
+    select q.tenant_id, q.unit_id, q.to_state, q.evidence, j.problems into v_refusal
     from stepwell._transition_judge(p_requests, p_cause, v_done.applied_ids) as j
-    where j.problems <> '{}';
-    raise exception using errcode = case when v_refusal.unit_id is null then '40001' else 'SW004' end,
-        message = format('unit %s cannot become %s: %s', v_refusal.unit_id, p_requests[1].to_state,
-            coalesce(left(v_refusal.problems, 500), 'changed by another transaction; try again'));
+    inner join unnest(p_requests) as q on j.unit_id = q.unit_id
+    where j.problems <> '{}'
+    order by q.unit_id limit 1;
+    if found then
+        perform stepwell._refuse(v_refusal.tenant_id, v_refusal.unit_id, v_refusal.to_state, v_refusal.problems,
+            jsonb_build_object('actor', p_cause.actor) || coalesce(v_refusal.evidence, '{}'));
+    end if;
+    raise exception using errcode = '40001', message = format('%s was changed by another transaction; try again',
+        stepwell._title_of(p_requests[1].tenant_id, p_requests[1].unit_id));
 end
 $$;
 

@@ -1,0 +1,27 @@
+-- Sentences that people read: texts of the registry, filled in.
+
+-- A text of the registry with its {places} filled in. A value may contain places too, {state.ready.label} or
+-- {vocab.block_reason.other}: they become the text or the word of that name. A missing text gives its key.
+create or replace function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_text text;
+    v_fact record;
+begin
+    select t.text_value into v_text from stepwell.i18n_text as t where t.text_key = p_text_key and t.lang = p_lang;
+    for v_fact in select f.key, f.value from jsonb_each_text(p_facts) as f loop
+        v_text := replace(v_text, '{' || v_fact.key || '}', coalesce(v_fact.value, '—'));
+    end loop;
+    for v_fact in
+        select m.found[1] as key, coalesce(t.text_value, c.config_value ->> p_lang) as value
+        from regexp_matches(v_text, '\{((?:state|facet|vocab)\.[a-z_.]+)\}', 'g') as m (found)
+        left join stepwell.i18n_text as t on t.text_key = m.found[1] and t.lang = p_lang
+        left join stepwell.dot_config as c on c.config_key = m.found[1]
+    loop
+        v_text := replace(v_text, '{' || v_fact.key || '}', coalesce(v_fact.value, v_fact.key));
+    end loop;
+    return coalesce(v_text, p_text_key);
+end
+$$;
