@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from psycopg.types.json import Jsonb
 
+from stepwell.cli.ids import short
 from tests.sql.drive import Engine
 from tests.support.clock import Clock
 from tests.ui.asking import ask, ask_to_act, decide
@@ -226,7 +227,8 @@ def test_the_server_refuses_a_person_who_is_no_approver(page: Page, engine: Engi
     page.expected_complaint = "403"  # type: ignore[attr-defined]
     fill(page, "ben")
     send(page, "Approve")
-    expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} can only be decided by cleo")
+    said = f"approval {short(approval)} can only be decided by cleo"
+    expect(page.get_by_role("alert")).to_contain_text(said)
 
 
 def test_an_error_of_the_server_is_shown_at_the_form(page: Page, engine: Engine):
@@ -253,7 +255,8 @@ def test_an_earlier_decision_of_somebody_else_is_shown_with_its_outcome(page: Pa
     page.get_by_role("button", name="Approve").click()
     decide(engine, approval, "cleo", "reject", "too late")
     page.get_by_role("dialog").get_by_role("button", name="Approve").click()
-    expect(page.get_by_role("alert")).to_contain_text(f"approval {approval} has been decided or has expired")
+    said = f"approval {short(approval)} has been decided or has expired"
+    expect(page.get_by_role("alert")).to_contain_text(said)
     expect(outcome(page)).to_contain_text(re.compile("Rejected.*by cleo", re.S))
     expect(outcome(page)).to_contain_text("I looked at it for an hour")
     expect(page.get_by_role("region", name="Votes")).to_contain_text("too late")

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from stepwell.cli.ids import short
 from tests.sql.drive import Engine
 from tests.sql.people.asking import refused
 from tests.sql.policy.judging import judged
@@ -45,7 +46,7 @@ def test_the_operator_activates_only_the_first_policy(engine: Engine):
     assert engine.state(made["approval_id"]) == "cancelled"
     assert engine.events(made["proposal_id"])[-2:] == ["proposal.merged", "policy.activated"]
     second = propose(engine, DENY)
-    with refused("SW003", f"approval {second['approval_id']}"):
+    with refused("SW003", f"approval {short(second['approval_id'])} is granted"):
         engine.one("select fn_policy_activate(1, 2, 'operator')")
     with refused("SW002", "version 9"):
         engine.one("select fn_policy_activate(1, 9, 'operator')")
