@@ -69,7 +69,8 @@ def each(
                 said = error.sentence()
                 answer |= {"ok": False, "error": error.code, "message": said}
                 if not as_json:
-                    typer.echo(f"{what} {shown(number)}: {said}", err=True)
+                    name = f"{what} {shown(number)}"
+                    typer.echo(said if said.startswith(name) else f"{name}: {said}", err=True)
             answers.append(answer)
         return answers
 
