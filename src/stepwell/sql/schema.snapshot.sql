@@ -509,7 +509,6 @@ alter table stepwell.governance_problem enable row level security;
 create table stepwell.guard_predicate (
     predicate_name text not null,
     description text not null,
-    problem_text text not null,
     is_builtin boolean default true not null
 );
 -- granted to stepwell_api: select
@@ -3939,6 +3938,24 @@ create function stepwell._redaction_pattern() returns text language plpgsql stab
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._refusal_clause(p_unit stepwell.work_unit, p_problem text, p_evidence jsonb, p_lang text, OUT text_key text, OUT problem text, OUT next text)
+create function stepwell._refusal_clause(p_unit stepwell.work_unit, p_problem text, p_evidence jsonb, p_lang text, OUT text_key text, OUT problem text, OUT next text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._refusal_sentence(p_unit stepwell.work_unit, p_to_state text, p_problems text[], p_evidence jsonb, p_lang text)
+create function stepwell._refusal_sentence(p_unit stepwell.work_unit, p_to_state text, p_problems text[], p_evidence jsonb, p_lang text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb)
+create function stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._registry_machines()
 create function stepwell._registry_machines() returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4221,6 +4238,12 @@ create function stepwell._start_schema_check(p_tenant_id integer, p_schema jsonb
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._state_word(p_machine_id text, p_state_code text, p_lang text)
+create function stepwell._state_word(p_machine_id text, p_state_code text, p_lang text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._step_actor_check(p_tenant_id integer, p_unit_id bigint, p_actor text, p_guard text)
 create function stepwell._step_actor_check(p_tenant_id integer, p_unit_id bigint, p_actor text, p_guard text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4338,6 +4361,12 @@ create function stepwell._timers_lock(p_now timestamp with time zone, p_limit in
 -- function: stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._title_of(p_tenant_id integer, p_unit_id bigint, p_lang text)
+create function stepwell._title_of(p_tenant_id integer, p_unit_id bigint, p_lang text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._too_large(p_what text, p_bytes bigint, p_limit integer)
 create function stepwell._too_large(p_what text, p_bytes bigint, p_limit integer) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4373,6 +4402,12 @@ create function stepwell._unit_name(p_unit stepwell.work_unit) returns text lang
 
 -- function: stepwell._unit_no(p_unit_id bigint)
 create function stepwell._unit_no(p_unit_id bigint) returns integer language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._unit_ref(p_unit_id bigint)
+create function stepwell._unit_ref(p_unit_id bigint) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
