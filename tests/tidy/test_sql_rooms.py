@@ -23,7 +23,7 @@ MAY_CALL: dict[str, set[str]] = {
     "log": {"base", "tenancy"},
     "problem": {"base", "log", "tenancy"},
     "rollup": {"base", "tenancy"},
-    "publish": {"base", "log", "tenancy"},
+    "publish": {"base", "expression", "log", "tenancy"},
     "seal": {"base", "log", "problem", "tenancy"},
     "transition": {"base", "guard", "log", "rollup"},
     "claim": {"base", "expression", "log", "problem", "rollup", "tenancy", "transition"},
@@ -43,7 +43,18 @@ MAY_CALL: dict[str, set[str]] = {
     "report": {"advance", "base", "claim", "lock", "log", "problem", "tenancy", "transition"},
     "start": {"advance", "base", "claim", "publish", "tenancy", "transition"},
     "people": {"advance", "base", "deadline", "guard", "lock", "log", "rollup", "tenancy", "transition"},
-    "govern": {"advance", "base", "guard", "lock", "log", "registry", "start", "tenancy", "transition"},
+    "govern": {
+        "advance",
+        "base",
+        "expression",
+        "guard",
+        "lock",
+        "log",
+        "registry",
+        "start",
+        "tenancy",
+        "transition",
+    },
     "control": {"advance", "base", "govern", "lock", "log", "rollup", "tenancy", "transition"},
     "keep": {
         "advance",
@@ -103,6 +114,7 @@ STANDS_ELSEWHERE: dict[str, str] = {
     "_content_pin": "content is one file",
     "_schema_refusal": "JSON Schema is one file: what is checked, and what a schema may hold",
     "_guard_expression": "guards are one file",
+    "_path_excess": "the cost of an expression is one file",
     "_policy_decided": "the change of a policy is one file",
 }
 

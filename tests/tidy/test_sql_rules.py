@@ -25,6 +25,8 @@ HOT = "part of every claim or report: setting again what is set costs a lone cal
 INLINED = "becomes part of the statement that uses it; a setting of its own would prevent that"
 CALLERS_SEARCH_PATH: dict[str, str] = {
     **dict.fromkeys(("_transition_problems", "_run_of", "_run_unit", "_unit_no", "_has_ended"), INLINED),
+    **dict.fromkeys(("_path_is_plain", "_inputs_join", "_chain_path", "_is_list"), INLINED),
+    **dict.fromkeys(("_regex_fault", "_path_count", "_site_extend", "_site_outside", "_sites_of"), INLINED),
     **dict.fromkeys(
         (
             "_transition_apply",
@@ -141,6 +143,19 @@ def test_routines_are_replaceable_fix_their_search_path_and_name_their_parts(pat
                 f"{path}:{statement[0].line} create without or replace: routines are applied again"
             )
     assert not problems
+
+
+def test_expressions_of_users_are_evaluated_in_one_place():
+    """Elsewhere a path is a constant: jsonb_path_…(value, '…')."""
+    free = re.compile(r"jsonb_path_\w+\s*\((?!\s*[\w.]+\s*,\s*'[^']*'\s*[,)])")
+    wrong = [
+        f"{path}:{number} {line.strip()}"
+        for path in ROUTINES
+        if path.parent.name != "expression"
+        for number, line in enumerate(read(path).splitlines(), start=1)
+        if free.search(line.partition("--")[0])
+    ]
+    assert not wrong, "call _path_evaluate (ARCHITECTURE.md, Expressions)"
 
 
 def planned_functions() -> set[str]:

@@ -3338,6 +3338,18 @@ create function stepwell._caps_check(p_settings jsonb, p_known text[]) returns v
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._chain_growth(p_chains text, p_size double precision)
+create function stepwell._chain_growth(p_chains text, p_size double precision) returns double precision language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._chain_path(p_chain text, p_scope text)
+create function stepwell._chain_path(p_chain text, p_scope text) returns text language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail)
 create function stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3557,6 +3569,12 @@ create function stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb) re
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._graph_refusal(p_graph jsonb)
+create function stepwell._graph_refusal(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb)
 create function stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3573,7 +3591,7 @@ create function stepwell._guard_approval(p_guard text, p_unit stepwell.work_unit
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
-create function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3615,7 +3633,13 @@ create function stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[
 create function stepwell._humans_show(p_tenant_id integer, p_unit_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
-create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._inputs_join(p_item jsonb, p_bound jsonb)
+create function stepwell._inputs_join(p_item jsonb, p_bound jsonb) returns jsonb language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3673,6 +3697,12 @@ create function stepwell._invariant_slots() returns TABLE(invariant text, fault 
 
 -- function: stepwell._is_fault_of_row(p_error_code text)
 create function stepwell._is_fault_of_row(p_error_code text) returns boolean language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._is_list(p_chain text)
+create function stepwell._is_list(p_chain text) returns boolean language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3782,8 +3812,68 @@ create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_o
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._pairs_count(p_document jsonb, p_scope text, p_left text, p_right text)
+create function stepwell._pairs_count(p_document jsonb, p_scope text, p_left text, p_right text) returns double precision language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean)
+create function stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean) returns record language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_bound(p_bare text, p_size double precision)
+create function stepwell._path_bound(p_bare text, p_size double precision) returns double precision language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision)
+create function stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_count(p_document jsonb, p_path text)
+create function stepwell._path_count(p_document jsonb, p_path text) returns double precision language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, OUT result jsonb, OUT problem text)
+create function stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, OUT result jsonb, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_excess(p_document jsonb, p_path text)
+create function stepwell._path_excess(p_document jsonb, p_path text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_is_plain(p_path text)
+create function stepwell._path_is_plain(p_path text) returns boolean language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._path_problem(p_step jsonb)
 create function stepwell._path_problem(p_step jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_refusal(p_path text)
+create function stepwell._path_refusal(p_path text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_sites(p_path text)
+create function stepwell._path_sites(p_path text) returns jsonb language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3840,7 +3930,7 @@ create function stepwell._policy_judge(p_rules jsonb, p_action jsonb) returns js
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_match(p_match text, p_action jsonb)
-create function stepwell._policy_match(p_match text, p_action jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._policy_match(p_match text, p_action jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3853,6 +3943,12 @@ create function stepwell._policy_match_problem(p_match text) returns text langua
 
 -- function: stepwell._policy_put(p_policy stepwell.policy_set, p_actor text, p_approval_id bigint)
 create function stepwell._policy_put(p_policy stepwell.policy_set, p_actor text, p_approval_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._policy_refusals(p_rules jsonb)
+create function stepwell._policy_refusals(p_rules jsonb) returns TABLE(rule_no integer, problem text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_rule_problems(p_rule jsonb)
 create function stepwell._policy_rule_problems(p_rule jsonb) returns TABLE(field text, problem text) language sql stable set search_path=stepwell, pg_temp;
@@ -3952,6 +4048,24 @@ create function stepwell._refusal_sentence(p_unit stepwell.work_unit, p_to_state
 
 -- function: stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb)
 create function stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._regex_cost(p_document jsonb, p_path text, p_pattern text)
+create function stepwell._regex_cost(p_document jsonb, p_path text, p_pattern text) returns double precision language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._regex_fault(p_pattern text)
+create function stepwell._regex_fault(p_pattern text) returns text language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._regex_size(p_pattern text)
+create function stepwell._regex_size(p_pattern text) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4193,6 +4307,36 @@ create function stepwell._settled_result_check(p_outcome text, p_result jsonb) r
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._site_extend(p_at jsonb, p_suffix text)
+create function stepwell._site_extend(p_at jsonb, p_suffix text) returns jsonb language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._site_inside(p_at jsonb, p_is_filter boolean)
+create function stepwell._site_inside(p_at jsonb, p_is_filter boolean) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._site_outside(p_before jsonb, p_at jsonb)
+create function stepwell._site_outside(p_before jsonb, p_at jsonb) returns jsonb language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._site_refusal(p_site jsonb)
+create function stepwell._site_refusal(p_site jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._sites_of(p_at jsonb)
+create function stepwell._sites_of(p_at jsonb) returns jsonb[] language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text)
 create function stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4274,6 +4418,12 @@ create function stepwell._step_candidate_check(p_unit stepwell.work_unit, p_pers
 -- function: stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text)
 create function stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._step_expressions(p_step jsonb)
+create function stepwell._step_expressions(p_step jsonb) returns TABLE(field text, path text) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb)
 create function stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4318,6 +4468,9 @@ create function stepwell._successors_release(p_session_id bigint, p_tenant_ids i
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._tasks_fail(p_tenant_id integer, p_unit_ids bigint[], p_problems text[])
+create function stepwell._tasks_fail(p_tenant_id integer, p_unit_ids bigint[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb)
 create function stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;

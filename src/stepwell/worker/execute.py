@@ -56,6 +56,8 @@ class Executor:
 
     async def _judge(self, lease: Lease, context: Context) -> Judged:
         handler = self._handlers[lease.operation_name]
+        if isinstance(lease.bound_input, str):
+            return OutcomeKind.DEAD, _unbound_body(lease.bound_input)
         try:
             arguments = handler.bind(_given(lease))
             value = await self._call(handler, arguments, context, lease.timeout_seconds)
@@ -100,9 +102,15 @@ class Executor:
 
 
 def _given(lease: Lease) -> dict[str, Any]:
-    if lease.bound_input is None:
+    if not isinstance(lease.bound_input, dict):
         return lease.input or {}
     return {**(lease.input or {}), **lease.bound_input}
+
+
+def _unbound_body(reason: str) -> str:
+    """The database could not bind the inputs of the step, for this reason: no handler can run."""
+    error = {"type": "ExpressionError", "message": reason}
+    return json_text.encode({"failure_class": "expression_error", "error": error}, "outcome")
 
 
 def _encode(handler: Handler, value: Any) -> Judged:

@@ -22,7 +22,10 @@ LeaseKey = tuple[int, int, int]
 
 
 class Lease(NamedTuple):
-    """One unit leased to this worker, with the data for its handler: the columns of the row."""
+    """One unit leased to this worker, with the data for its handler: the columns of the row.
+
+    `bound_input` is a text where the inputs of the step cannot be bound: the reason.
+    """
 
     tenant_id: int
     unit_id: int
@@ -34,7 +37,7 @@ class Lease(NamedTuple):
     timeout_seconds: float | None
     step_id: str | None
     input: dict[str, Any] | None
-    bound_input: dict[str, Any] | None
+    bound_input: dict[str, Any] | str | None
     wake: dict[str, Any] | None
     checkpoints: dict[str, Any] | None
     trace_id: str | None

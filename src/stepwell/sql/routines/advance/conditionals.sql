@@ -60,24 +60,23 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_document jsonb;
-    v_found jsonb;
-begin
-    v_document := stepwell._unit_document(p_tenant_id, p_unit_id,
+    v_document constant jsonb := stepwell._unit_document(p_tenant_id, p_unit_id,
         array(select jsonb_array_elements_text(p_config -> 'reads')::int));
+    v_value record;
+begin
     if jsonb_typeof(p_config -> 'test') = 'object' then
         holds := v_document -> 'steps' -> (p_config -> 'test' ->> 'step') ->> 'status' = 'completed';
         return;
     end if;
-    v_found := jsonb_path_query_first(v_document, (p_config ->> 'test')::jsonpath);
-    if jsonb_typeof(v_found) = 'boolean' then
-        holds := v_found::boolean;
+    v_value := stepwell._path_evaluate(v_document, p_config ->> 'test', false, false);
+    if v_value.problem is not null then
+        problem := 'test: ' || v_value.problem;
+    elsif jsonb_typeof(v_value.result) = 'boolean' then
+        holds := v_value.result::boolean;
     else
         problem := format('test: %s gives %s, not true or false', p_config ->> 'test',
-            coalesce(left(v_found::text, 100), 'nothing'));
+            coalesce(left(v_value.result::text, 100), 'nothing'));
     end if;
-exception when data_exception or syntax_error or invalid_text_representation then
-    problem := format('test: %s cannot be evaluated: %s', p_config ->> 'test', sqlerrm);
 end
 $$;
 

@@ -133,29 +133,15 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_limit constant int := stepwell._limit('limits.payload_bytes');
-    v_name text;
-    v_path text;
 begin
-    begin
-        inputs := stepwell._inputs_bind(p_unit.tenant_id, p_unit.unit_id, p_inputs, p_reads);
-        if p_unit.item_no is not null then
-            inputs := stepwell._item_read(p_unit.tenant_id, p_unit.parent_id, p_unit.item_no) || coalesce(inputs, '{}');
-        end if;
-    exception when data_exception or syntax_error or undefined_object or feature_not_supported then
-        problem := format('inputs: cannot be evaluated: %s', sqlerrm);
-    end;
-    if octet_length(inputs::text) > v_limit then
-        problem := stepwell._too_large('inputs', octet_length(inputs::text), v_limit);
+    inputs := stepwell._inputs_bind(p_unit.tenant_id, p_unit.unit_id, p_inputs, p_reads);
+    if p_unit.item_no is not null then
+        inputs := stepwell._inputs_join(stepwell._item_read(p_unit.tenant_id, p_unit.parent_id, p_unit.item_no), inputs);
+    end if;
+    problem := case when jsonb_typeof(inputs) = 'string' then inputs #>> '{}'
+        when octet_length(inputs::text) > v_limit then stepwell._too_large('inputs', octet_length(inputs::text), v_limit) end;
+    if problem is not null then
         inputs := null;
-    elsif problem is not null then
-        for v_name, v_path in select i.key, i.value from jsonb_each_text(p_inputs) as i order by i.key loop
-            begin
-                perform stepwell._inputs_bind(p_unit.tenant_id, p_unit.unit_id, jsonb_build_object(v_name, v_path), p_reads);
-            exception when data_exception or syntax_error or undefined_object or feature_not_supported then
-                problem := format('inputs.%s: %s cannot be evaluated: %s', v_name, v_path, sqlerrm);
-                exit;
-            end;
-        end loop;
     end if;
 end
 $$;
@@ -205,18 +191,41 @@ begin
         array_agg(p_tenant_id) filter (where m.begins) as tenant_ids,
         array_agg(m.unit_id order by m.unit_id) filter (where m.begins) as unit_ids,
         array_agg(p_tenant_id) filter (where not m.begins) as skipped_tenant_ids,
-        array_agg(m.unit_id order by m.unit_id) filter (where not m.begins) as skipped_ids
+        array_agg(m.unit_id order by m.unit_id) filter (where not m.begins) as skipped_ids,
+        array_agg(m.unit_id order by m.unit_id) filter (where m.problem is not null) as bad_ids,
+        array_agg(m.problem order by m.unit_id) filter (where m.problem is not null) as problems
     into v_made
     from (
-        select stepwell._run_unit(stepwell._run_of(p_step_run_id)) | (v_base + t.no - 1) as unit_id,
-            not t.task ? 'when' or coalesce(jsonb_path_match(
-                stepwell._unit_document(p_tenant_id, p_step_run_id), (t.task ->> 'when')::jsonpath, '{}', true), false) as begins
-        from jsonb_array_elements(p_tasks) with ordinality as t (task, no)
+        select stepwell._run_unit(stepwell._run_of(p_step_run_id)) | (v_base + t.no - 1) as unit_id, e.problem,
+            e.problem is not null or coalesce(e.result::boolean, false) as begins
+        from (select stepwell._unit_document(p_tenant_id, p_step_run_id)) as d (document)
+        cross join jsonb_array_elements(p_tasks) with ordinality as t (task, no)
+        cross join lateral stepwell._path_evaluate(d.document, coalesce(t.task ->> 'when', 'true'), true, true) as e
     ) as m;
     perform stepwell._units_move(v_made.skipped_tenant_ids, v_made.skipped_ids, 'skipped', 'mow_orchestrator',
         'condition_resolved', 'branch_not_taken', 'engine');
     perform stepwell._units_move(v_made.tenant_ids, v_made.unit_ids, 'ready', 'mow_orchestrator', 'condition_resolved', null,
         'engine');
+    if v_made.bad_ids is not null then
+        perform stepwell._tasks_fail(p_tenant_id, v_made.bad_ids, v_made.problems);
+    end if;
+end
+$$;
+
+-- Ready tasks whose condition cannot be evaluated fail for good, with the reason.
+create or replace function stepwell._tasks_fail(p_tenant_id int, p_unit_ids bigint[], p_problems text[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_tenant_ids constant int[] := array_fill(p_tenant_id, array[cardinality(p_unit_ids)]);
+begin
+    perform stepwell._units_dequeue(v_tenant_ids, p_unit_ids);
+    perform stepwell._units_move(v_tenant_ids, p_unit_ids, 'in_progress', 'mow_orchestrator', 'condition_resolved', null, 'engine');
+    perform stepwell._units_fail(v_tenant_ids, p_unit_ids, array(
+        select jsonb_build_object('failure_class', 'expression_error', 'outcome', 'dead', 'error',
+            jsonb_build_object('type', 'ExpressionError', 'message', 'when: ' || x.problem))
+        from unnest(p_problems) with ordinality as x (problem, place) order by x.place), 'mow_orchestrator');
 end
 $$;
 

@@ -10,6 +10,7 @@ as $$
 declare
     v_limit constant int := stepwell._limit('limits.map_items');
     v_map record;
+    v_list record;
     v_items jsonb;
     v_problem text;
 begin
@@ -24,20 +25,15 @@ begin
         -- The items of an earlier Map may have failed already, and cancelled this one.
         continue when not exists (select from stepwell.work_unit as u
             where u.tenant_id = v_map.tenant_id and u.unit_id = v_map.unit_id and u.state_code = 'in_progress');
-        v_problem := null;
-        begin
-            v_items := jsonb_path_query_first(stepwell._unit_document(v_map.tenant_id, v_map.unit_id,
-                array(select jsonb_array_elements_text(v_map.config -> 'reads')::int)), (v_map.config ->> 'over')::jsonpath);
-            if jsonb_typeof(v_items) is distinct from 'array' then
-                v_problem := format('over: %s gives %s, not a list', v_map.config ->> 'over',
-                    coalesce(jsonb_typeof(v_items), 'nothing'));
-            elsif jsonb_array_length(v_items) > v_limit then
-                v_problem := format('over: %s gives %s items; at most %s are accepted', v_map.config ->> 'over',
-                    jsonb_array_length(v_items), v_limit);
-            end if;
-        exception when data_exception or syntax_error or invalid_text_representation then
-            v_problem := format('over: %s cannot be evaluated: %s', v_map.config ->> 'over', sqlerrm);
-        end;
+        v_list := stepwell._path_evaluate(stepwell._unit_document(v_map.tenant_id, v_map.unit_id,
+            array(select jsonb_array_elements_text(v_map.config -> 'reads')::int)), v_map.config ->> 'over', false, false);
+        v_items := v_list.result;
+        v_problem := case
+            when v_list.problem is not null then 'over: ' || v_list.problem
+            when jsonb_typeof(v_items) is distinct from 'array' then format('over: %s gives %s, not a list',
+                v_map.config ->> 'over', coalesce(jsonb_typeof(v_items), 'nothing'))
+            when jsonb_array_length(v_items) > v_limit then format('over: %s gives %s items; at most %s are accepted',
+                v_map.config ->> 'over', jsonb_array_length(v_items), v_limit) end;
         if v_problem is not null then
             perform stepwell._units_fail(array[v_map.tenant_id], array[v_map.unit_id], array[jsonb_build_object(
                 'failure_class', 'expression_error', 'outcome', 'dead', 'error',

@@ -62,14 +62,20 @@ begin
     end if;
     if v_problem is null then
         v_input := case when p_inputs is not null then stepwell._inputs_bind(p_tenant_id, p_unit_id, p_inputs, null) end;
-        v_input := coalesce(v_input, v_parent.input);
-        v_problem := stepwell._schema_problem(v_version.input_schema, v_input, 'input');
-        v_failure_class := 'invalid_input';
+        if jsonb_typeof(v_input) = 'string' then
+            v_problem := v_input #>> '{}';
+            v_failure_class := 'expression_error';
+        else
+            v_input := coalesce(v_input, v_parent.input);
+            v_problem := stepwell._schema_problem(v_version.input_schema, v_input, 'input');
+            v_failure_class := 'invalid_input';
+        end if;
     end if;
     if v_problem is not null then
         perform stepwell._units_fail(array[p_tenant_id], array[p_unit_id], array[jsonb_build_object(
             'failure_class', v_failure_class, 'outcome', 'dead', 'error',
-            jsonb_build_object('type', 'SubWorkflow', 'message', v_problem))], 'mow_orchestrator');
+            jsonb_build_object('type', case v_failure_class when 'expression_error' then 'ExpressionError' else 'SubWorkflow' end,
+                'message', v_problem))], 'mow_orchestrator');
         return;
     end if;
     insert into stepwell.run_detail (

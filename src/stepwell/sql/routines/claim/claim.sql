@@ -43,8 +43,9 @@ $$;
 
 -- The claim itself. Direct leases of the same call (p_direct_ids) count first; when the report or start of that call
 -- saw an empty queue (p_is_dry), the queue is not read again. Returns for each unit what a handler needs: operation,
--- input, why it runs again, time limit. What only few units have is read by functions of their own, because a subquery
--- is prepared for each call even when it does not run.
+-- input, why it runs again, time limit. Where the inputs of a step cannot be bound, bound_input is a text, the reason: the
+-- worker reports the step as dead with it. A claim does not hold the run, so it cannot fail the step itself. What only few
+-- units have is read by functions of their own, because a subquery is prepared for each call even when it does not run.
 -- Locks: as _fresh_take.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._claim(
@@ -89,8 +90,8 @@ begin
         'lease'::text, q.tenant_id, u.unit_id, u.lease_no, v_batch_id, o.operation_name, u.attempt_count + 1,
         u.max_attempts::int, coalesce(d.timeout_seconds, o.timeout_seconds), d.step_id,
         x.input,
-        case when u.item_no is not null then stepwell._item_read(u.tenant_id, u.parent_id, u.item_no)
-            || coalesce(stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads'), '{}')
+        case when u.item_no is not null then stepwell._inputs_join(stepwell._item_read(u.tenant_id, u.parent_id, u.item_no),
+            case when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end)
         when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
         case when u.lease_no > 1 then stepwell._wake_read(u.tenant_id, u.unit_id) end,
         case when u.lease_no > 1 then stepwell._checkpoints_read(u.tenant_id, u.unit_id) end,

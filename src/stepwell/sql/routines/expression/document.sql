@@ -59,14 +59,42 @@ as $$
     where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id)
 $$;
 
--- Evaluates the declared inputs of a step ({parameter: path}) over its document; a path that finds nothing gives null.
+-- Evaluates the declared inputs of a step ({parameter: path}) over its document; a path that finds nothing gives null. A
+-- text instead of an object is the reason why one of them has no value.
 create or replace function stepwell._inputs_bind(p_tenant_id int, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
 returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    select jsonb_object_agg(i.key, jsonb_path_query_first(d.document, i.value::jsonpath, '{}', true))
-    from (select stepwell._unit_document(p_tenant_id, p_unit_id,
-        case when p_reads is not null then array(select jsonb_array_elements_text(p_reads)::int) end)) as d (document)
-    cross join jsonb_each_text(p_inputs) as i
+declare
+    v_document constant jsonb := stepwell._unit_document(p_tenant_id, p_unit_id,
+        case when p_reads is not null then array(select jsonb_array_elements_text(p_reads)::int) end);
+    v_bound jsonb;
+    v_others jsonb;
+    v_name text;
+    v_path text;
+    v_value record;
+begin
+    select jsonb_object_agg(i.key, case when i.is_plain then jsonb_path_query_first(v_document, i.value::jsonpath, '{}', true) end),
+        jsonb_object_agg(i.key, i.value) filter (where not i.is_plain)
+    into v_bound, v_others
+    from (select x.key, x.value, stepwell._path_is_plain(x.value) as is_plain from jsonb_each_text(p_inputs) as x) as i;
+    if v_others is not null then
+        for v_name, v_path in select x.key, x.value from jsonb_each_text(v_others) as x loop
+            v_value := stepwell._path_evaluate(v_document, v_path, false, true);
+            if v_value.problem is not null then
+                return to_jsonb(format('inputs.%s: %s', v_name, v_value.problem));
+            end if;
+            v_bound := v_bound || jsonb_build_object(v_name, v_value.result);
+        end loop;
+    end if;
+    return v_bound;
+end
+$$;
+
+-- The inputs of a step inside a Map: the item and its index, and what _inputs_bind gave.
+create or replace function stepwell._inputs_join(p_item jsonb, p_bound jsonb) returns jsonb
+language sql immutable
+as $$
+    select case when jsonb_typeof(p_bound) = 'string' then p_bound else p_item || coalesce(p_bound, '{}') end
 $$;

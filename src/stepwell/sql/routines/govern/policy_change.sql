@@ -26,7 +26,12 @@ begin
         raise exception using errcode = 'SW006', message = format('source: at most %s bytes are accepted',
             stepwell._limit('limits.payload_bytes'));
     end if;
-    select c.rule_no, c.field, c.problem into v_problem from stepwell.fn_policy_check(p_rules) as c limit 1;
+    select c.rule_no, c.field, c.problem into v_problem
+    from (
+        select x.rule_no, x.field, x.problem from stepwell.fn_policy_check(p_rules) as x
+        union all
+        select x.rule_no, 'match', x.problem from stepwell._policy_refusals(p_rules) as x
+    ) as c limit 1;
     if found then
         raise exception using errcode = 'SW001', column = 'rules', message = format('rule %s: %s: %s', v_problem.rule_no,
             coalesce(v_problem.field, 'rule'), v_problem.problem);
@@ -64,6 +69,19 @@ begin
 exception when unique_violation then
     raise exception using errcode = '40001', message = 'another proposal took this version; try again';
 end
+$$;
+
+-- The rules whose match no action bounds, by the number of the rule. They are not proposed; a set in force that has one
+-- goes on, because every evaluation is bounded.
+create or replace function stepwell._policy_refusals(p_rules jsonb) returns table (rule_no int, problem text)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select r.ord::int, p.problem
+    from jsonb_array_elements(case jsonb_typeof(p_rules) when 'array' then p_rules else '[]' end) with ordinality as r (body, ord)
+    cross join lateral (select stepwell._path_refusal(r.body ->> 'match')) as p (problem)
+    where jsonb_typeof(r.body -> 'match') = 'string' and p.problem is not null
+    order by 1
 $$;
 
 -- Puts the first rule set of a new installation in force without an approval, because nobody can approve yet. Only the

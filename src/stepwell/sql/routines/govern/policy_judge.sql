@@ -108,14 +108,10 @@ $$;
 
 -- Whether a match expression is true for an action: true, false, unknown, or what went wrong.
 create or replace function stepwell._policy_match(p_match text, p_action jsonb) returns text
-language plpgsql immutable
+language sql stable
 set search_path = stepwell, pg_temp
 as $$
-begin
-    return coalesce(jsonb_path_match(p_action, p_match::jsonpath, '{}', false)::text, 'unknown');
-exception when others then
-    return sqlerrm;
-end
+    select coalesce(e.problem, e.result::text, 'unknown') from stepwell._path_evaluate(p_action, p_match, true, false) as e
 $$;
 
 -- The digest of a rule set: the same rules have the same digest.

@@ -73,23 +73,16 @@ exception when others then
 end
 $$;
 
--- Whether a guard that is written as an SQL/JSON path over {input, steps, unit, evidence} holds. A path that fails or
--- gives no boolean does not hold.
+-- Whether a guard that is written as an SQL/JSON path over {input, steps, unit, evidence} holds. A path that cannot be
+-- evaluated or gives no boolean does not hold.
 create or replace function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
 returns boolean
-language plpgsql stable
+language sql stable
 set search_path = stepwell, pg_temp
 as $$
-begin
-    return coalesce(jsonb_path_match(
-        stepwell._unit_document(p_unit.tenant_id, p_unit.unit_id)
-            || jsonb_build_object(
-                'evidence', coalesce(p_evidence, '{}'),
-                'unit', to_jsonb(p_unit)),
-        p_path::jsonpath, '{}', true), false);
-exception when data_exception or syntax_error or invalid_text_representation then
-    return false;
-end
+    select coalesce(e.result::boolean, false)
+    from stepwell._path_evaluate(stepwell._unit_document(p_unit.tenant_id, p_unit.unit_id) || jsonb_build_object(
+        'evidence', coalesce(p_evidence, '{}'), 'unit', to_jsonb(p_unit)), p_path, true, true) as e
 $$;
 
 -- Whether a guard that requires an approval holds: is the approval granted, has it expired, have enough reviewers

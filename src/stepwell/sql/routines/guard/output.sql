@@ -10,6 +10,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_asks record;
+    v_holds record;
     v_problem text;
 begin
     select a.* into v_asks from stepwell._step_asks(p_unit) as a;
@@ -22,10 +23,13 @@ begin
     where p_unit.scope = 'step' and t.tenant_id = p_unit.tenant_id and t.step_run_id = p_unit.unit_id
         and u.state_code not in ('completed', 'skipped');
     v_problem := coalesce(v_problem, stepwell._schema_problem(v_asks.form, coalesce(p_output, '{}')));
-    if v_problem is null and v_asks.config ->> 'postcondition' is not null and not coalesce(jsonb_path_match(
-        stepwell._unit_document(p_unit.tenant_id, p_unit.unit_id) || jsonb_build_object('output', p_output),
-        (v_asks.config ->> 'postcondition')::jsonpath, '{}', true), false) then
-        v_problem := format('the postcondition does not hold: %s', v_asks.config ->> 'postcondition');
+    if v_problem is null and v_asks.config ->> 'postcondition' is not null then
+        v_holds := stepwell._path_evaluate(
+            stepwell._unit_document(p_unit.tenant_id, p_unit.unit_id) || jsonb_build_object('output', p_output),
+            v_asks.config ->> 'postcondition', true, true);
+        v_problem := case when v_holds.problem is not null then 'postcondition: ' || v_holds.problem
+            when v_holds.result is distinct from 'true'
+                then format('the postcondition does not hold: %s', v_asks.config ->> 'postcondition') end;
     end if;
     return v_problem;
 end

@@ -48,6 +48,11 @@ begin
         return query select v_version_id, v_version_no, false;
         return;
     end if;
+    -- After the look for the same version: what was published before a rule stays published.
+    v_problem := stepwell._graph_refusal(p_graph);
+    if v_problem is not null then
+        raise exception using errcode = 'SW001', message = format('workflow %s: %s', v_name, v_problem);
+    end if;
     select coalesce(max(v.version_no), 0) + 1 into v_version_no
     from stepwell.workflow_version as v
     where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id;
@@ -167,20 +172,7 @@ declare
     v_field text;
     v_path text;
 begin
-    for v_field, v_path in
-        select 'inputs.' || i.key, i.value from jsonb_each_text(p_step -> 'inputs') as i
-        union all
-        select 'over', p_step ->> 'over' where p_step ? 'over'
-        union all
-        select 'test', p_step ->> 'test' where jsonb_typeof(p_step -> 'test') = 'string'
-        union all
-        select 'postcondition', p_step ->> 'postcondition' where p_step ? 'postcondition'
-        union all
-        select format('tasks.%s.when', coalesce(t.task ->> 'id', (t.place - 1)::text)), t.task ->> 'when'
-        from jsonb_array_elements(case jsonb_typeof(p_step -> 'tasks') when 'array' then p_step -> 'tasks' else '[]' end)
-            with ordinality as t (task, place)
-        where t.task ? 'when'
-    loop
+    for v_field, v_path in select e.field, e.path from stepwell._step_expressions(p_step) as e loop
         begin
             perform v_path::jsonpath;
         exception when others then
@@ -189,6 +181,38 @@ begin
     end loop;
     return null;
 end
+$$;
+
+-- The first expression of a graph whose cost no document bounds, by step and field; null when there is none.
+create or replace function stepwell._graph_refusal(p_graph jsonb) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select format('step %s, %s: %s', s.step ->> 'id', e.field, r.reason)
+    from jsonb_array_elements(p_graph -> 'steps') as s (step)
+    cross join lateral stepwell._step_expressions(s.step) as e
+    cross join lateral (select stepwell._path_refusal(e.path)) as r (reason)
+    where r.reason is not null
+    limit 1
+$$;
+
+-- The expressions of a step of a graph, with the names of their fields.
+create or replace function stepwell._step_expressions(p_step jsonb) returns table (field text, path text)
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select 'inputs.' || i.key, i.value from jsonb_each_text(p_step -> 'inputs') as i
+    union all
+    select 'over', p_step ->> 'over' where p_step ? 'over'
+    union all
+    select 'test', p_step ->> 'test' where jsonb_typeof(p_step -> 'test') = 'string'
+    union all
+    select 'postcondition', p_step ->> 'postcondition' where p_step ? 'postcondition'
+    union all
+    select format('tasks.%s.when', coalesce(t.task ->> 'id', (t.place - 1)::text)), t.task ->> 'when'
+    from jsonb_array_elements(case jsonb_typeof(p_step -> 'tasks') when 'array' then p_step -> 'tasks' else '[]' end)
+        with ordinality as t (task, place)
+    where t.task ? 'when'
 $$;
 
 -- The step through which a workflow would call itself without end, through the newest versions of the workflows that

@@ -1,0 +1,184 @@
+-- What the evaluation of an expression costs at most, before it is evaluated: the shape of the path, counted over the
+-- document. The unit is one value that is looked at or compared. A timer cannot bound it: PostgreSQL compares two lists
+-- without looking for interrupts.
+
+-- Why an expression is too costly for this document, in one line; null when it is within limits.expression_cost. Most
+-- expressions pass on a bound that needs only the size of the document; the others are counted.
+-- Raises: what the cast to jsonpath raises for a text that is no path.
+create or replace function stepwell._path_excess(p_document jsonb, p_path text) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant float8 := stepwell._limit('limits.expression_cost')::float8;
+    -- A value takes at least four bytes of a document.
+    v_size constant float8 := (pg_column_size(p_document) / 4 + 1)::float8;
+    v_bare text;
+    v_cost float8;
+begin
+    if stepwell._regex_size(p_path) > 1000 then
+        return format('%s has a repetition inside of a repetition that is too large; write a Python callable instead', p_path);
+    end if;
+    v_bare := regexp_replace(p_path, '"([^"\\]|\\.)*"', '""', 'g');
+    if stepwell._path_bound(v_bare, v_size) <= v_limit then
+        return null;
+    end if;
+    -- A number with so many digits would take long by itself.
+    v_cost := case when v_bare ~* '(^|[^a-z0-9_])[0-9][0-9._]*e\+?[0-9_]{4}' then 'infinity'
+        else stepwell._path_cost(p_document, stepwell._path_sites(p_path), v_size, v_limit) end;
+    if v_cost <= v_limit then
+        return null;
+    end if;
+    return format('%s would look at %s values of this document; at most %s are accepted: compare lists with one value, or write'
+        ' a Python callable instead', p_path, case when v_cost < 1e15 then v_cost::bigint::text else 'too many' end, v_limit);
+end
+$$;
+
+-- A bound of the cost of a path from its text, with its strings emptied, and the size of the document: each $ and each @ finds
+-- at most every value. They multiply where they meet: in one comparison, or in filters inside of each other. Infinite for
+-- what the text does not show.
+create or replace function stepwell._path_bound(p_bare text, p_size float8) returns float8
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select case
+        when p_bare ~* '/\*|like_regex|keyvalue|,|\*\*.*\*\*|[0-9.]e\+?[0-9_]{4}' then 'infinity'
+        when p_bare ~ '\[[^\]]*[$@]' or p_bare ~ '\?.*\?' or (p_bare ~ '\?' and p_bare ~ '\$.*\$')
+            then power(p_size, least(50, regexp_count(p_bare, '[$@]')))
+        else (select power(p_size, least(50, max(regexp_count(x.part, '[$@]')))) * count(*)
+            from regexp_split_to_table(p_bare, '&&|\|\||\?') as x (part)) end
+$$;
+
+-- The cost of these sites over a document; it stops counting above the limit. p_size: the most values that the document
+-- can have.
+create or replace function stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size float8, p_limit float8) returns float8
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_site record;
+    v_cost float8 := 0::float8;
+    v_once float8;
+begin
+    for v_site in
+        select s.*, stepwell._chain_path(s."left", s.scope) as left_path, stepwell._chain_path(s."right", s.scope) as right_path
+        from jsonb_to_recordset(p_sites) as s ("left" text, "right" text, scope text, times text[], pattern text)
+    loop
+        -- Counting must not be what costs too much.
+        if stepwell._chain_growth(array_to_string(array[v_site.left_path, v_site.right_path, v_site.scope] || v_site.times, ' '),
+            p_size) > greatest(p_limit, p_size) * 10 then
+            return 'infinity'::float8;
+        end if;
+        v_once := case
+            when v_site.pattern is not null then stepwell._regex_cost(p_document, v_site.left_path, v_site.pattern)
+            when v_site."right" is null then stepwell._path_count(p_document, v_site.left_path)
+            when v_site."left" like '@%' and v_site."right" like '@%'
+                then stepwell._pairs_count(p_document, v_site.scope, v_site."left", v_site."right")
+            else stepwell._path_count(p_document, v_site.left_path || '[*]')
+                * stepwell._path_count(p_document, v_site.right_path || '[*]') end;
+        -- What begins at $ is found again for each item of the scope.
+        if v_site.scope is not null and v_site."left" like '$%' and coalesce(v_site."right", '$') like '$%' then
+            v_once := v_once * stepwell._path_count(p_document, v_site.scope);
+        end if;
+        v_cost := v_cost + v_once * coalesce(
+            (select exp(sum(ln(greatest(stepwell._path_count(p_document, t.path), 1)))) from unnest(v_site.times) as t (path)), 1);
+        exit when v_cost > p_limit;
+    end loop;
+    return v_cost;
+end
+$$;
+
+-- How many items a chain finds. An array is counted because jsonb_path_query takes quadratic time to return its rows.
+create or replace function stepwell._path_count(p_document jsonb, p_path text) returns float8
+language sql immutable
+as $$
+    select jsonb_array_length(jsonb_path_query_array(p_document, (p_path || '.type()')::jsonpath, '{}', true))
+$$;
+
+-- How many pairs a comparison of two chains of the same item makes, over all items of a scope. Where the items contain
+-- each other (**), every left value may meet every right one.
+create or replace function stepwell._pairs_count(p_document jsonb, p_scope text, p_left text, p_right text) returns float8
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select case when p_scope like '%.**%' then
+        stepwell._path_count(p_document, p_scope || substr(p_left, 2) || '[*]')
+            * stepwell._path_count(p_document, p_scope || substr(p_right, 2) || '[*]')
+    else (
+        select coalesce(sum(stepwell._path_count(i.item, '$' || substr(p_left, 2) || '[*]')
+            * stepwell._path_count(i.item, '$' || substr(p_right, 2) || '[*]')), 0)
+        from jsonb_array_elements(jsonb_path_query_array(p_document, p_scope::jsonpath, '{}', true)) as i (item)) end
+$$;
+
+-- How many items chains can find at most in a document with this many values, without looking at it: each comma of a
+-- subscript repeats items, keyvalue() makes three of one, a second ** finds the same value at every depth.
+create or replace function stepwell._chain_growth(p_chains text, p_size float8) returns float8
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select exp(least(700, ln(3) * regexp_count(c.bare, 'keyvalue') + ln(2) * regexp_count(c.bare, ',')
+        + ln(p_size) * greatest(regexp_count(c.bare, '\*\*'), 1)))
+    from (select regexp_replace(p_chains, '"([^"\\]|\\.)*"', '', 'g')) as c (bare)
+$$;
+
+-- What it costs to match the texts that a chain finds with a pattern: their length; its square with a look at what comes
+-- before or after; two to the length with a reference to a group.
+create or replace function stepwell._regex_cost(p_document jsonb, p_path text, p_pattern text) returns float8
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(sum(case stepwell._regex_fault(p_pattern)
+        when 'refers' then power(2, least(t.size, 100))
+        when 'looks' then power(t.size, 2)
+        else t.size * (1 + length(p_pattern) / 100) end), 0)
+    from jsonb_array_elements_text(jsonb_path_query_array(p_document, (p_path || '[*] ? (@.type() == "string")')::jsonpath, '{}', true))
+        as x (found)
+    cross join lateral (select length(x.found)::float8) as t (size)
+$$;
+
+-- Why a pattern may take more than linear time: it refers back to a group (refers), or has conditions on what comes before
+-- or after (looks). Null for all others: PostgreSQL matches them without going back.
+create or replace function stepwell._regex_fault(p_pattern text) returns text
+language sql immutable
+as $$
+    select case when p_pattern ~ '(^|[^\\])(\\\\)*\\[1-9]' then 'refers'
+        when p_pattern ~ '\(\?<?[=!]' then 'looks' end
+$$;
+
+-- How large a pattern becomes when its counted repetitions are written out: ((a{9}){9}) has 81 characters. Written for one
+-- pattern; of a whole path it gives a bound for all patterns in it.
+create or replace function stepwell._regex_size(p_pattern text) returns float8
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_part text;
+    -- The size of each open group, and of what a repetition would repeat.
+    v_open float8[] := array[0]::float8[];
+    v_last float8 := 0::float8;
+begin
+    if p_pattern !~ '\{[0-9]' then
+        return 0::float8;
+    end if;
+    for v_part in
+        select m.found[1] from regexp_matches(p_pattern, '(\\.|\{[0-9]+(?:,[0-9]*)?\}|.)', 'g') as m (found)
+    loop
+        if v_part = '(' then
+            v_open := v_open || 0::float8;
+            v_last := 0::float8;
+        elsif v_part = ')' then
+            v_last := v_open[cardinality(v_open)];
+            v_open := case when cardinality(v_open) > 1 then trim_array(v_open, 1) else array[0]::float8[] end;
+            v_open[cardinality(v_open)] := v_open[cardinality(v_open)] + v_last;
+        elsif v_part ~ '^\{' then
+            v_last := v_last * greatest(1, (select max(m.found[1]::float8) from regexp_matches(v_part, '([0-9]+)', 'g') as m (found)));
+            v_open[cardinality(v_open)] := v_open[cardinality(v_open)] + v_last;
+        else
+            v_last := 1::float8;
+            v_open[cardinality(v_open)] := v_open[cardinality(v_open)] + 1;
+        end if;
+        exit when v_last > 1e9;
+    end loop;
+    return v_last + (select sum(x) from unnest(v_open) as x);
+end
+$$;

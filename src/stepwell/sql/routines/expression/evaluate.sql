@@ -1,0 +1,39 @@
+-- The one place where expressions are evaluated: inputs, tests, lists of maps, guards, postconditions, conditions of tasks,
+-- rules of policies. What cannot be evaluated, or would cost too much, is a problem of the one who asked, never an error.
+
+-- Whether an expression is a plain path: keys and single subscripts from the root. Such a path cannot fail in lax mode and
+-- costs its own length.
+create or replace function stepwell._path_is_plain(p_path text) returns boolean
+language sql immutable
+as $$
+    select p_path ~ '^\$(\.[A-Za-z_][A-Za-z0-9_]*|\."[^"\\]*"|\[[0-9]{1,9}\])*$'
+$$;
+
+-- The value of an expression over a document. With p_is_test it is true, false or null, as jsonb_path_match gives it;
+-- without, it is the first item, null when there is none. problem: why there is no value, for the one who wrote the
+-- expression. Errors of types and of strict mode are problems only when not silent.
+-- Raises: 57014 and what stops the server or the whole statement; nothing else.
+create or replace function stepwell._path_evaluate(
+    p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, out result jsonb, out problem text
+)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    problem := stepwell._path_excess(p_document, p_path);
+    if problem is not null then
+        return;
+    end if;
+    if p_is_test then
+        result := to_jsonb(jsonb_path_match(p_document, p_path::jsonpath, '{}', p_is_silent));
+    else
+        result := jsonb_path_query_first(p_document, p_path::jsonpath, '{}', p_is_silent);
+    end if;
+exception
+    when insufficient_resources or operator_intervention or system_error then
+        raise;
+    when others then
+        result := null;
+        problem := format('%s cannot be evaluated: %s', p_path, sqlerrm);
+end
+$$;

@@ -1,0 +1,249 @@
+"""An expression that fails or costs too much fails its own step, with a reason; the work of others goes on.
+
+Each is in a version of before such expressions were refused, in one batch with the work of another tenant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.drive import Engine, human, operation, subworkflow, wait
+from tests.sql.expressions.hostile import ALL, FAILING, TWO_LISTS, ZONE, Hostile, publish_before_the_rule
+from tests.support.clock import Clock
+
+pytestmark = pytest.mark.usefixtures("impatient")
+
+EVERY = pytest.mark.parametrize("hostile", ALL.values(), ids=ALL.keys())
+
+
+@pytest.fixture
+def impatient(db: psycopg.Connection) -> None:
+    """Generous, and still far below what an evaluation without a bound takes."""
+    db.execute("set statement_timeout = '60s'")
+
+
+@pytest.fixture
+def other(engine: Engine) -> Engine:
+    """Another tenant on the same database."""
+    return Engine(
+        engine.db, engine.one("insert into tenant (tenant_code) values ('other') returning tenant_id")
+    )
+
+
+def set_limit(engine: Engine, name: str, value: int) -> None:
+    engine.db.execute(
+        "update dot_config set config_value = to_jsonb(%s) where config_key = %s", (value, f"limits.{name}")
+    )
+
+
+def reason(engine: Engine, run_id: int, step_id: str) -> tuple[str, str]:
+    row = engine.db.execute(
+        "select l.failure_class, s.last_error ->> 'message' from step_run as s"
+        " inner join job_dead_letter as l on l.unit_id = s.step_run_id"
+        " where s.run_id = %s and s.step_id = %s",
+        (run_id, step_id),
+    ).fetchone()
+    assert row is not None
+    return row  # type: ignore[return-value]
+
+
+def dies_of_its_inputs(engine: Engine, session: int, lease: Any) -> None:
+    """What a worker reports of a lease whose inputs could not be bound."""
+    error = {"type": "ExpressionError", "message": lease.bound_input}
+    body = {"failure_class": "expression_error", "error": error}
+    assert engine.report(session, (lease, "dead", body)) == []
+
+
+@EVERY
+def test_the_input_of_an_operation(engine: Engine, other: Engine, hostile: Hostile):
+    path, given, why = hostile
+    publish_before_the_rule(engine, "w", operation("a", inputs={"ok": "$.input.due", "bad": path}))
+    run_id = engine.start("w", given)
+    other.publish("honest", operation("h"))
+    honest = other.start("honest")
+    session = engine.worker()
+    bad, good = sorted(engine.claim(session), key=lambda lease: lease.tenant_id)
+    assert isinstance(bad.bound_input, str)
+    assert bad.bound_input.startswith(f"inputs.bad: {path} ")
+    assert why in bad.bound_input
+    dies_of_its_inputs(engine, session, bad)
+    assert other.complete(session, good) == []
+    assert engine.states(run_id) == {"a": "cannot_complete"}
+    assert reason(engine, run_id, "a") == ("expression_error", bad.bound_input)
+    assert other.run_state(honest) == "completed"
+    assert engine.faults() == {}
+
+
+def test_the_input_of_an_operation_inside_a_map(engine: Engine):
+    engine.publish(
+        "w",
+        {"id": "m", "kind": "map", "over": "$.input.list", "reads": []},
+        operation("a", scope=1, inputs={"bad": ZONE[0]}),
+        edges=[],
+    )
+    engine.start("w", {**ZONE[1], "list": [1, 2]})
+    session = engine.worker()
+    leases = engine.claim(session)
+    assert [type(lease.bound_input) for lease in leases] == [str, str]
+
+
+@EVERY
+def test_a_conditional_behind_a_wait_that_timed_out(
+    engine: Engine, other: Engine, clock: Clock, hostile: Hostile
+):
+    path, given, why = hostile
+    publish_before_the_rule(
+        engine,
+        "w",
+        wait("answer", "answered", timeout_seconds=60),
+        {"id": "late", "kind": "conditional", "test": {"step": "answer"}, "reads": [1]},
+        {"id": "test", "kind": "conditional", "test": path, "reads": []},
+    )
+    run_id = engine.start("w", given)
+    other.publish("honest", operation("h", retry={"max_attempts": 3}))
+    honest = other.start("honest")
+    session = engine.worker()
+    (lease,) = engine.claim(session)
+    other.report(session, (lease, "retry", {"delay_seconds": 30}))
+    clock.advance(minutes=30)
+    assert engine.timers() == 2
+    assert engine.states(run_id)["test"] == "cannot_complete"
+    failure_class, message = reason(engine, run_id, "test")
+    assert (failure_class, message[: len(path) + 6]) == ("expression_error", f"test: {path}")
+    assert why in message
+    session = engine.worker()
+    assert other.complete(session, *other.claim(session)) == []
+    assert other.run_state(honest) == "completed"
+    assert engine.faults() == {}
+
+
+@EVERY
+def test_everything_the_engine_evaluates_after_a_report(engine: Engine, other: Engine, hostile: Hostile):
+    path, given, why = hostile
+    engine.publish("child", operation("c"))
+    steps = {
+        "over": {"id": "over", "kind": "map", "over": path, "reads": []},
+        "inputs.x": subworkflow("sub", "child", inputs={"x": path}),
+        "test": {"id": "cond", "kind": "conditional", "test": path, "reads": []},
+    }
+    runs = {}
+    for field, step in steps.items():
+        body = [operation("each", scope=2)] if field == "over" else []
+        publish_before_the_rule(engine, field, operation("first"), step, *body, edges=[("first", step["id"])])
+        runs[field] = engine.start(field, given)
+    other.publish("honest", operation("h"), operation("i"))
+    honest = other.start("honest")
+    session = engine.worker()
+    # All of them in one report.
+    assert engine.complete(session, *engine.claim(session)) == []
+    for field, run_id in runs.items():
+        failure_class, message = reason(engine, run_id, str(steps[field]["id"]))
+        assert failure_class == "expression_error"
+        assert message.startswith(f"{field}: {path} ")
+        assert why in message
+        assert engine.run_state(run_id) == "failed"
+    assert other.complete(session, *other.claim(session)) == []
+    assert other.run_state(honest) == "completed"
+    assert engine.faults() == {}
+
+
+@EVERY
+def test_a_postcondition_does_not_hold(engine: Engine, other: Engine, hostile: Hostile):
+    path, given, _ = hostile
+    publish_before_the_rule(engine, "w", operation("a", postcondition=path))
+    run_id = engine.start("w", given)
+    other.publish("honest", operation("h"))
+    honest = other.start("honest")
+    session = engine.worker()
+    assert engine.complete(session, *engine.claim(session)) == []
+    assert engine.states(run_id) == {"a": "cannot_complete"}
+    assert reason(engine, run_id, "a")[0] == "output_contract"
+    assert other.run_state(honest) == "completed"
+    assert engine.faults() == {}
+
+
+@EVERY
+def test_the_condition_of_a_task(engine: Engine, hostile: Hostile):
+    path, given, why = hostile
+    tasks = [{"id": "bad", "when": path}, {"id": "good", "when": "true"}]
+    publish_before_the_rule(engine, "w", human("sign", tasks=tasks))
+    run_id = engine.start("w", given)
+    rows = engine.db.execute(
+        "select t.task_id, u.state_code, l.error ->> 'message' from task_detail as t"
+        " inner join work_unit as u using (tenant_id, unit_id)"
+        " left join job_dead_letter as l using (tenant_id, unit_id)"
+        " where t.step_run_id = %s order by 1",
+        (engine.unit(run_id, "sign"),),
+    ).fetchall()
+    assert [row[:2] for row in rows] == [("bad", "cannot_complete"), ("good", "ready")]
+    assert rows[0][2].startswith(f"when: {path} ")
+    assert why in rows[0][2]
+    assert engine.faults() == {}
+
+
+@EVERY
+def test_a_guard_does_not_hold(engine: Engine, hostile: Hostile):
+    path, given, _ = hostile
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w", given)
+    assert not engine.one(
+        "select _guard_expression(%s, u, null) from work_unit as u where u.unit_id = %s",
+        (path, engine.unit(run_id, "a")),
+    )
+
+
+@EVERY
+def test_a_policy_denies(engine: Engine, hostile: Hostile):
+    path, given, why = hostile
+    engine.db.execute(
+        "update dot_config set config_value = '2000000' where config_key = 'limits.action_bytes'"
+    )
+    rules = [{"name": "bad", "priority": 1, "match": path, "effect": "allow", "reason": "r"}]
+    verdict = engine.one("select _policy_match(%s, %s)", (path, Jsonb({"input": given})))
+    assert why in verdict
+    assert (
+        engine.one(
+            "select fn_policy_try(%s, %s) ->> 'effect'",
+            (Jsonb(rules), Jsonb({"input": given})),
+        )
+        == "deny"
+    )
+
+
+@pytest.mark.parametrize("hostile", FAILING.values(), ids=FAILING.keys())
+def test_a_human_step(engine: Engine, hostile: Hostile):
+    path, given, why = hostile
+    engine.publish("w", human("sign", inputs={"bad": path}))
+    run_id = engine.start("w", given)
+    assert why in reason(engine, run_id, "sign")[1]
+
+
+def test_a_cancel_passes_through(engine: Engine):
+    """57014 is not an error of the expression: whoever cancels a statement ends the statement."""
+    engine.db.execute("set statement_timeout = '100ms'")
+    engine.db.execute(
+        "update dot_config set config_value = '2000000000' where config_key = 'limits.expression_cost'"
+    )
+    path = "exists ($.input.a[*] ? (exists ($.input.a[*] ? (@ < 0))))"
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        engine.one(
+            "select _path_evaluate(%s, %s, true, true)",
+            (Jsonb({"input": {"a": list(range(20_000))}}), path),
+        )
+
+
+def test_the_limit_is_a_setting(engine: Engine):
+    given = Jsonb({"input": {"a": list(range(100)), "b": list(range(100, 200))}})
+    ask = "select result, problem from _path_evaluate(%s, %s, true, true)"
+    assert engine.db.execute(ask, (given, TWO_LISTS[0])).fetchone() == (False, None)
+    engine.db.execute(
+        "update dot_config set config_value = '9999' where config_key = 'limits.expression_cost'"
+    )
+    row = engine.db.execute(ask, (given, TWO_LISTS[0])).fetchone()
+    assert row is not None
+    assert row[0] is None
+    assert "would look at 10200 values of this document; at most 9999 are accepted" in row[1]
