@@ -214,8 +214,10 @@ _BY_SQLSTATE: dict[str, type[StepwellError]] = {
 
 # The call collided with another transaction and wrote nothing: serialization failure, deadlock, busy lock.
 COLLISION_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
-# The same call may succeed later: a collision, or a statement cancelled by a time limit.
-_TRANSIENT_SQLSTATES = COLLISION_SQLSTATES | {"57014"}
+# A statement was cancelled: by a time limit, or by somebody.
+CANCELLED_SQLSTATE = "57014"
+# The same call may succeed later: a collision, or a statement that was cancelled.
+_TRANSIENT_SQLSTATES = COLLISION_SQLSTATES | {CANCELLED_SQLSTATE}
 
 # Undefined schema, table, function or column: the database is older than this release, or has no schema.
 UNDEFINED_SQLSTATES = frozenset({"3F000", "42P01", "42883", "42703"})

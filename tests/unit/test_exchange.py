@@ -3,128 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
-from stepwell.errors import DatabaseFailure, DatabaseUnavailable, InvalidInput, LeaseLost
-from stepwell.store.calls.leases import Answer, Ended, Failed, Lease, LeaseKey, Refused, Report
-from stepwell.store.calls.runs import RunStart, Started, run_start
-from stepwell.worker.exchange import Exchange
+from stepwell.errors import (
+    DatabaseFailure,
+    DatabaseUnavailable,
+    InvalidInput,
+    LeaseLost,
+)
+from stepwell.store.calls.leases import Answer, Ended, Lease, Refused, Report
+from stepwell.store.calls.runs import Started, run_start
 from tests.support.wait import until_async
+from tests.unit.exchange_desk import Counter, Desk, deadlock, short_pauses
+
+__all__ = ["short_pauses"]
 
 START = run_start(1, "w", [{}])
-
-
-class Counter:
-    """Stands for the database: grants numbered leases, accepts reports, and fails when a test says so."""
-
-    def __init__(self, supply: int) -> None:
-        self.supply = supply
-        self.reported: list[int] = []
-        self.released: list[int] = []
-        self.batches = 0
-        self.most_out = 0
-        self.out: set[int] = set()
-        self.asking = 0
-        self.most_asking = 0
-        self.trouble: Callable[[Sequence[Report]], BaseException | None] = lambda reports: None
-        self.unknown: list[LeaseKey] = []
-        self.ended: list[Ended] = []
-
-    async def close(self) -> None: ...
-
-    async def claim(self, session_id: int, limit: int) -> list[Lease]:
-        self.asking += 1
-        self.most_asking = max(self.most_asking, self.asking)
-        await asyncio.sleep(0)
-        self.asking -= 1
-        if (error := self.trouble([])) is not None:
-            raise error
-        return self.grant(limit)
-
-    async def report_and_claim(self, session_id: int, reports: Sequence[Report], limit: int) -> list[Answer]:
-        await asyncio.sleep(0)
-        if (error := self.trouble(reports)) is not None:
-            raise error
-        for report in reports:
-            (self.released if report.outcome == "released" else self.reported).append(report.unit_id)
-            self.out.discard(report.unit_id)
-        return [*self.grant(limit), *self.ended]
-
-    async def start_and_claim(
-        self, session_id: int, limit: int, start: RunStart
-    ) -> tuple[Started, list[Lease]]:
-        await asyncio.sleep(0)
-        if (error := self.trouble([])) is not None:
-            raise error
-        self.supply += 1
-        return Started(77, True), self.grant(limit)
-
-    async def leased_since(self, session_id: int, batch_id: int) -> list[LeaseKey]:
-        return self.unknown
-
-    def grant(self, limit: int) -> list[Lease]:
-        granted = []
-        for _ in range(min(limit, self.supply)):
-            self.supply -= 1
-            self.batches += 1
-            self.out.add(self.batches)
-            granted.append(lease(self.batches))
-        self.most_out = max(self.most_out, len(self.out))
-        return granted
-
-
-def lease(number: int) -> Lease:
-    return Lease(1, number, 1, number, "op", 1, 5, *([None] * 9))  # type: ignore[arg-type]
-
-
-class Desk:
-    """Stands for the worker: starts leases and ends them at once."""
-
-    def __init__(self, counter: Counter, slot_count: int, loop_count: int) -> None:
-        self.counter = counter
-        self.started: list[Lease] = []
-        self.lost_sessions: list[int] = []
-        self.ended: list[Ended] = []
-        self.exchange = Exchange(
-            self.connect, slot_count, self.started.append, self.lose, self.hear, loop_count
-        )
-        self.loop_count = loop_count
-
-    async def connect(self) -> Any:
-        return self.counter
-
-    def hear(self, answer: Failed | Refused | Ended) -> None:
-        if isinstance(answer, Ended):
-            self.ended.append(answer)
-
-    async def lose(self, session_id: int) -> None:
-        self.lost_sessions.append(session_id)
-        self.exchange.session_id += 1
-
-    async def work(self, until: Callable[[], bool]) -> None:
-        loops = [asyncio.create_task(self.exchange.run()) for _ in range(self.loop_count)]
-        async with asyncio.timeout(30):
-            while not until():
-                await asyncio.sleep(0)
-                for loop in loops:
-                    assert not loop.done(), loop
-                while self.started:
-                    lease = self.started.pop()
-                    report = Report(lease.tenant_id, lease.unit_id, lease.lease_no, "completed", None)
-                    self.exchange.finish(lease, report)
-                self.exchange.hint()
-            self.exchange.is_claiming = False
-            self.exchange.is_stopping = True
-            self.exchange.hint()
-            await asyncio.gather(*loops)
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch):
-    monkeypatch.setattr("stepwell.worker.exchange.RETRY_FIRST_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize("loop_count", [1, 2, 4])
@@ -173,7 +69,7 @@ def test_failed_calls_lose_no_report_and_no_slot(loop_count):
     async def scenario() -> None:
         counter = Counter(100)
         desk = Desk(counter, 5, loop_count)
-        kinds: list[BaseException | None] = [DatabaseUnavailable("cut"), None, _deadlock(), None, None] * 20
+        kinds: list[BaseException | None] = [DatabaseUnavailable("cut"), None, deadlock(), None, None] * 20
         kinds[-1] = LeaseLost("the session ended")
         counter.trouble = lambda reports: kinds.pop() if kinds else None
         await desk.work(lambda: not kinds and len(counter.reported) == 100)
@@ -183,12 +79,6 @@ def test_failed_calls_lose_no_report_and_no_slot(loop_count):
         assert sorted(counter.reported) == list(range(1, 101))
 
     asyncio.run(scenario())
-
-
-def _deadlock() -> DatabaseFailure:
-    found = DatabaseFailure("deadlock detected")
-    found.sqlstate = "40P01"
-    return found
 
 
 def test_a_report_that_is_always_refused_frees_its_slot():
@@ -203,6 +93,7 @@ def test_a_report_that_is_always_refused_frees_its_slot():
         await desk.work(lambda: len(counter.reported) == 49)
         assert 7 not in counter.reported
         await until_async(lambda: desk.exchange.busy_count == 0)
+        assert counter.aside == [7]
 
     asyncio.run(scenario())
 
@@ -372,7 +263,9 @@ def test_a_refused_report_is_counted():
         counter = Counter(1)
         desk = Desk(counter, 3, 1)
 
-        async def refuse(session_id: int, reports: Sequence[Report], limit: int) -> list[Answer]:
+        async def refuse(
+            session_id: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
+        ) -> list[Answer]:
             counter.reported += [report.unit_id for report in reports]
             return [Refused(*report[:3]) for report in reports]
 

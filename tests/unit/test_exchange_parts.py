@@ -69,8 +69,6 @@ def test_reports_of_one_run_use_one_line_and_leave_it_in_the_order_of_units():
     assert [found.unit_id & 3 for found in lines.take(1, 9)] == [1, 2, 3]
     lines.take(2, 9)
     assert lines.is_empty
-    lines.suspects.append(report(1))
-    assert not lines.is_empty
 
 
 def test_an_open_call_limits_the_known_batch():

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 import stepwell as sw
+from stepwell.store.calls import leases
 from stepwell.store.calls.leases import LeaseCalls
 from tests.support.wait import until_async
 
@@ -100,7 +101,7 @@ def test_a_report_whose_answer_was_lost_counts_once(app, play, db, monkeypatch):
     real = LeaseCalls.report_and_claim
     lost = []
 
-    async def report_and_lose(calls, session_id, reports, limit):
+    async def report_and_lose(calls, session_id, reports, limit, *, locks_up=False):
         rows = await real(calls, session_id, reports, limit)
         if not lost:
             lost.extend(reports)
@@ -164,13 +165,13 @@ def test_a_report_that_the_database_refuses_does_not_affect_others(app, play, db
         await gate.wait()
         return n
 
-    real = LeaseCalls.report_and_claim
+    real = leases._columns
 
-    async def spoil(calls, session_id, reports, limit):
+    def spoil(reports):
         reports = [report._replace(body="{broken") if report.body == "2" else report for report in reports]
-        return await real(calls, session_id, reports, limit)
+        return real(reports)
 
-    monkeypatch.setattr(LeaseCalls, "report_and_claim", spoil)
+    monkeypatch.setattr(leases, "_columns", spoil)
 
     async def scenario():
         async with sw.Worker(app):

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+from collections.abc import Callable
+
+REST_FIRST_SECONDS = 0.1
+REST_LIMIT_SECONDS = 10.0
+
 
 class Demand:
     """While no loop has a report, one loop claims for all of them; a full answer wakes the others."""
@@ -12,6 +19,9 @@ class Demand:
         self.is_dry = False
         self._was_full = True
         self.hint_count = 0
+        # A claim failed, and none is made before the rest is over, whatever hints come.
+        self.is_resting = False
+        self._failure_count = 0
 
     def hint(self) -> None:
         """Something may have become claimable."""
@@ -28,3 +38,17 @@ class Demand:
         """A hint that came while a call was under way may be about work that the call did not see."""
         if self.hint_count != hint_count:
             self.is_dry = False
+
+    def rest(self, on_end: Callable[[], None]) -> None:
+        """After a claim that failed: each time longer. `on_end` is told when the rest is over."""
+        self._failure_count += 1
+        pause = min(REST_FIRST_SECONDS * 2.0 ** min(self._failure_count, 20), REST_LIMIT_SECONDS)
+        self.is_resting = True
+        asyncio.get_running_loop().call_later(pause * random.uniform(0.5, 1.0), self._end_rest, on_end)
+
+    def note_success(self) -> None:
+        self._failure_count = 0
+
+    def _end_rest(self, on_end: Callable[[], None]) -> None:
+        self.is_resting = False
+        on_end()

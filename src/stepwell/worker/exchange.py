@@ -15,6 +15,7 @@ from stepwell import json_text, logs
 from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError
 from stepwell.store.calls.leases import (
     Answer,
+    Busy,
     Ended,
     Failed,
     Lease,
@@ -27,7 +28,9 @@ from stepwell.store.calls.runs import RunStart, Started
 from stepwell.worker.calls_under_way import CallsUnderWay
 from stepwell.worker.demand import Demand
 from stepwell.worker.held_leases import HeldLeases
+from stepwell.worker.patience import ATTEMPT_LIMIT, Patience
 from stepwell.worker.report_lines import ReportLines
+from stepwell.worker.second_tries import SecondTries
 from stepwell.worker.slots import Slots
 from stepwell.worker.start_requests import StartRequest, StartRequests
 from stepwell.worker.wake_ups import WakeUps
@@ -61,6 +64,8 @@ class Exchange:
         self._held = HeldLeases()
         self._wake_ups = WakeUps(loop_count)
         self._lines = ReportLines(loop_count, self._wake_ups.wake)
+        self._second = SecondTries(self._wake_ups.wake_all)
+        self._patience = Patience()
         self._starts = StartRequests()
         self._demand = Demand()
         self._calls = CallsUnderWay(self._held)
@@ -146,15 +151,15 @@ class Exchange:
         self._wake_ups.wake_all()
 
     def _is_through(self) -> bool:
-        return self.is_stopping and self._lines.is_empty
+        return self.is_stopping and self._lines.is_empty and self._second.is_empty
 
     async def _turn(self, calls: LeaseCalls, loop_no: int) -> bool:
         """Wait until there is something to do and do it once; false if the worker stops and all is done."""
         while not self._is_through():
             if self._calls.doubtful_after is not None:
                 await self._settle_doubt(calls)
-            if self._lines.suspects:
-                await self._trade_alone(calls, self._lines.suspects.popleft())
+            if self._second:
+                await self._trade_again(calls, self._second.take())
                 return True
             if self._lines.has_any(loop_no):
                 await self._trade(calls, loop_no)
@@ -176,13 +181,16 @@ class Exchange:
     def _has_room(self) -> bool:
         return self.is_claiming and not self.is_stopping and self._slots.free_count > 0
 
+    def _may_claim(self) -> bool:
+        return self.is_claiming and not self._demand.is_resting
+
     def _wants_more(self) -> bool:
-        return self._has_room() and not self._demand.is_dry
+        return self._has_room() and not self._demand.is_dry and not self._demand.is_resting
 
     async def _trade(self, calls: LeaseCalls, loop_no: int) -> None:
         batch = self._lines.take(loop_no, self._batch_limit)
         free_count = max(self._slots.free_count + len(batch), 0)
-        asked = min(free_count, self._batch_limit) if self.is_claiming else 0
+        asked = min(free_count, self._batch_limit) if self._may_claim() else 0
         # The slots of the batch stay taken until its reports are accepted; take the further slots now.
         extra = max(asked - len(batch), 0)
         self._slots.take(extra)
@@ -193,13 +201,17 @@ class Exchange:
             answers = await self._exchange(calls, batch, asked)
         except BaseException as error:
             self._slots.free(extra)
-            if len(batch) > 0 and isinstance(error, StepwellError) and not _is_passing(error):
-                self._lines.suspects.extend(batch)
-                return
-            self._lines.put_back(loop_no, batch)
-            raise
+            if not isinstance(error, StepwellError) or isinstance(error, DatabaseUnavailable):
+                self._lines.put_back(loop_no, batch)
+                raise
+            if batch:
+                self._second.add(batch)
+            else:
+                await self._claim_each(calls, asked, error)
+            return
         self._settle(answers, batch, asked)
         self._demand.note_hints_since(hint_count)
+        self._demand.note_success()
         if self._wants_more():
             self._wake_ups.wake_all()
 
@@ -228,38 +240,95 @@ class Exchange:
         self._settle(granted, [], asked)
         request.succeed(started)
 
-    async def _trade_alone(self, calls: LeaseCalls, report: Report) -> None:
-        """Send one report alone. If the database refuses it, report the refusal as a failed attempt."""
-        sent = report
-        for _ in range(2):
+    async def _claim_each(self, calls: LeaseCalls, asked: int, error: StepwellError) -> None:
+        """A claim failed. Unit by unit the one at fault is set aside; what passes by itself is waited for."""
+        self._log.warning("a claim failed", error=error.sentence())
+        if not error.is_transient:
+            self._slots.take(asked)
             try:
-                answers = await self._exchange(calls, [sent], 0)
-            except StepwellError as error:
-                if _is_passing(error):
-                    self._lines.suspects.appendleft(report)
+                nothing: Sequence[Answer] = ()
+                granted = await self._call(lambda session_id: calls.claim_each(session_id, asked), nothing)
+            except BaseException as again:
+                self._slots.free(asked)
+                if not isinstance(again, StepwellError) or isinstance(again, DatabaseUnavailable):
                     raise
-                self._log.error("a report was not accepted", unit=report.unit_id, error=error.sentence())
-                sent = _failed(report, error)
-                continue
-            except BaseException:
-                self._lines.suspects.appendleft(report)
-                raise
-            self._settle(answers, [report], 0)
-            return
-        # Neither report was accepted. Free the slot; the unit is recovered when this session ends.
-        self._settle([], [report], 0)
+                self._log.error("units cannot be claimed one by one", error=again.sentence())
+            else:
+                self._settle(granted, [], asked)
+                return
+        self._demand.rest(self.hint)
+
+    async def _trade_again(self, calls: LeaseCalls, part: list[Report]) -> None:
+        """Reports whose batch could not be sent. What is locked elsewhere comes back later."""
+        try:
+            answers = await self._report_free(calls, part)
+            if answers is None:
+                return
+            busy = {(answer.unit_id, answer.lease_no) for answer in answers if isinstance(answer, Busy)}
+        except BaseException:
+            self._second.put_back(part)
+            raise
+        for report in part:
+            if (report.unit_id, report.lease_no) in busy:
+                self._second.put_off(report)
+            else:
+                self._second.forget(report)
+        done = [report for report in part if (report.unit_id, report.lease_no) not in busy]
+        self._settle(answers, done, 0)
+
+    async def _report_free(self, calls: LeaseCalls, part: list[Report]) -> Sequence[Answer] | None:
+        """None when the part was halved or put off."""
+        nothing: Sequence[Answer] = ()
+        try:
+            return await self._call(lambda session_id: calls.report_free(session_id, part), nothing)
+        except DatabaseUnavailable:
+            raise
+        except StepwellError as error:
+            if len(part) > 1:
+                self._second.halve(part)
+                return None
+            if error.is_transient and not self._second.is_hopeless(part[0], error):
+                self._second.put_off(part[0])
+                return None
+            return await self._refuse(calls, part[0], error)
+
+    async def _refuse(self, calls: LeaseCalls, report: Report, error: StepwellError) -> Sequence[Answer]:
+        """The unit fails for the reason of the refusal; when that is refused too, it is set aside."""
+        self._log.error("a report was not accepted", unit=report.unit_id, error=error.sentence())
+        nothing: Sequence[Answer] = ()
+        failed = _failed(report, error)
+        try:
+            return await self._call(lambda session_id: calls.report_free(session_id, [failed]), nothing)
+        except DatabaseUnavailable:
+            raise
+        except StepwellError as again:
+            if again.is_transient and not self._second.is_hopeless(report, again):
+                return [Busy(report.tenant_id, report.unit_id, report.lease_no)]
+            self._log.error("a unit is set aside", unit=report.unit_id, error=again.sentence())
+        try:
+            await self._call(lambda session_id: calls.set_aside(session_id, report, error), False)
+        except DatabaseUnavailable:
+            raise
+        except StepwellError as last:
+            # Recovery finds the unit when this session has ended.
+            self._log.error("a unit cannot be set aside", unit=report.unit_id, error=last.sentence())
+        return nothing
 
     async def _exchange(self, calls: LeaseCalls, batch: list[Report], asked: int) -> Sequence[Answer]:
         nothing: Sequence[Answer] = ()
         if batch:
             return await self._call(
-                lambda session_id: calls.report_and_claim(session_id, batch, asked), nothing
+                lambda session_id: calls.report_and_claim(
+                    session_id, batch, asked, locks_up=self._patience.locks_up()
+                ),
+                nothing,
             )
         return await self._call(lambda session_id: calls.claim(session_id, asked), nothing)
 
     async def _call(self, ask: Callable[[int], Awaitable[T]], when_lost: T) -> T:
+        """One call, and a few more when two transactions met; `when_lost` when the session has ended."""
         with self._calls.one_more():
-            while True:
+            for attempt in range(1, ATTEMPT_LIMIT + 1):
                 session_id = self.session_id
                 try:
                     return await ask(session_id)
@@ -269,9 +338,11 @@ class Exchange:
                 except DatabaseUnavailable:
                     raise
                 except StepwellError as error:
-                    # The call collided with another transaction; repeat it.
-                    if not error.is_transient:
+                    self._patience.note(error)
+                    if not error.is_transient or attempt == ATTEMPT_LIMIT:
                         raise
+                await asyncio.sleep(self._patience.pause_seconds(attempt))
+        raise AssertionError("the last attempt returns or raises")
 
     async def _settle_doubt(self, calls: LeaseCalls) -> None:
         """Wait until every call has its answer, then release the leases whose answer was lost."""
@@ -301,7 +372,7 @@ class Exchange:
                     self._lines.add(
                         Report(answer.tenant_id, answer.unit_id, answer.lease_no, "released", None)
                     )
-            else:
+            elif not isinstance(answer, Busy):
                 self.refused_count += isinstance(answer, Refused)
                 self._on_answer(answer)
         self.reported_count += len(batch)
@@ -312,8 +383,3 @@ class Exchange:
 def _failed(report: Report, error: StepwellError) -> Report:
     reason = {"type": "ReportRefused", "message": error.sentence()}
     return report._replace(outcome="failed", body=json_text.encode({"error": reason}, "report"))
-
-
-def _is_passing(error: StepwellError) -> bool:
-    """True if the same call may succeed later."""
-    return isinstance(error, LeaseLost) or error.is_transient

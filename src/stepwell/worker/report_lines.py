@@ -23,8 +23,6 @@ class ReportLines:
         self._lines: list[deque[Report]] = [deque() for _ in range(line_count)]
         self._line_count = line_count
         self._on_added = on_added
-        # Reports of a refused batch: each is sent alone, so that one wrong report does not block the others.
-        self.suspects: deque[Report] = deque()
 
     def add(self, report: Report) -> None:
         line_no = (report.unit_id >> UNIT_NO_BITS) % self._line_count
@@ -47,4 +45,4 @@ class ReportLines:
 
     @property
     def is_empty(self) -> bool:
-        return not any(self._lines) and not self.suspects
+        return not any(self._lines)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import psycopg
 
-from stepwell.errors import from_database
+from stepwell.errors import StepwellError, from_database
 from stepwell.store.calls.runs import RunStart, Started
 from stepwell.store.connection import arrays
 from stepwell.store.connection.wire import Wire
@@ -53,6 +53,14 @@ class Refused(NamedTuple):
     lease_no: int
 
 
+class Busy(NamedTuple):
+    """A report that was not taken because its run is locked elsewhere; it may come again."""
+
+    tenant_id: int
+    unit_id: int
+    lease_no: int
+
+
 class Failed(NamedTuple):
     """A failed attempt, as the database classified it. `next` is retry, caught or none."""
 
@@ -81,7 +89,7 @@ class Ended(NamedTuple):
     result: Any
 
 
-Answer = Lease | Refused | Failed | Ended
+Answer = Lease | Refused | Busy | Failed | Ended
 
 
 class Report(NamedTuple):
@@ -92,6 +100,13 @@ class Report(NamedTuple):
     lease_no: int
     outcome: str
     body: str | None
+
+
+_REPORT = (
+    "select * from stepwell.fn_job_report($1::bigint, $2::int[], $3::bigint[], $4::int[], $5::text[],"
+    " $6::text[], $7::int)"
+)
+_REPORT_FROM_TOP = f"{_REPORT[:-1]}, p_locks_up => true)"
 
 
 class LeaseCalls:
@@ -115,24 +130,52 @@ class LeaseCalls:
         )
         return [Lease._make(row[1:]) for row in rows]
 
-    async def report_and_claim(self, session_id: int, reports: Sequence[Report], limit: int) -> list[Answer]:
-        """New leases, reports that came too late, attempts that failed, and runs that ended."""
-        tenant_ids, unit_ids, lease_nos, outcomes, bodies = zip(*reports, strict=True)
+    async def claim_each(self, session_id: int, limit: int) -> list[Answer]:
+        """A claim unit by unit; a unit that cannot be leased is set aside."""
         rows = await self._wire.rows(
-            "select * from stepwell.fn_job_report($1::bigint, $2::int[], $3::bigint[], $4::int[], $5::text[],"
-            " $6::text[], $7::int)",
-            (
-                b"%d" % session_id,
-                _written(arrays.of_numbers(tenant_ids)),
-                _written(arrays.of_numbers(unit_ids)),
-                _written(arrays.of_numbers(lease_nos)),
-                _written(arrays.of_texts(outcomes)),
-                _written(arrays.of_texts(bodies)),
-                b"%d" % limit,
-            ),
+            "select * from stepwell.fn_job_claim_each($1::bigint, $2::int)",
+            (b"%d" % session_id, b"%d" % limit),
+            tuple,
+        )
+        return [Lease._make(row[1:]) for row in rows]
+
+    async def report_and_claim(
+        self, session_id: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
+    ) -> list[Answer]:
+        """New leases, reports that came too late, attempts that failed, and runs that ended."""
+        rows = await self._wire.rows(
+            _REPORT_FROM_TOP if locks_up else _REPORT,
+            (b"%d" % session_id, *_columns(reports), b"%d" % limit),
             tuple,
         )
         return [Lease._make(row[1:]) if row[0] == "lease" else _other(row) for row in rows]
+
+    async def report_free(self, session_id: int, reports: Sequence[Report]) -> list[Answer]:
+        """Waits for no lock: a report whose run is locked elsewhere comes back as busy. Claims nothing."""
+        rows = await self._wire.rows(
+            "select * from stepwell.fn_job_report_free($1::bigint, $2::int[], $3::bigint[], $4::int[],"
+            " $5::text[], $6::text[])",
+            (b"%d" % session_id, *_columns(reports)),
+            tuple,
+        )
+        return [_other(row) for row in rows]
+
+    async def set_aside(self, session_id: int, report: Report, error: StepwellError) -> bool:
+        """The unit of a report that cannot be accepted; true when its lease has ended."""
+        code = error.sqlstate if error.sqlstate is not None else error.code
+        rows = await self._wire.rows(
+            "select stepwell.fn_job_report_set_aside($1::bigint, $2::int, $3::bigint, $4::int, $5, $6)",
+            (
+                b"%d" % session_id,
+                b"%d" % report.tenant_id,
+                b"%d" % report.unit_id,
+                b"%d" % report.lease_no,
+                _written(code),
+                _written(error.sentence()),
+            ),
+            tuple,
+        )
+        return bool(rows[0][0])
 
     async def start_and_claim(
         self, session_id: int, limit: int, start: RunStart
@@ -156,9 +199,23 @@ class LeaseCalls:
         )
 
 
-def _other(row: tuple[Any, ...]) -> Refused | Failed | Ended:
+def _columns(reports: Sequence[Report]) -> tuple[bytes | None, ...]:
+    """The columns of the reports, as Postgres reads arrays."""
+    tenant_ids, unit_ids, lease_nos, outcomes, bodies = zip(*reports, strict=True)
+    return (
+        _written(arrays.of_numbers(tenant_ids)),
+        _written(arrays.of_numbers(unit_ids)),
+        _written(arrays.of_numbers(lease_nos)),
+        _written(arrays.of_texts(outcomes)),
+        _written(arrays.of_texts(bodies)),
+    )
+
+
+def _other(row: tuple[Any, ...]) -> Refused | Busy | Failed | Ended:
     if row[0] == "refused":
         return Refused(row[1], row[2], row[3])
+    if row[0] == "busy":
+        return Busy(row[1], row[2], row[3])
     if row[0] == "failed":
         # In the row of a failed attempt, the input is the classification, the deadline the time of the next
         # one.

@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 CONNECT_LIMIT_SECONDS = 10
 CANCEL_LIMIT_SECONDS = 2.0
+# Whoever waits for a lock may hold others: rather give up and come back.
+LOCK_LIMIT_SECONDS = 2
 
 
 async def connect(conninfo: str) -> Connection:
@@ -41,6 +43,7 @@ async def connect(conninfo: str) -> Connection:
             connect_timeout=CONNECT_LIMIT_SECONDS,
             client_encoding="UTF8",
         )
+        await connection.execute(f"set lock_timeout = '{LOCK_LIMIT_SECONDS}s'")
     except psycopg.Error as error:
         raise from_database(error) from error
     set_json_loads(from_json, connection)

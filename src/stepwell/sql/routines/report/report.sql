@@ -8,10 +8,10 @@
 -- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) is valid; a late or repeated one
 --   changes nothing and is returned as a row of kind `refused`. An accepted one that failed is returned as a row of kind
 --   `failed`, a run that ended as a row of kind `ended`.
--- Raises: SW001 for an unknown outcome or arrays of unequal length.
+-- Raises: SW001 for an unknown outcome or arrays of unequal length; 55P03 when a run is locked elsewhere (try again).
 create or replace function stepwell.fn_job_report(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
-    p_bodies text[], p_claim_limit int default 0
+    p_bodies text[], p_claim_limit int default 0, p_locks_up boolean default false
 ) returns setof stepwell.job_lease
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -37,6 +37,9 @@ begin
     end if;
     if pg_column_size(p_bodies) > stepwell._limit('limits.payload_bytes') or 'oversized' = any (p_outcomes) then
         select l.outcomes, l.bodies into p_outcomes, p_bodies from stepwell._reports_limit(p_outcomes, p_bodies) as l;
+    end if;
+    if p_locks_up then
+        perform stepwell._runs_lock_up(p_tenant_ids, p_unit_ids);
     end if;
     v_is_frozen := stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     if p_outcomes <@ array['completed'] then

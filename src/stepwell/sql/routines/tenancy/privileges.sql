@@ -55,7 +55,7 @@ as $$
     with execution (name_pattern, role_name) as (
         values
         ('^fn_worker_', 'stepwell_worker'), ('^fn_action_', 'stepwell_worker'),
-        ('^fn_job_(claim|claim_each|report|report_set_aside|enqueue)$', 'stepwell_worker'),
+        ('^fn_job_(claim|claim_each|report|report_free|report_set_aside|enqueue)$', 'stepwell_worker'),
         ('^fn_(checkpoint_save|event_emit|operation_register|workflow_publish|run_start|run_start_here|signal)$', 'stepwell_worker'),
         ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$',
             'stepwell_worker'),
@@ -64,7 +64,7 @@ as $$
     ), reserved (name_pattern) as (
         -- Not for the API: sessions and leases, the work of the keeper, what belongs to the owner.
         values
-        ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|claim_each|report|report_set_aside)$'),
+        ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|claim_each|report|report_free|report_set_aside)$'),
         ('^fn_(run_start_here|checkpoint_save|event_emit)$'),
         ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$'),
         ('^fn_(leases_find|problems_settle|duty_set_aside)$'),

@@ -1,0 +1,132 @@
+"""What one run, one unit or one open transaction does to a worker, it does to nothing else of that worker."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+
+import stepwell as sw
+from tests.support.wait import until_async
+
+CHILDREN = 300
+
+REFUSE = """
+create function public.refuse() returns trigger language plpgsql as $$ begin raise division_by_zero; end $$;
+create trigger refuse before {event} on stepwell.{table}
+for each row when ({when}) execute function public.refuse();
+"""
+
+
+def rollbacks(db) -> int:
+    found = db.execute(
+        "select pg_stat_get_db_xact_rollback(oid) from pg_database where datname = current_database()"
+    ).fetchone()
+    return found[0]
+
+
+async def cost(app, db, workflow: str) -> int:
+    """Rollbacks of a run, read when the last connection of its workers is gone."""
+    before = rollbacks(db)
+    async with sw.Worker(app, exchanges=4), sw.Worker(app, exchanges=4):
+        await (await app.start(workflow)).result()
+    quiet = (
+        "select count(*) = 0 from pg_stat_activity where datname = current_database()"
+        " and application_name in ('stepwell worker', 'stepwell keeper')"
+    )
+    await until_async(lambda: db.execute(quiet).fetchone()[0])
+    return rollbacks(db) - before
+
+
+def test_many_children_of_one_run_do_not_roll_each_other_back(app, play, db):
+    """300 sub-workflows end at the same time: a fan-in costs about as many rollbacks as the flat graph."""
+
+    @app.operation
+    async def act():
+        await asyncio.sleep(0)
+
+    app.publish(sw.Workflow("child", sw.Operation("act")))
+    numbers = range(CHILDREN)
+    app.publish(sw.Workflow("flat", sw.Parallel(*(sw.Operation("act", id=f"a{no}") for no in numbers))))
+    app.publish(sw.Workflow("deep", sw.Parallel(*(sw.SubWorkflow("child", id=f"c{no}") for no in numbers))))
+
+    async def scenario():
+        return await cost(app, db, "flat"), await cost(app, db, "deep")
+
+    flat, deep = play(scenario)
+    # One collision tells each of the eight loops to lock from the top; it is met again after many calls.
+    assert deep <= flat + CHILDREN // 10, (flat, deep)
+
+
+def test_an_open_transaction_on_one_run_keeps_no_other_waiting(app, play, db, dsn):
+    waiting = asyncio.Event()
+
+    @app.operation
+    async def act(n: int) -> int:
+        await waiting.wait()
+        return n
+
+    app.publish(sw.Workflow("one", sw.Operation("act")))
+
+    async def scenario():
+        async with sw.Worker(app, exchanges=1):
+            held, *others = [await app.start("one", {"n": no}) for no in range(20)]
+            leased = "select count(*) = 20 from work_unit where lease_session_id is not null"
+            await until_async(lambda: db.execute(leased).fetchone()[0])
+            with psycopg.connect(dsn, options="-csearch_path=stepwell,public") as other:
+                other.execute("select fn_signal(1, %s, 'note', '{}', 'k', 'ada')", (held.id,))
+                waiting.set()
+                assert [await run.result() for run in others] == list(range(1, 20))
+                assert db.execute("select count(*) from job_dead_letter").fetchone() == (0,)
+            assert await held.result() == 0
+
+    play(scenario)
+
+
+def test_a_unit_that_cannot_be_leased_stops_no_other(app, play, db):
+    @app.operation
+    async def act(n: int) -> int:
+        return n
+
+    app.publish(sw.Workflow("one", sw.Operation("act")))
+
+    async def scenario():
+        runs = [await app.start("one", {"n": no}) for no in range(10)]
+        bad = runs[4].id
+        when = f"new.unit_id = {bad << 20 | 1} and new.state_code = 'in_progress'"
+        db.execute(REFUSE.format(event="update", table="work_unit", when=when))
+        async with sw.Worker(app):
+            assert [await run.result() for run in runs if run.id != bad] == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+            row = db.execute("select duty, unit_id, reason from governance_problem").fetchone()
+            assert row == ("claim", bad << 20 | 1, "division_by_zero")
+            assert db.execute("select count(*) from job_ready").fetchone() == (0,)
+
+    play(scenario)
+
+
+def test_a_unit_whose_report_is_refused_in_every_form_is_set_aside(app, play, db):
+    """The worker does not keep it for ever, and its handler is not called again at once."""
+    calls = []
+
+    @app.operation
+    async def act(n: int) -> int:
+        calls.append(n)
+        return n
+
+    app.publish(sw.Workflow("one", sw.Operation("act")))
+
+    async def scenario():
+        runs = [await app.start("one", {"n": no}) for no in range(10)]
+        bad = runs[4].id << 20 | 1
+        when = f"new.unit_id = {bad} and new.state_code in ('completed', 'failed')"
+        db.execute(REFUSE.format(event="update", table="work_unit", when=when))
+        async with sw.Worker(app) as worker:
+            await until_async(lambda: db.execute("select unit_id from governance_problem").fetchone())
+            assert [await run.result() for run in runs if run is not runs[4]] == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+            await until_async(lambda: worker.busy_count == 0)
+        assert db.execute("select duty, unit_id from governance_problem").fetchall() == [("report", bad)]
+        found = "select state_code, lease_session_id from work_unit where unit_id = %s"
+        assert db.execute(found, (bad,)).fetchone() == ("ready", None)
+
+    play(scenario)
+    assert sorted(calls) == list(range(10))
