@@ -12,9 +12,11 @@ import multiprocessing
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
 from typing import Any, Protocol
 
 from stepwell import handler_progress, logs
@@ -125,6 +127,14 @@ def call_in_process(
     return call_by_name(function, arguments)
 
 
+def end_with_parent() -> None:
+    """A worker that is killed closes nothing; without this its processes would wait for calls for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "the process of a pool has a parent"
+    connection.wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 # In a process of handlers: the socket to its worker.
 _sender: socket.socket | None = None
 
@@ -134,5 +144,6 @@ def prepare_process(log_choice: tuple[str, str] | None, sender: socket.socket) -
     global _sender
     _sender = sender
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with_parent, name="stepwell-parent", daemon=True).start()
     if log_choice is not None:
         logs.configure(*log_choice, is_service=True)
