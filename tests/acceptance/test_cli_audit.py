@@ -46,6 +46,40 @@ def test_a_log_is_sealed_and_verified_and_a_change_is_found(
     assert problem["kind"] == "altered"
 
 
+def test_verify_says_what_it_read_and_reads_any_tenant(dsn: str, db: psycopg.Connection, tmp_path: Path):
+    """The log of one tenant was checked and called "every event"; another one was changed unseen."""
+    anchor = str(tmp_path / "seals.jsonl")
+    database = ("--database-url", dsn)
+    made = [db.execute("select fn_tenant_set(%s, '{}')", (code,)).fetchone() for code in ("acme", "other")]
+    for tenant_id in (1, *(row[0] for row in made)):
+        engine = Engine(db, tenant_id)
+        engine.publish("order.process", operation("a"))
+        engine.start("order.process")
+        seal(db, tenant_id)
+    assert "3 blocks anchored" in stepwell(*database, "audit", "seal", "--anchor", anchor).stdout
+    db.execute("set session_replication_role = replica")
+    db.execute(
+        "update event_log set actor = 'eve' where event_id = (select max(event_id) from event_log"
+        " where tenant_id = (select tenant_id from tenant where tenant_code = 'acme'))"
+    )
+    good = stepwell(*database, "audit", "verify", "--anchor", anchor)
+    assert good.returncode == 0, good.stdout
+    assert good.stdout.startswith("✓ intact  tenant default · 1 block")
+    assert "of 1 tenant (default); not read: 2 other tenants, --all-tenants reads them" in good.stdout
+    assert stepwell(*database, "audit", "verify", "--tenant", "other", "--anchor", anchor).returncode == 0
+    bad = stepwell(*database, "audit", "verify", "--tenant", "acme")
+    assert bad.returncode == 1
+    assert "✗ altered" in bad.stdout
+    everything = stepwell(*database, "audit", "verify", "--all-tenants", "--anchor", anchor)
+    assert everything.returncode == 1
+    assert "of 3 tenants (default, acme, other)\n" in everything.stdout
+    found = json.loads(stepwell(*database, "audit", "verify", "--all-tenants", "--json").stdout)["tenants"]
+    assert {one["tenant"]: len(one["problems"]) for one in found} == {"default": 0, "acme": 1, "other": 0}
+    unknown = stepwell(*database, "audit", "verify", "--tenant", "nobody")
+    assert unknown.returncode != 0
+    assert "tenant nobody does not exist" in unknown.stderr
+
+
 def test_evidence_is_exported_and_checked(dsn: str, db: psycopg.Connection, run_id: int, tmp_path: Path):
     bundle = str(tmp_path / "b.zip")
     database = ("--database-url", dsn)

@@ -12,8 +12,9 @@ from stepwell.cli.connect import JsonOption, ask, print_json
 from stepwell.cli.render import console, moment, table
 from stepwell.client import Client
 from stepwell.config import Settings
+from stepwell.errors import UsageError
 from stepwell.govern.anchor import open_anchor, tell
-from stepwell.govern.audit import Verdict, verify_log
+from stepwell.govern.audit import Verdict, verify_tenants
 from stepwell.govern.seal import seal_now
 from stepwell.store.calls import audit
 from stepwell.store.calls.keep import keeper_connection
@@ -64,24 +65,40 @@ def verify(
     head: Annotated[
         str | None, typer.Option(help="Hash of an earlier block that the chain must still contain.")
     ] = None,
+    tenant: Annotated[
+        str | None, typer.Option(help="The tenant whose log is read; default: default.")
+    ] = None,
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="Read the logs of all tenants, one after the other.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every event against its seal; exit code 1 and the first altered, missing or inserted record.
+    """Check every event of a tenant, or of all, against its seal; exit code 1 names the first broken record.
 
-    Example: stepwell audit verify --anchor seals.jsonl
+    Example: stepwell audit verify --all-tenants --anchor seals.jsonl
     """
+    if all_tenants and (tenant is not None or head is not None):
+        raise UsageError(
+            "--all-tenants goes with neither --tenant nor --head",
+            hint="a head belongs to one chain: give --tenant with it", field="--all-tenants",
+        )  # fmt: skip
 
-    async def check(client: Client) -> Verdict:
+    async def check(client: Client) -> tuple[dict[str, Verdict], list[str]]:
         anchored = open_anchor(anchor).read() if anchor is not None else []
-        with audit.reading(client.conninfo, client.tenant_id) as reader:
-            return verify_log(reader, head, anchored)
+        return verify_tenants(client.conninfo, None if all_tenants else tenant or "default", head, anchored)
 
-    verdict = ask(context, check)
+    verdicts, not_read = ask(context, check)
     if as_json:
-        print_json({**asdict(verdict), "problems": [p._asdict() for p in verdict.problems]})
+        found = [
+            {"tenant": name, **asdict(one), "problems": [p._asdict() for p in one.problems]}
+            for name, one in verdicts.items()
+        ]
+        print_json({"tenants": found} if all_tenants else {**found[0], "tenants_not_read": not_read})
     else:
-        _show(verdict)
-    if not verdict.is_intact:
+        for name, one in verdicts.items():
+            _show(name, one)
+        _say_what_was_read(verdicts, not_read)
+    if not all(one.is_intact for one in verdicts.values()):
         raise typer.Exit(1)
 
 
@@ -113,16 +130,29 @@ def list_blocks(
     console().print(made)
 
 
-def _show(verdict: Verdict) -> None:
+def _say_what_was_read(verdicts: dict[str, Verdict], not_read: list[str]) -> None:
+    events = sum(one.event_count for one in verdicts.values())
+    names = ", ".join(list(verdicts)[:5]) + (", …" if len(verdicts) > 5 else "")
+    said = f"read: {_many(events, 'sealed event')} of {_many(len(verdicts), 'tenant')} ({names})"
+    if not_read:
+        said += f"; not read: {_many(len(not_read), 'other tenant')}, --all-tenants reads them"
+    typer.echo(said)
+
+
+def _show(tenant: str, verdict: Verdict) -> None:
     screen = console()
     for problem in verdict.problems:
         screen.print(
             Text.assemble((f"✗ {problem.kind} ", "bold red"), problem.place, (f": {problem.detail}", "dim"))
         )
     if verdict.chain_id is None and not verdict.problems:
-        screen.print("nothing is sealed yet")
+        screen.print(f"tenant {tenant}: nothing is sealed yet", highlight=False)
         return
-    counts = [_many(verdict.block_count, "block"), f"{_many(verdict.event_count, 'event')} checked"]
+    counts = [
+        f"tenant {tenant}",
+        _many(verdict.block_count, "block"),
+        f"{_many(verdict.event_count, 'event')} checked",
+    ]
     if verdict.archived_event_count:
         counts.append(f"{_many(verdict.archived_event_count, 'event')} archived")
     if verdict.anchored_count:

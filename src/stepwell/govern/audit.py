@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
+from stepwell.errors import NotFound
 from stepwell.govern.verify import (
     PROBLEM_LIMIT,
     Problem,
@@ -23,6 +24,7 @@ from stepwell.govern.verify import (
     salt_of,
     stream_entry,
 )
+from stepwell.store.calls import audit
 from stepwell.store.calls.audit import AuditReader, Chain, Leaves, Position
 
 # So many events more than a block has are read, to name one that was put in.
@@ -51,6 +53,25 @@ class Verdict:
         self.problems.append(Problem(kind, place, detail))
 
 
+def verify_tenants(
+    conninfo: str, tenant: str | None, head: str | None, anchored: Iterable[dict[str, Any]]
+) -> tuple[dict[str, Verdict], list[str]]:
+    """The chains of one tenant, or of all (None), by name; and the names of those that were not read."""
+    blocks = list(anchored)
+    with audit.reading(conninfo, 0) as reader:
+        known = reader.tenants()
+    if tenant is not None and tenant not in known:
+        raise NotFound(
+            f"tenant {tenant} does not exist", field="tenant", hint="'stepwell tenants list' shows them"
+        )
+    chosen = known if tenant is None else {tenant: known[tenant]}
+    verdicts = {}
+    for name, tenant_id in chosen.items():
+        with audit.reading(conninfo, tenant_id) as reader:
+            verdicts[name] = verify_log(reader, head, blocks)
+    return verdicts, [name for name in known if name not in chosen]
+
+
 def verify_log(
     reader: AuditReader, head: str | None = None, anchored: Iterable[dict[str, Any]] = ()
 ) -> Verdict:
@@ -66,13 +87,16 @@ def verify_log(
         verdict.head_hash = hashes[max(hashes)]
     if head is not None and head not in hashes.values():
         verdict.say("truncated", "the chain", f"no block has the hash {head}: it was cut off or made again")
-    _check_anchor(verdict, hashes, list(anchored))
+    _check_anchor(verdict, hashes, list(anchored), reader.other_chains())
     return verdict
 
 
-def _check_anchor(verdict: Verdict, hashes: dict[int, str], anchored: Sequence[dict[str, Any]]) -> None:
+def _check_anchor(
+    verdict: Verdict, hashes: dict[int, str], anchored: Sequence[dict[str, Any]], others: set[str]
+) -> None:
+    """`others` are the chains of other tenants: an anchor may hold the blocks of all."""
     mine = [block for block in anchored if block["chain_id"] == verdict.chain_id]
-    if anchored and not mine:
+    if not mine and any(block["chain_id"] not in others for block in anchored):
         verdict.say("truncated", "the chain", "the anchor knows other chains only: it was begun anew")
     numbers = sorted({block["block_no"] for block in mine})
     verdict.anchored_count = len(numbers)

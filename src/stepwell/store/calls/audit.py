@@ -132,6 +132,14 @@ class AuditReader:
     def rows(self, query: str, *parameters: Any) -> list[TupleRow]:
         return self.connection.execute(query.encode(), parameters or None).fetchall()
 
+    def tenants(self) -> dict[str, int]:
+        """The numbers of all tenants by name."""
+        return dict(self.rows("select tenant_code, tenant_id from stepwell.tenant order by tenant_id"))
+
+    def other_chains(self) -> set[str]:
+        query = "select chain_id::text from stepwell.audit_chain where tenant_id <> %s"
+        return {chain_id for (chain_id,) in self.rows(query, self.tenant_id)}
+
     def chain(self) -> Chain | None:
         found = self.rows(
             "select c.tenant_id, c.chain_id::text, c.salt, encode(c.genesis_hash, 'hex'), c.created_at,"
