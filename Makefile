@@ -12,6 +12,8 @@ PG_BINS   = $(wildcard /usr/lib/postgresql/$(PG)/bin /usr/pgsql-$(PG)/bin /opt/h
 PG_BIN    = $(firstword $(or $(PG_BINS),$(error PostgreSQL $(PG) was not found; set STEPWELL_TEST_PG_BIN to its folder bin)))
 ARGS     ?=
 EXAMPLES ?= 2000
+# Seconds in which sessions do everything at once, and no two may wait for each other.
+STRESS   ?= 600
 
 # A stamp is the proof that a step was done with the present lock file, build hook and UI sources.
 DEPS     := $(VENV)/.dependencies-installed
@@ -52,7 +54,7 @@ bench: $(PROJECT) ## Measure against the peers that are installed; prints ratios
 	@$(PY) -m bench $(ARGS)
 
 chaos: $(PROJECT) ## Hours of random calls, random workflows and killed workers; the invariants are asked after each
-	@STEPWELL_EXAMPLES=$(EXAMPLES) $(PY) -m pytest tests/model tests/worker/test_storm.py tests/acceptance/test_worker_kill.py --timeout=14400 $(ARGS)
+	@STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) $(PY) -m pytest tests/model tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py tests/acceptance/test_worker_kill.py --timeout=14400 $(ARGS)
 
 docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) scripts/write_reference.py

@@ -21,9 +21,7 @@ def test_no_process_outlives_a_killed_worker(dsn, db, tmp_path, workflow):
     folder = tmp_path / "pids"
     folder.mkdir()
     with worker(dsn, tmp_path / "log", "--executor", "process", app=APP) as running:
-        started = stepwell(
-            "start", workflow, "-i", f"folder={folder}", env={"STEPWELL_DATABASE_URL": dsn}
-        )
+        started = stepwell("start", workflow, "-i", f"folder={folder}", env={"STEPWELL_DATABASE_URL": dsn})
         assert started.returncode == 0, started.stderr
         until(lambda: any(folder.iterdir()))
         if workflow == "looks":

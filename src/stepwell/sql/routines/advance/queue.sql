@@ -31,14 +31,15 @@ end
 $$;
 
 -- Removes units from everything that could still start or wake them: queue, line, timers, waits, approvals of their
--- actions.
--- Locks: their job_ready rows (it waits for a claim that is running), then slots, then approvals.
+-- actions. Their slots become free, also of those that a worker has: the caller ends these leases.
+-- Locks: their job_ready rows (it waits for a claim that is running), then approvals, then the units, then slots.
 create or replace function stepwell._units_dequeue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_slot record;
+    v_queued record;
+    v_leased record;
 begin
     with gone as (
         delete from stepwell.job_ready as r
@@ -48,16 +49,13 @@ begin
         returning r.tenant_id, r.unit_id, u.slot_key
     )
     select array_agg(g.tenant_id) as tenant_ids, array_agg(g.unit_id) as unit_ids
-    into v_slot
+    into v_queued
     from gone as g
     where g.slot_key is not null;
     delete from stepwell.job_line as l
     using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where l.tenant_id = u.tenant_id and l.slot_key = u.slot_key and l.rank = -u.priority and l.unit_id = u.unit_id;
-    if v_slot.unit_ids is not null then
-        perform stepwell._slots_free(v_slot.tenant_ids, v_slot.unit_ids);
-    end if;
     delete from stepwell.timer as t
     using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id;
@@ -65,6 +63,20 @@ begin
     using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     where w.tenant_id = q.tenant_id and w.unit_id = q.unit_id;
     perform stepwell._approvals_cancel(p_tenant_ids, p_unit_ids);
+    -- Read now and not before: a claim may have been running, and what it leased has a slot.
+    select array_agg(u.tenant_id) as tenant_ids, array_agg(u.unit_id) as unit_ids
+    into v_leased
+    from (
+        select w.tenant_id, w.unit_id
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as w on q.tenant_id = w.tenant_id and q.unit_id = w.unit_id
+        where w.slot_key is not null and w.lease_session_id is not null
+        order by w.tenant_id, w.unit_id
+        for update of w
+    ) as u;
+    if coalesce(v_queued.unit_ids, v_leased.unit_ids) is not null then
+        perform stepwell._slots_free(v_queued.tenant_ids || v_leased.tenant_ids, v_queued.unit_ids || v_leased.unit_ids);
+    end if;
     if exists (select from stepwell.tenant as t where t.tenant_id = any (p_tenant_ids) and t.max_concurrency is not null) then
         -- Under a tenant's cap their end makes room for what is in the queue.
         perform stepwell._workers_wake(null);

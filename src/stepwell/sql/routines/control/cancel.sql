@@ -2,7 +2,7 @@
 
 -- Cancels a run and its sub-runs: every open unit is cancelled, and nothing of the run stays in the queue, waiting or
 -- timed. A running handler is told at its next heartbeat.
--- Locks: the run and those above it, then each run below it, top down.
+-- Locks: the run with those above and below it, from the top.
 -- Idempotency: a cancelled run stays cancelled.
 -- Raises: SW002 when there is no such run; SW003 when it has completed; SW004 when the registry refuses; SW007 for
 --   another tenant.
@@ -21,6 +21,7 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
+    perform stepwell._runs_lock_down(p_tenant_id, p_run_id);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
     if v_state = 'cancelled' then
         return v_state;
@@ -32,7 +33,7 @@ begin
         perform stepwell._refuse(p_tenant_id, j.unit_id, 'cancelled', j.problems, p_evidence || jsonb_build_object('actor', p_actor))
         from stepwell._transition_judge(v_requests, v_cause) as j;
     end if;
-    perform stepwell._run_clear(p_tenant_id, p_run_id, p_actor, p_reason);
+    perform stepwell._runs_clear(p_tenant_id, stepwell._subruns_open(p_tenant_id, p_run_id, null), p_run_id, p_actor, p_reason);
     perform stepwell._subruns_end(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     return 'cancelled';
 end
@@ -40,7 +41,7 @@ $$;
 
 -- Cancels one unit, a free-standing job or a step of a run: it leaves the queue, its lease ends, steps that depend on
 -- it are cancelled. A running handler is told at its next heartbeat.
--- Locks: the run, or the job itself.
+-- Locks: the run with those above and below it, from the top, or the job itself.
 -- Idempotency: a cancelled unit stays cancelled.
 -- Raises: SW002 when there is no such unit; SW003 when it has ended; SW004 when the registry refuses; SW007 for another
 --   tenant.
@@ -55,6 +56,7 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
+    perform stepwell._runs_lock_down(p_tenant_id, stepwell._run_of(p_unit_id));
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
@@ -69,15 +71,10 @@ begin
             stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
-    -- Read again: a claim may have been running, and what it leased has a slot.
-    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
     perform stepwell._receipts_doubt(array[p_tenant_id], array[p_unit_id], 'the step or job was cancelled meanwhile');
-    if v_unit.lease_session_id is not null and v_unit.slot_key is not null then
-        perform stepwell._slots_free(array[p_tenant_id], array[p_unit_id]);
-    end if;
     if v_unit.scope = 'step' then
         perform stepwell._tasks_cancel(array[p_tenant_id], array[p_unit_id]);
         -- What is inside the step is cancelled with it: the items of a Map, the run of a sub-workflow.

@@ -247,10 +247,7 @@ begin
     end if;
     perform stepwell._receipts_doubt(v_held.tenant_ids, v_held.unit_ids,
         case when p_session_id is null then 'the worker stopped answering' else 'the worker stopped' end);
-    perform stepwell._slots_free(v_held.tenant_ids, v_held.unit_ids);
-    if v_held.back_ids is not null then
-        perform stepwell._slots_take(v_held.back_tenant_ids, v_held.back_ids);
-    end if;
+    perform stepwell._slots_change(v_held.tenant_ids, v_held.unit_ids, v_held.back_tenant_ids, v_held.back_ids);
     if v_held.dead_ids is not null then
         perform stepwell._units_fail(v_held.dead_tenant_ids, v_held.dead_ids,
             array_fill(jsonb_build_object('failure_class', 'lease_expired', 'error', v_error),

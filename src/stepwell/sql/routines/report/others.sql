@@ -13,6 +13,10 @@ as $$
 declare
     v_part record;
     v_taken_ids bigint[] := '{}'::bigint[];
+    v_slot_tenant_ids int[];
+    v_slot_ids bigint[];
+    v_back_tenant_ids int[];
+    v_back_ids bigint[];
 begin
     for v_part in
         select
@@ -30,9 +34,8 @@ begin
         order by 1
     loop
         v_taken_ids := v_taken_ids || v_part.unit_ids;
-        if v_part.slot_ids is not null then
-            perform stepwell._slots_free(v_part.slot_tenant_ids, v_part.slot_ids);
-        end if;
+        v_slot_tenant_ids := v_slot_tenant_ids || v_part.slot_tenant_ids;
+        v_slot_ids := v_slot_ids || v_part.slot_ids;
         case v_part.kind
             when 'failed' then
                 perform stepwell._units_fail(v_part.tenant_ids, v_part.unit_ids, v_part.bodies, 'executor_worker', p_session_id);
@@ -41,13 +44,17 @@ begin
             when 'released' then
                 perform stepwell._units_move(v_part.tenant_ids, v_part.unit_ids, 'ready', 'executor_worker', 'rpc',
                     'step_release', p_session_id => p_session_id);
-                perform stepwell._slots_take(v_part.tenant_ids, v_part.unit_ids);
+                v_back_tenant_ids := v_part.slot_tenant_ids;
+                v_back_ids := v_part.slot_ids;
             else
                 raise exception using errcode = 'SW001', message = format(
                     'outcome: %s is unknown; completed, failed, retry, dead, waiting, sleep, released or oversized is accepted', v_part.kind);
         end case;
         perform stepwell._receipts_doubt(v_part.tenant_ids, v_part.unit_ids, 'the attempt ended without settling it');
     end loop;
+    if v_slot_ids is not null then
+        perform stepwell._slots_change(v_slot_tenant_ids, v_slot_ids, v_back_tenant_ids, v_back_ids);
+    end if;
     return v_taken_ids;
 end
 $$;

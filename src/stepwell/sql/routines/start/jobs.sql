@@ -38,21 +38,19 @@ begin
     perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id,
         p_rate_count, p_rate_seconds);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
-    if p_concurrency_key is not null then
-        -- A key with a rate and without a limit runs as many at once as the rate allows.
-        insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count, rate_count, rate_seconds)
-        values (p_tenant_id, 'key:' || p_concurrency_key,
-            coalesce(p_max_concurrency, case when p_rate_count is null then 1 else 2147483647 end), p_rate_count, p_rate_seconds)
-        on conflict (tenant_id, slot_key) do update set max_count = coalesce(p_max_concurrency, s.max_count),
-            rate_count = coalesce(p_rate_count, s.rate_count), rate_seconds = coalesce(p_rate_seconds, s.rate_seconds);
-    end if;
-    with born as (
+    -- Numbers in the order of the payloads, rows in the order of the keys: two calls with the same keys never wait for
+    -- each other.
+    with numbered as materialized (
+        select stepwell._run_unit(nextval('stepwell.run_seq')) as job_id, q.payload, q.job_key
+        from unnest(p_payloads, p_keys) as q (payload, job_key)
+    ), born as (
         insert into stepwell.job_detail (
             tenant_id, job_id, payload, idempotency_key, source_ref, target_ref, payload_ref, trace_id, correlation_id,
             created_at, created_by)
-        select p_tenant_id, stepwell._run_unit(nextval('stepwell.run_seq')), q.payload, q.job_key, p_source_ref, p_target_ref,
-            p_payload_ref, p_trace_id, p_correlation_id, v_now, p_actor
-        from unnest(p_payloads, p_keys) as q (payload, job_key)
+        select p_tenant_id, n.job_id, n.payload, n.job_key, p_source_ref, p_target_ref, p_payload_ref, p_trace_id,
+            p_correlation_id, v_now, p_actor
+        from numbered as n
+        order by n.job_key collate "C", n.job_id
         on conflict do nothing
         returning job_id
     ), unit as (
@@ -79,7 +77,10 @@ begin
         from born as b
         where v_later
     )
-    select array_agg(b.job_id) into v_new_ids from born as b;
+    select array_agg(b.job_id order by b.job_id) into v_new_ids from born as b;
+    if p_concurrency_key is not null then
+        perform stepwell._slot_set(p_tenant_id, 'key:' || p_concurrency_key, p_max_concurrency, p_rate_count, p_rate_seconds);
+    end if;
     if v_new_ids is not null and not v_later and p_concurrency_key is not null then
         perform stepwell._slots_take(array_fill(p_tenant_id, array[cardinality(v_new_ids)]), v_new_ids);
     end if;

@@ -79,6 +79,7 @@ begin
     if not found then
         raise exception using errcode = 'SW002', message = format('workflow %s is not published', p_workflow_name);
     end if;
+    perform stepwell._slots_lock(array[p_tenant_id], array['workflow:' || v_workflow.workflow_id]);
     update stepwell.concurrency_slot as s set max_count = coalesce(v_workflow.max_concurrency, 2147483647)
     where s.tenant_id = p_tenant_id and s.slot_key = 'workflow:' || v_workflow.workflow_id;
     if found then

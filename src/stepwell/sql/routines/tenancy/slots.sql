@@ -1,33 +1,13 @@
 -- Concurrency keys and rate limits. A unit with a key waits in line (job_line) until the key has a free slot; then it
 -- enters the queue. A slot that becomes free goes to the next unit in line in the same statement. All functions here
--- lock the rows of concurrency_slot in key order.
+-- lock the rows of concurrency_slot by _slots_lock.
 
 -- Puts units that have a concurrency key in line, and lets as many enter the queue as their key has free slots.
 create or replace function stepwell._slots_take(p_tenant_ids int[], p_unit_ids bigint[]) returns void
-language plpgsql volatile
+language sql volatile
 set search_path = stepwell, pg_temp
 as $$
-declare
-    v_tenant_ids int[];
-    v_keys text[];
-begin
-    with lined as (
-        insert into stepwell.job_line (tenant_id, slot_key, rank, unit_id)
-        select u.tenant_id, u.slot_key, -u.priority, u.unit_id
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        left join stepwell.run_progress as p on u.tenant_id = p.tenant_id and stepwell._run_of(u.unit_id) = p.run_id
-        where u.slot_key is not null and u.executor_class_id is not null and p.frozen_at is null
-        on conflict do nothing
-        returning tenant_id, slot_key
-    ), keys as (
-        select distinct l.tenant_id, l.slot_key from lined as l
-    )
-    select array_agg(k.tenant_id order by k.tenant_id, k.slot_key), array_agg(k.slot_key order by k.tenant_id, k.slot_key)
-    into v_tenant_ids, v_keys
-    from keys as k;
-    perform stepwell._slots_fill(v_tenant_ids, v_keys, null);
-end
+    select stepwell._slots_change(null, null, p_tenant_ids, p_unit_ids)
 $$;
 
 -- Frees the slots of units that do not run any more (ended, failed, waiting or released), each exactly once.
@@ -35,15 +15,46 @@ create or replace function stepwell._slots_free(p_tenant_ids int[], p_unit_ids b
 language sql volatile
 set search_path = stepwell, pg_temp
 as $$
-    select stepwell._slots_fill(array_agg(k.tenant_id), array_agg(k.slot_key), array_agg(k.freed_count))
-    from (
-        select u.tenant_id, u.slot_key, count(*)::int as freed_count
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    select stepwell._slots_change(p_tenant_ids, p_unit_ids, null, null)
+$$;
+
+-- Frees the slots of some units and puts others in line, in one round: a transaction that locks slots twice may have to
+-- give up (_slots_lock).
+create or replace function stepwell._slots_change(
+    p_freed_tenant_ids int[], p_freed_ids bigint[], p_taking_tenant_ids int[], p_taking_ids bigint[]
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_key record;
+begin
+    with lined as (
+        insert into stepwell.job_line (tenant_id, slot_key, rank, unit_id)
+        select u.tenant_id, u.slot_key, -u.priority, u.unit_id
+        from unnest(p_taking_tenant_ids, p_taking_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        where u.slot_key is not null
-        group by u.tenant_id, u.slot_key
-        order by u.tenant_id, u.slot_key
-    ) as k
+        left join stepwell.run_progress as p on u.tenant_id = p.tenant_id and stepwell._run_of(u.unit_id) = p.run_id
+        where u.slot_key is not null and u.executor_class_id is not null and p.frozen_at is null
+        on conflict do nothing
+        returning tenant_id, slot_key
+    ), key as (
+        select k.tenant_id, k.slot_key, sum(k.freed_count)::int as freed_count
+        from (
+            select l.tenant_id, l.slot_key, 0 as freed_count from lined as l
+            union all
+            select u.tenant_id, u.slot_key, 1
+            from unnest(p_freed_tenant_ids, p_freed_ids) as q (tenant_id, unit_id)
+            inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+            where u.slot_key is not null
+        ) as k
+        group by k.tenant_id, k.slot_key
+    )
+    select array_agg(k.tenant_id) as tenant_ids, array_agg(k.slot_key) as slot_keys, array_agg(k.freed_count) as freed_counts
+    into v_key
+    from key as k;
+    perform stepwell._slots_fill(v_key.tenant_ids, v_key.slot_keys, v_key.freed_counts);
+end
 $$;
 
 -- After a batch of completions: units that ended free their slots, units that became ready are put in line.
@@ -62,18 +73,80 @@ begin
     into v_part
     from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id;
-    if v_part.ended_ids is not null then
-        perform stepwell._slots_free(v_part.ended_tenant_ids, v_part.ended_ids);
+    perform stepwell._slots_change(v_part.ended_tenant_ids, v_part.ended_ids, v_part.ready_tenant_ids, v_part.ready_ids);
+end
+$$;
+
+-- Locks the slots of these keys. The first round of a transaction waits for them in key order. A later round waits only
+-- for keys after all that the transaction has; a key before these it takes at once or not at all. So nobody who holds a
+-- slot waits for one that comes before it.
+-- Locks: concurrency_slot rows in key order.
+-- Raises: 55P03 when a key before those of an earlier round is held by another transaction (try again).
+create or replace function stepwell._slots_lock(p_tenant_ids int[], p_keys text[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    -- Ends with the transaction, or with the savepoint that also ends the locks.
+    v_last constant text := coalesce(current_setting('stepwell.last_slot', true), '');
+    v_place text;
+begin
+    if v_last <> '' then
+        perform 1
+        from stepwell.concurrency_slot as s
+        inner join unnest(p_tenant_ids, p_keys) as q (tenant_id, slot_key)
+            on s.tenant_id = q.tenant_id and s.slot_key = q.slot_key
+        where stepwell._slot_place(s.tenant_id, s.slot_key) <= v_last collate "C"
+        for update of s nowait;
     end if;
-    if v_part.ready_ids is not null then
-        perform stepwell._slots_take(v_part.ready_tenant_ids, v_part.ready_ids);
+    select max(l.place) into v_place from (
+        select stepwell._slot_place(s.tenant_id, s.slot_key) as place
+        from stepwell.concurrency_slot as s
+        inner join unnest(p_tenant_ids, p_keys) as q (tenant_id, slot_key)
+            on s.tenant_id = q.tenant_id and s.slot_key = q.slot_key
+        where stepwell._slot_place(s.tenant_id, s.slot_key) > v_last collate "C"
+        order by place
+        for update of s
+    ) as l;
+    if v_place is not null then
+        perform set_config('stepwell.last_slot', v_place, true);
     end if;
 end
 $$;
 
+-- The slot of a key exists and has these limits; a limit that is not given stays as it is. A key with a rate and without
+-- a limit runs as many at once as the rate allows.
+-- Locks: the slot, as _slots_lock.
+create or replace function stepwell._slot_set(
+    p_tenant_id int, p_slot_key text, p_max_count int, p_rate_count int, p_rate_seconds double precision
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count, rate_count, rate_seconds)
+    values (p_tenant_id, p_slot_key, coalesce(p_max_count, case when p_rate_count is null then 1 else 2147483647 end),
+        p_rate_count, p_rate_seconds)
+    on conflict (tenant_id, slot_key) do nothing;
+    if not found then
+        perform stepwell._slots_lock(array[p_tenant_id], array[p_slot_key]);
+        update stepwell.concurrency_slot as s set max_count = coalesce(p_max_count, s.max_count),
+            rate_count = coalesce(p_rate_count, s.rate_count), rate_seconds = coalesce(p_rate_seconds, s.rate_seconds)
+        where s.tenant_id = p_tenant_id and s.slot_key = p_slot_key;
+    end if;
+end
+$$;
+
+-- The place of a key in the lock order of slots: by tenant, then by key, byte by byte.
+create or replace function stepwell._slot_place(p_tenant_id int, p_slot_key text) returns text
+language sql immutable
+as $$
+    select (lpad(p_tenant_id::text, 10, '0') || ':' || p_slot_key) collate "C"
+$$;
+
 -- Counts down the slots that became free, and lets the next units in line enter the queue. A key with a rate limit lets
 -- in no more than the rate has left; _rates_return gives each entry back when the time of the rate has passed.
--- Locks: concurrency_slot rows in key order.
+-- Locks: the slots, as _slots_lock.
 create or replace function stepwell._slots_fill(
     p_tenant_ids int[], p_keys text[], p_freed_counts int[], p_token_counts int[] default null
 ) returns void
@@ -84,12 +157,7 @@ begin
     if p_keys is null then
         return;
     end if;
-    perform 1
-    from stepwell.concurrency_slot as s
-    inner join unnest(p_tenant_ids, p_keys) as q (tenant_id, slot_key)
-        on s.tenant_id = q.tenant_id and s.slot_key = q.slot_key
-    order by s.tenant_id, s.slot_key
-    for update of s;
+    perform stepwell._slots_lock(p_tenant_ids, p_keys);
     with freed as (
         select s.tenant_id, s.slot_key, s.max_count, s.rate_count, s.rate_seconds,
             greatest(s.used_count - coalesce(q.freed_count, 0), 0) as used_count,
@@ -140,7 +208,7 @@ $$;
 
 -- Gives back the entries of rate limits whose time has passed, and lets the next units in line enter the queue. Returns
 -- how many came back.
--- Locks: the tokens that are due, without those that another keeper holds; then concurrency_slot rows in key order.
+-- Locks: the tokens that are due, without those that another keeper holds; then the slots, as _slots_lock.
 create or replace function stepwell._rates_return(p_now timestamptz, p_limit int) returns int
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -1,0 +1,117 @@
+"""Watch who waits for which row while holding which, against the lock order of ARCHITECTURE.md.
+
+A deadlock needs a session that holds a row and waits for one that comes before it. Most such waits end well,
+so deadlocks alone are a poor sign: this names every wait against the order, also where nothing came of it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+DOCUMENT = Path(__file__).parents[2] / "ARCHITECTURE.md"
+PAUSE_SECONDS = 0.003
+
+# What stands for a row, so that rows of one kind can be compared.
+KEYS = {
+    "worker_session": "session_id::text",
+    "run_progress": "lpad(run_id::text, 20, '0')",
+    "job_ready": "lpad(unit_id::text, 20, '0')",
+    "work_unit": "lpad(unit_id::text, 20, '0')",
+    "concurrency_slot": "lpad(tenant_id::text, 10, '0') || ':' || slot_key",
+    "run_write_count": "lpad(unit_id::text, 20, '0')",
+}
+# Ready rows and units of one run are locked under the lock of the run: only their kind has an order there.
+ORDERED_WITHIN = {"worker_session", "run_progress", "concurrency_slot"}
+
+WAITS = """
+select t.pid, n.waitstart, c.relname, format('(%s,%s)', t.page, t.tuple),
+    array(select x.transactionid::text from pg_locks as x
+        where x.pid = t.pid and x.locktype = 'transactionid' and x.granted)
+from pg_locks as n
+inner join pg_locks as t on n.pid = t.pid and t.locktype = 'tuple'
+inner join pg_class as c on t.relation = c.oid
+where not n.granted and n.waitstart is not null
+    and t.database = (select oid from pg_database where datname = current_database())
+"""
+
+
+def lock_order() -> dict[str, int]:
+    """The kinds of rows in the order that the document lists."""
+    section = DOCUMENT.read_text().split("## Lock order")[1].split("\n## ")[0]
+    found: dict[str, int] = {}
+    for number, text in re.findall(r"^(\d+)\. (.+(?:\n   .+)*)", section, re.M):
+        for table in re.findall(r"`(\w+)`", text):
+            found.setdefault(table, int(number))
+    return found
+
+
+@dataclass
+class LockWatch:
+    """Use as `with LockWatch(dsn) as watch:`; afterwards `watch.faults` names the waits against the order."""
+
+    dsn: str
+    faults: set[str] = field(default_factory=set)
+    wait_count: int = 0
+
+    def __post_init__(self) -> None:
+        self._order = lock_order()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._broken: BaseException | None = None
+
+    def __enter__(self) -> LockWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        if self._broken is not None:
+            raise self._broken
+
+    def _watch(self) -> None:
+        try:
+            with psycopg.connect(self.dsn, autocommit=True) as db:
+                while not self._stop.wait(PAUSE_SECONDS):
+                    self._look(db)
+        except BaseException as error:
+            self._broken = error
+
+    def _look(self, db: psycopg.Connection[Any]) -> None:
+        waits = db.execute(WAITS).fetchall()
+        known = [wait for wait in waits if wait[2] in KEYS]
+        if not known:
+            return
+        seen = [(wait, self._key(db, wait[2], wait[3]), self._held(db, wait[4])) for wait in known]
+        # Only a wait that is still the same one was under way while its rows were read.
+        still = {tuple(wait[:4]) for wait in db.execute(WAITS).fetchall()}
+        for wait, key, held in seen:
+            if tuple(wait[:4]) in still and key is not None:
+                self.wait_count += 1
+                self._judge(wait[2], key, held)
+
+    def _key(self, db: psycopg.Connection[Any], table: str, place: str) -> str | None:
+        row = db.execute(
+            f"select {KEYS[table]} from stepwell.{table} where ctid = %s::tid".encode(), (place,)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def _held(self, db: psycopg.Connection[Any], xids: list[str]) -> list[tuple[str, str]]:
+        query = " union all ".join(
+            f"select '{table}', {key} from stepwell.{table} where xmax::text = any (%(xids)s)"
+            for table, key in KEYS.items()
+        )
+        return [(str(table), str(key)) for table, key in db.execute(query.encode(), {"xids": xids})]
+
+    def _judge(self, table: str, key: str, held: list[tuple[str, str]]) -> None:
+        for other, other_key in held:
+            is_before = self._order[table] < self._order[other]
+            is_lower = table == other and table in ORDERED_WITHIN and key < other_key
+            if is_before or is_lower:
+                self.faults.add(f"holds {other} {other_key.lstrip('0')}, waits for {table} {key.lstrip('0')}")
