@@ -96,6 +96,29 @@ begin
 end
 $$;
 
+-- The slot of a key exists and has these limits; a limit that is not given stays as it is. A key with a rate and without
+-- a limit runs as many at once as the rate allows.
+-- Locks: the slot, as _slots_lock.
+create or replace function stepwell._slot_set(
+    p_tenant_id int, p_slot_key text, p_max_count int, p_rate_count int, p_rate_seconds double precision
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count, rate_count, rate_seconds)
+    values (p_tenant_id, p_slot_key, coalesce(p_max_count, case when p_rate_count is null then 1 else 2147483647 end),
+        p_rate_count, p_rate_seconds)
+    on conflict (tenant_id, slot_key) do nothing;
+    if not found then
+        perform stepwell._slots_lock(array[p_tenant_id], array[p_slot_key]);
+        update stepwell.concurrency_slot as s set max_count = coalesce(p_max_count, s.max_count),
+            rate_count = coalesce(p_rate_count, s.rate_count), rate_seconds = coalesce(p_rate_seconds, s.rate_seconds)
+        where s.tenant_id = p_tenant_id and s.slot_key = p_slot_key;
+    end if;
+end
+$$;
+
 -- Refuses bad arguments of an enqueue, before anything is written.
 -- Raises: SW001 naming the field; SW006 over a limit.
 create or replace function stepwell._enqueue_input_check(
