@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
-from time import sleep
 
 import stepwell as sw
 
@@ -17,7 +17,7 @@ def rest(folder: str) -> None:
     """Says which process it is in, and never returns."""
     Path(folder, str(os.getpid())).touch()
     while True:
-        sleep(3600)
+        signal.pause()
 
 
 @app.operation(executor="process")

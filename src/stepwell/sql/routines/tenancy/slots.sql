@@ -117,6 +117,7 @@ $$;
 -- The place of a key in the lock order of slots: by tenant, then by key, byte by byte.
 create or replace function stepwell._slot_place(p_tenant_id int, p_slot_key text) returns text
 language sql immutable
+set search_path = stepwell, pg_temp
 as $$
     select (lpad(p_tenant_id::text, 10, '0') || ':' || p_slot_key) collate "C"
 $$;
