@@ -1,4 +1,4 @@
-"""Put a file where it is wanted: receives a folder or the address of a store, returns the file's address."""
+"""Store files: receives a folder or the address of an object store, returns the address of the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepwell.errors import StorageUnavailable
 
 
 def save(to: str | None, name: str, data: bytes) -> str:
-    """`to` is a folder or a path that ends in .zip, here or in any store that fsspec knows."""
+    """`to` is a folder or a path that ends in .zip, on this machine or in a store that fsspec supports."""
     where = to or "."
     if not where.endswith(".zip"):
         where = f"{where.rstrip('/')}/{name}"
@@ -22,7 +22,7 @@ def save(to: str | None, name: str, data: bytes) -> str:
 
 
 def put(where: str, data: bytes) -> None:
-    """Write one file, whole or not at all, making the folders it needs."""
+    """Write one file completely or not at all; create missing folders."""
     if "://" not in where:
         _put_here(Path(where), data)
         return
@@ -48,7 +48,7 @@ def read(where: str, *, limit_bytes: int | None = None) -> bytes:
 
 
 def read_all(where: str, suffix: str) -> list[bytes]:
-    """Every file below a folder whose name ends so, in the order of the names."""
+    """Every file in a folder and its subfolders with this suffix, in the order of the names."""
     try:
         fs, path = _open(where)
         found = fs.cat([name for name in sorted(fs.find(path)) if name.endswith(suffix)])
@@ -58,7 +58,7 @@ def read_all(where: str, suffix: str) -> list[bytes]:
 
 
 def without_secrets(url: str) -> str:
-    """The address without user, password and query: it is kept in the database."""
+    """The address without user, password and query, because it is stored in the database."""
     if "://" not in url:
         return url
     parts = urlsplit(url)
@@ -72,7 +72,7 @@ def _open(where: str) -> tuple[Any, str]:
 
 
 def _put_here(path: Path, data: bytes) -> None:
-    """Whole or not at all: a reader never finds half a bundle."""
+    """Write a temporary file, then rename it: a reader never finds half a file."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,5 +95,5 @@ def unavailable(where: str, error: Exception) -> StorageUnavailable:
     )
     return StorageUnavailable(
         f"{without_secrets(where)} cannot be used: {' '.join(what.split())}",
-        hint="check that it exists and lets you in; an object store needs its fsspec package installed",
+        hint="check that it exists and that you have access; an object store needs its fsspec package",
     )

@@ -106,13 +106,13 @@ def test_a_refusal_is_one_sentence(dsn: str, db: psycopg.Connection, tmp_path: P
     run_id = engine.start("w")
     refused = stepwell("--database-url", dsn, "evidence", "export", str(run_id), "--to", str(tmp_path))
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
-    assert "evidence is exported when it has ended" in refused.stderr
+    assert "evidence can be exported only after its end" in refused.stderr
     absent = stepwell("evidence", "verify", str(tmp_path / "none.zip"))
     assert (absent.returncode, "No such file" in absent.stderr) == (1, True)
     append(db, 5 << 20)
     seal(db)
     unreadable = stepwell("--database-url", dsn, "audit", "verify", "--anchor", "https:" + "//example.org/x")
-    assert "a webhook cannot be read back" in unreadable.stderr
+    assert "a webhook cannot be read" in unreadable.stderr
 
 
 def test_the_doctor_says_how_old_the_unsealed_events_are(dsn: str, db: psycopg.Connection, clock: Clock):

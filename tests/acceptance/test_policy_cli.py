@@ -51,7 +51,7 @@ def test_a_policy_file_is_checked_and_errors_name_the_line(run, tmp_path):
     wrong.write_text("rulez: []\ncases:\n  - action: 5\n    expect: maybe\n")
     found = run("policy", "check", wrong)
     assert 'wrong.yaml:1:1: the key "rulez" is not known (did you mean "rules"?)' in found.stderr
-    assert "wrong.yaml:3:13: action: a mapping is accepted" in found.stderr
+    assert "wrong.yaml:3:13: action: is not a mapping; accepted: a mapping" in found.stderr
 
 
 def test_the_cases_of_a_policy_file_are_run(run, tmp_path):

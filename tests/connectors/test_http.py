@@ -136,7 +136,7 @@ def test_deleting_a_missing_object_counts_as_deleted(server, tickets, perform):
 def test_a_service_that_still_works_on_the_request_means_unknown(server, perform):
     server.answer = lambda _: Reply(409, {"error": "request in progress"})
     operations = {"pay": HttpOperation("POST", honours_key=True, busy_status=409)}
-    with pytest.raises(EffectUnknown, match="still at an earlier request"):
+    with pytest.raises(EffectUnknown, match="still handles an earlier request"):
         perform(HttpConnector("bank", server.url, operations=operations), "pay", "/payments", {"amount": 1})
 
 

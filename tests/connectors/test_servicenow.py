@@ -106,7 +106,7 @@ def test_a_reversal_of_an_update_restores_the_prior_values(now, incident, perfor
 def test_a_record_that_somebody_else_changed_is_not_overwritten(now, table, incident, perform, server):
     effect = perform(now, "update", INCIDENT, {"values": {"state": 2}, "expect": {"sys_mod_count": 4}})
     table.change(incident, {"state": "3"})
-    with pytest.raises(EffectRefused, match="changed meanwhile: sys_mod_count is '6', expected '5'"):
+    with pytest.raises(EffectRefused, match="changed in the meantime: sys_mod_count is '6', expected '5'"):
         perform(now, "update", INCIDENT, effect.reversal.fields)
     assert incident["state"] == "3"
     assert len(server.writes()) == 1
@@ -133,7 +133,7 @@ def test_a_lost_answer_to_an_update_is_settled_by_confirm(now, table, incident, 
         perform(now, "update", INCIDENT, fields)
     assert confirm(now, "update", INCIDENT, fields).result["already"] is True
     table.change(incident, {"state": "9"})
-    with pytest.raises(EffectUnknown, match="cannot be known"):
+    with pytest.raises(EffectUnknown, match="it is unknown"):
         confirm(now, "update", INCIDENT, fields)
 
 
@@ -164,7 +164,7 @@ def test_a_reversal_of_a_create_deletes_the_record(now, table, perform, confirm)
 def test_a_record_that_was_changed_after_its_creation_is_not_deleted(now, table, perform):
     effect = perform(now, "create", "incident", {"values": {"short_description": "x"}})
     table.change(table.records[ID], {"work_notes": "seen"})
-    with pytest.raises(EffectRefused, match="changed meanwhile"):
+    with pytest.raises(EffectRefused, match="changed in the meantime"):
         perform(now, "delete", INCIDENT, effect.reversal.fields)
 
 

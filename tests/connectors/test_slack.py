@@ -99,7 +99,7 @@ def test_updates_and_deletes_are_confirmed(workspace, slack, perform, confirm):
     assert confirm(slack, "delete", target) is None
     perform(slack, "delete", target)
     assert confirm(slack, "delete", target).result == {"deleted": True}
-    with pytest.raises(EffectUnknown, match="is gone"):
+    with pytest.raises(EffectUnknown, match="does not exist any more"):
         confirm(slack, "update", target, {"text": "two"}, key="second")
 
 

@@ -153,7 +153,7 @@ def test_an_altered_header_is_named(sealed: psycopg.Connection, change: str):
 
 def test_a_missing_block_is_named(sealed: psycopg.Connection):
     verdict = tampered(sealed, ("delete from audit_block where block_no = 3", None))
-    assert verdict.problems[0] == ("missing", "block 3", "the next one there is block 4")
+    assert verdict.problems[0] == ("missing", "block 3", "the next block is 4")
 
 
 def test_missing_blocks_at_the_end_are_found_by_the_chain(sealed: psycopg.Connection):

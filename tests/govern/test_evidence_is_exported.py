@@ -153,7 +153,7 @@ def test_a_run_that_has_not_ended_is_refused(dsn: str, db: psycopg.Connection, t
     engine = Engine(db)
     engine.publish("w", wait("parcel", "came"))
     run_id = engine.start("w")
-    with pytest.raises(Conflict, match="evidence is exported when it has ended"):
+    with pytest.raises(Conflict, match="evidence can be exported only after its end"):
         export_run(dsn, run_id, tmp_path)
     with pytest.raises(NotFound, match="run 99 does not exist"):
         export_run(dsn, 99, tmp_path)
@@ -200,10 +200,10 @@ def test_a_changed_log_gives_no_bundle(dsn: str, db: psycopg.Connection, tmp_pat
     db.execute(
         "update event_log set actor = 'forged' where run_id = %s and to_state = 'completed'", (run_id,)
     )
-    with pytest.raises(Conflict, match="does not prove itself: altered"):
+    with pytest.raises(Conflict, match="cannot be verified: altered"):
         export_run(dsn, run_id, tmp_path)
     db.execute("delete from event_log where run_id = %s and to_state = 'completed'", (run_id,))
-    with pytest.raises(Conflict, match=r"not those that were sealed|does not prove itself"):
+    with pytest.raises(Conflict, match=r"differ from the sealed events|cannot be verified"):
         export_run(dsn, run_id, tmp_path)
 
 
@@ -211,7 +211,7 @@ def test_a_state_without_its_event_is_found(dsn: str, db: psycopg.Connection, tm
     """Somebody changed the table and not the log."""
     run_id = ended_run(db)
     db.execute("update work_unit set state_code = 'cancelled' where unit_id = %s", ((run_id << 20) + 1,))
-    with pytest.raises(Conflict, match="it is cancelled, its last event left it completed"):
+    with pytest.raises(Conflict, match="it is cancelled, but completed after its last event"):
         export_run(dsn, run_id, tmp_path)
 
 

@@ -73,7 +73,7 @@ def test_the_keeper_sends_due_cards(engine, run, workspace):
     ("environment", "sentence"),
     [
         ({"STEPWELL_SLACK_TOKEN": "", "STEPWELL_SLACK_CHANNEL": ""}, "Slack is not set up"),
-        ({"STEPWELL_SLACK_CHANNEL": ""}, "STEPWELL_SLACK_TOKEN and STEPWELL_SLACK_CHANNEL go together"),
+        ({"STEPWELL_SLACK_CHANNEL": ""}, "STEPWELL_SLACK_TOKEN and STEPWELL_SLACK_CHANNEL must both be set"),
         ({"STEPWELL_SLACK_TOKEN": TOKEN}, "STEPWELL_SLACK_TOKEN is not a reference: write env:NAME"),
         ({"STEPWELL_SLACK_CHANNEL": "#general"}, "STEPWELL_SLACK_CHANNEL is '#general'"),
         ({"STEPWELL_SLACK_API_URL": "http://slack.example.com"}, "STEPWELL_SLACK_API_URL is not accepted"),

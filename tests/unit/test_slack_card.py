@@ -49,7 +49,7 @@ def test_a_card_shows_the_writes_of_an_action_and_the_policy_rule():
     for part in (
         "*ada* asks to *servicenow.update* `incident/0a` in *assign* of ticket.triage, run 12",
         "*Tier*\\nhigh",
-        "*Agreed*\\n0 of 2",
+        "*Approved*\\n0 of 2",
         "*Acting*\\nworker-1",
         "*Decided by*\\nben, role lead",
         "*Proposed writes*",
@@ -64,7 +64,7 @@ def test_a_card_shows_the_writes_of_an_action_and_the_policy_rule():
 def test_a_card_shows_the_difference_of_a_policy_change():
     about = {"kind": "policy", "diff": {"added": [{"name": "deny-all"}]}}
     shown = words(draw(1, {**ACT, "action": "policy", "about": about})[1])
-    assert "asks to put another policy in force" in shown
+    assert "asks to activate another policy" in shown
     assert "deny-all" in shown
 
 
@@ -76,7 +76,7 @@ def test_the_card_of_an_ended_approval_has_no_buttons_and_shows_the_end(state):
     assert "actions" not in [block["type"] for block in blocks]
     assert HEADS[state] in text
     assert "*Ended by*\\nben" in words(blocks)
-    assert "*ben* refused: no" in words(blocks)
+    assert "*ben* rejected: no" in words(blocks)
 
 
 texts = st.text(max_size=5_000) | st.sampled_from(["<!channel>", "&" * 3_000, "```" * 999, "<@U1>" * 700, ""])

@@ -128,7 +128,7 @@ def test_a_keeper_starts_again_after_an_error(app, play, db, fragile, caplog):
     async def scenario():
         async with sw.Worker(app):
             run = await app.start(fragile)
-            await until_async(lambda: "the keeper failed and begins again" in caplog.text)
+            await until_async(lambda: "the keeper failed and restarts" in caplog.text)
             db.execute("drop function fn_timers_fire")
             db.execute("alter function set_aside rename to fn_timers_fire")
             return await run.result()

@@ -1,1 +1,1 @@
-"""View over HTTP: receives requests, returns what the engine answers. No SQL here."""
+"""The HTTP API: receives requests, calls the client, returns JSON. No SQL here."""

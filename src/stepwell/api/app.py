@@ -1,6 +1,6 @@
-"""Put the HTTP server together: receives settings and a conninfo, returns one ASGI application.
+"""Build the HTTP server: receives settings and a conninfo, returns one ASGI application.
 
-A resource is one module with a `router`; it is listed in ROUTERS and nowhere else.
+Each resource is one module with a `router`, which is listed only in ROUTERS.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def create_app(
     ui_folder: Path = UI_DIST,
     slack_settings: SlackSettings | None = None,
 ) -> FastAPI:
-    """`allowed_hosts` None answers for any name; a server on loopback passes `LOOPBACK_NAMES`."""
+    """With `allowed_hosts` None every host name is accepted; a server on loopback gives `LOOPBACK_NAMES`."""
     app = FastAPI(
         title="Stepwell",
         version=__version__,
         description="A governed workflow engine that lives in Postgres.",
         openapi_url=f"{PREFIX}/openapi.json",
-        # The stock pages load their scripts from a foreign host; ours is `reference`.
+        # The pages of FastAPI load scripts from another host; `reference` replaces them.
         docs_url=None,
         redoc_url=None,
     )
@@ -71,7 +71,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _serve_ui(app: FastAPI, ui: BuiltUi) -> None:
-    """What no route matches is a page or a file of the interface."""
+    """Serve the web interface at all paths that no route matches."""
     refuse = app.router.default
 
     async def page_or_file(scope: Scope, receive: Receive, send: Send) -> None:

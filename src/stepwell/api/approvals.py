@@ -1,6 +1,6 @@
-"""View approvals and decide them: receives a number and a person's word, returns where the approval stands.
+"""Show and decide approvals: receives a number and a decision, returns the approval.
 
-The API knows no identities yet: a decision is taken from this machine only, as at its terminal.
+The API has no authentication yet: it accepts decisions only from this machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ State = Literal["requested", "approved", "rejected", "expired", "cancelled"]
 
 
 class StateView(BaseModel):
-    """How the registry wants a state to be shown."""
+    """Labels, colour and icon of a state, from the registry."""
 
     label_en: str
     label_vi: str
@@ -39,25 +39,27 @@ class StateView(BaseModel):
 
 
 class SubjectView(BaseModel):
-    """What an approval is about, as people call it."""
+    """The step, job or run of an approval."""
 
     scope: str = Field(description="step, task, job, workflow_run or proposal")
     name: str | None = Field(description="id of the step or task, operation of the job", examples=["refund"])
-    workflow: str | None = Field(description="of the run, where it is about one", examples=["order.refund"])
+    workflow: str | None = Field(
+        description="workflow of the run, if there is one", examples=["order.refund"]
+    )
 
 
 class ApprovalView(BaseModel):
-    """A question put to reviewers. Numbers are texts: they may be larger than a script can count."""
+    """An approval. Numbers are texts, because they may be too large for JavaScript."""
 
     approval_id: str
     state_code: str
     state: StateView | None
-    subject: SubjectView | None = Field(description="null when what it was about is gone")
-    action: str = Field(description="what is to be allowed", examples=["reopen"])
+    subject: SubjectView | None = Field(description="null if the subject was removed")
+    action: str = Field(description="the action to allow", examples=["reopen"])
     subject_unit_id: str
     run_id: str
     tier: int
-    quorum: int = Field(description="how many must agree")
+    quorum: int = Field(description="how many reviewers must approve")
     approve_count: int
     votes: list[dict[str, Any]]
     requested_by: str
@@ -88,7 +90,7 @@ async def list_approvals(
     return await _views(client, found)
 
 
-@router.get("/approvals/{approval_id}", summary="One approval and who has decided")
+@router.get("/approvals/{approval_id}", summary="One approval and its decisions")
 async def show_approval(approval_id: Number, client: Connected) -> ApprovalView:
     found = await client.perform(calls.approval(client.tenant_id, approval_id))
     if found is None:
@@ -97,7 +99,7 @@ async def show_approval(approval_id: Number, client: Connected) -> ApprovalView:
     return view
 
 
-@router.post("/approvals/{approval_id}/decisions", summary="A reviewer's word on an approval")
+@router.post("/approvals/{approval_id}/decisions", summary="Decide an approval")
 async def decide_approval(
     approval_id: Number, decision: Decision, client: Connected, request: Request
 ) -> ApprovalView:
@@ -118,13 +120,13 @@ def _from_this_machine(request: Request) -> None:
         is_near = False
     if not is_near:
         raise PermissionDenied(
-            "decisions over HTTP are taken from this machine only",
-            hint="decide in Slack, or at a terminal with stepwell approvals",
+            "decisions over HTTP are accepted only from this machine",
+            hint="decide in Slack, or in a terminal with 'stepwell approvals'",
         )
 
 
 async def _views(client: Client, found: Sequence[Approval]) -> list[ApprovalView]:
-    """With the words of people: one more question for all names, one for all states."""
+    """The approvals with names and labels: one more call for all names and one for all states."""
     if not found:
         return []
     named = await client.perform(words.units(client.tenant_id, [one.subject_unit_id for one in found]))

@@ -1,4 +1,4 @@
-"""What every resource of the API needs: a client on the server's database, and numbers it can hold."""
+"""For all resources of the API: a client of the server's database, and the type of numbers in paths."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Wrap every request: receives it raw, hands it on with an id and limits, answers with the security headers.
+"""Wrap every request: add an id and limits to the request, and security headers to the response.
 
-Plain ASGI, outside of everything else, so that a failure anywhere still gets an id, headers and a problem.
+It is plain ASGI around all other parts, so that every failure has an id, headers and a problem document.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ _SECURITY_HEADERS: Final = {
 
 
 class Envelope:
-    """`allowed_hosts` None accepts every Host header; a server on loopback must name its own.
+    """With `allowed_hosts` None every Host header is accepted. A server on loopback must give its names:
 
-    Otherwise a page of another origin could point its name at 127.0.0.1 and read us (DNS rebinding).
+    otherwise the name of another site could resolve to 127.0.0.1, and its page could read data (DNS
+    rebinding).
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Envelope:
                 421,
                 "misdirected_request",
                 "Misdirected request",
-                detail="the Host header names a host this server does not answer for",
+                detail="this server does not accept the host of the Host header",
                 hint=f"accepted: {', '.join(sorted(self.allowed_hosts))}",
                 field="header.Host",
             )
@@ -106,7 +107,7 @@ class Envelope:
         return None
 
     def _limited(self, receive: Receive) -> Receive:
-        """A body without a length is counted as it arrives."""
+        """Count the bytes of a body while it arrives, also without a Content-Length."""
         received_bytes = 0
 
         async def receive_counted() -> Message:
@@ -125,7 +126,7 @@ class Envelope:
 
 
 def _host_name(host: str) -> str:
-    """Without the port; an IPv6 address keeps its brackets."""
+    """The host without the port; an IPv6 address keeps its brackets."""
     if host.startswith("["):
         return host.partition("]")[0].lower() + "]"
     return host.partition(":")[0].lower()

@@ -1,4 +1,4 @@
-"""View the health of the installation: receives the store's readings, returns one document."""
+"""Show the health of the installation: receives the readings of the store, returns one document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stepwell.config import Settings
 from stepwell.store.health import readings as store
 from stepwell.store.health.examine import Finding, Level, examine, unreachable, worded
 
-# Readings are shared for this long, so that many open pages cost what one does.
+# All requests within this time get the same reading, so that many open pages cost no more than one.
 SHARED_SECONDS = 2.0
 
 router = APIRouter(tags=["health"], responses=problems.RESPONSES)
@@ -30,14 +30,14 @@ CheckStatus = Literal["ok", "warning", "failed"]
 
 
 class Check(BaseModel):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     code: str = Field(description="stable name, for translation and alerts", examples=["database"])
     status: CheckStatus
     detail: str = Field(description="what was found")
-    remedy: str | None = Field(default=None, description="what helps, when something is wrong")
+    remedy: str | None = Field(default=None, description="how to fix it, if something is wrong")
     detail_vi: str | None = Field(
-        default=None, description="the same in Vietnamese, where the words are ours"
+        default=None, description="the same in Vietnamese; null for messages of the database"
     )
     remedy_vi: str | None = None
 
@@ -60,7 +60,7 @@ class SchemaFacts(BaseModel):
 class Count(BaseModel):
     code: str
     count: int
-    is_at_least: bool = Field(description="counting stopped at a limit: there are this many or more")
+    is_at_least: bool = Field(description="counting stopped at a limit: there may be more")
 
 
 class Health(BaseModel):
@@ -78,7 +78,7 @@ class Health(BaseModel):
 
 
 class HealthReader:
-    """Reads at most once per `SHARED_SECONDS`; who asks meanwhile gets the same answer."""
+    """Reads at most once in `SHARED_SECONDS`; all requests in between get the same answer."""
 
     def __init__(self, settings: Settings, conninfo: str) -> None:
         self.settings = settings
@@ -174,19 +174,19 @@ def _reader(request: Request) -> HealthReader:
 
 @router.get("/health", summary="Health of the installation")
 async def read_health(request: Request) -> Health:
-    """Always 200 while the server works: what is wrong is in the checks."""
+    """The status is 200 whenever the server works; problems are in the checks."""
     return await _reader(request).read()
 
 
 @probes.get("/healthz")
 async def process_is_alive() -> Response:
-    """For whoever restarts processes; silent about the database, which no restart of ours heals."""
+    """For a process supervisor. It does not check the database, because a restart would not repair that."""
     return JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 
 @probes.get("/readyz")
 async def can_take_requests(request: Request) -> Response:
-    """For whoever routes requests: the database answers and has the schema of this release."""
+    """For a load balancer: the database answers and has the schema of this release."""
     found = await to_thread.run_sync(store.read_schema, _reader(request).conninfo)
     if not found.is_current:
         raise errors.SchemaError(f"the schema is {found.state}", hint=found.problem)

@@ -1,4 +1,4 @@
-"""Turn every refusal and failure into one shape (RFC 9457): receives exceptions, returns problem+json."""
+"""Turn every error into a problem document (RFC 9457): receives exceptions, returns problem+json."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from stepwell import errors, logs
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 2
-# A body can be wrong in ten thousand places; the first ones are what a person repairs.
+# A body may have thousands of wrong fields; the first ones are enough.
 FIELD_ERRORS_LIMIT = 50
 
 _log = logs.get_logger("stepwell.api")
 
 
 class FieldError(BaseModel):
-    """One wrong place of a request."""
+    """One wrong field of a request."""
 
     field: str = Field(
         description="where: body.name, query.limit, path.run_id, header.If-Match", max_length=500
     )
-    detail: str = Field(description="what is wrong and what would be accepted")
+    detail: str = Field(description="what is wrong and what is accepted")
 
 
 class Problem(BaseModel):
-    """What every answer with a status of 400 or more looks like."""
+    """The body of every response with a status of 400 or more."""
 
     type: str = Field(description="stable name of the kind of problem, urn:stepwell:problem:<code>")
     title: str
     status: int
     detail: str | None = None
-    hint: str | None = Field(default=None, description="what would help")
-    field: str | None = Field(default=None, description="the wrong field, when it is one")
+    hint: str | None = Field(default=None, description="how to fix it")
+    field: str | None = Field(default=None, description="the wrong field, if there is one")
     errors: list[FieldError] | None = Field(default=None, description="all wrong fields")
     codes: list[str] | None = Field(default=None, description="stable codes of the reasons of a refusal")
     instance: str | None = Field(default=None, description="path of the request")
     request_id: str | None = Field(default=None, description="the same as in X-Request-ID and in the log")
 
 
-# Every operation documents its refusals by this one entry.
+# The documentation of errors, for every operation.
 RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     "default": {
         "description": "The request was refused or failed.",
@@ -54,7 +54,7 @@ RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     }
 }
 
-# Status and title of each domain error; the nearest ancestor counts.
+# Error class → status and title; for a subclass, the nearest class in this table.
 _DOMAIN: Final[dict[type[errors.StepwellError], tuple[int, str]]] = {
     errors.InvalidInput: (422, "Invalid input"),
     errors.NotFound: (404, "Not found"),
@@ -72,7 +72,7 @@ _DOMAIN: Final[dict[type[errors.StepwellError], tuple[int, str]]] = {
 }
 
 
-# Not from the standard library: its phrases differ between versions of Python, and a type must not.
+# Our own titles, because the phrases of the standard library differ between versions of Python.
 _TITLES: Final[dict[int, str]] = {
     400: "Bad request",
     401: "Unauthorized",
@@ -100,7 +100,7 @@ def respond(
     headers: Mapping[str, str] | None = None,
     **members: Any,
 ) -> Response:
-    """One problem as a response; absent members are left out, not null."""
+    """A problem as a response; members without a value are left out."""
     problem = Problem(
         type=f"urn:stepwell:problem:{code.replace('_', '-')}",
         title=title,
@@ -115,14 +115,14 @@ def respond(
 
 
 def install(app: FastAPI) -> None:
-    """From here on no error of the application leaves as anything but a problem."""
+    """Turn all errors of the application into problem documents."""
     app.add_exception_handler(errors.StepwellError, _domain)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
 
 
 def unexpected(request: Request, error: Exception) -> Response:
-    """An error nobody foresaw: the log gets all of it, the caller only the number to ask for."""
+    """An unexpected error: the log gets all details, the caller only the request id."""
     request_id = request.scope.get("stepwell.request_id")
     _log.error("request failed", path=request.url.path, request_id=request_id, exc_info=error)
     return respond(
@@ -130,8 +130,8 @@ def unexpected(request: Request, error: Exception) -> Response:
         500,
         "internal",
         "Internal error",
-        detail="the server failed in a way it did not expect",
-        hint="look for the request id in the server's log",
+        detail="an unexpected error occurred in the server",
+        hint="search for the request id in the log of the server",
     )
 
 
@@ -143,7 +143,7 @@ async def _domain(request: Request, error: Exception) -> Response:
         status = 503
         headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     if status == 500:
-        # What Postgres says of itself names tables and values: for the log, not for the caller.
+        # Messages of Postgres contain names of tables and values: only for the log.
         return unexpected(request, error)
     return respond(
         request,
@@ -179,7 +179,7 @@ async def _validation(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     title = _TITLES.get(error.status_code, f"HTTP {error.status_code}")
-    # The framework repeats the status in words where nobody gave a reason.
+    # Without a reason, the framework uses the phrase of the status as the detail.
     is_given = error.detail != http.HTTPStatus(error.status_code).phrase
     detail = error.detail if is_given else None
     match error.status_code:

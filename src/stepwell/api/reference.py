@@ -1,4 +1,4 @@
-"""View the API as a page: receives the OpenAPI document, returns HTML that loads nothing from elsewhere."""
+"""Show the API as a page: receives the OpenAPI document, returns HTML that loads nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _page(document: dict[str, Any], document_url: str) -> str:
 <title>{escape(info["title"])} API</title><style>{_STYLE}</style></head>
 <body><main>
 <h1>{escape(info["title"])} API {escape(info["version"])}</h1>
-<p>{escape(info.get("description", ""))} The same as a document for machines:
+<p>{escape(info.get("description", ""))} The same for programs:
 <a href="{escape(document_url)}">OpenAPI</a>.</p>
 <h2>Operations</h2>{operations}
 <h2>Shapes</h2>{shapes}
@@ -104,7 +104,7 @@ def _table(rows: list[tuple[str, str, str]]) -> str:
 
 
 def _shape(schema: dict[str, Any]) -> str:
-    """A type in a few words, as HTML; a named one links to its description."""
+    """A type in a few words, as HTML; a named type is a link to its description."""
     match schema:
         case {"$ref": str(ref)}:
             name = escape(ref.rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""View runs: receives a number, returns why a unit stands still, or how a run was at a point of its log."""
+"""Show runs: receives a number, returns why a step or job is not running, or a past state of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ router = APIRouter(tags=["runs"], responses=problems.RESPONSES)
 
 
 class WhyNotRunning(BaseModel):
-    """One reason, in two languages, and who can do something about it."""
+    """The reason in two languages, and who can act."""
 
     unit_id: str
     code: str = Field(description="stable name of the reason", examples=["dependency"])
@@ -28,21 +28,21 @@ class WhyNotRunning(BaseModel):
 class UnitThen(BaseModel):
     unit_id: str
     scope: str
-    name: str = Field(description="the step's id, with its item inside a map", examples=["pack[3]"])
+    name: str = Field(description="id of the step, in a map with the item", examples=["pack[3]"])
     state_code: str
     since_at: datetime
-    event_id: str | None = Field(description="the event that brought it there")
+    event_id: str | None = Field(description="its last event until then")
 
 
 class RunThen(BaseModel):
-    """A run as it was. Numbers are texts: they may be larger than a script can count."""
+    """A past state of a run. Numbers are texts, because they may be too large for JavaScript."""
 
     run_id: str
     at: str
     units: list[UnitThen]
 
 
-@router.get("/units/{unit_id}/why-not-running", summary="Why a step or job is not being worked on")
+@router.get("/units/{unit_id}/why-not-running", summary="Why a step or job is not running")
 async def why_not_running(unit_id: Number, client: Connected) -> WhyNotRunning:
     why = await client.perform(views.why(client.tenant_id, unit_id))
     return WhyNotRunning(
@@ -54,11 +54,13 @@ async def why_not_running(unit_id: Number, client: Connected) -> WhyNotRunning:
     )
 
 
-@router.get("/runs/{run_id}/then", summary="A run as it was at a point of its log")
+@router.get("/runs/{run_id}/then", summary="A past state of a run")
 async def run_then(
     run_id: Number,
     client: Connected,
-    at: Annotated[str, Query(min_length=1, max_length=40, description="number of an event, or a moment")],
+    at: Annotated[
+        str, Query(min_length=1, max_length=40, description="number of an event, or a time with a zone")
+    ],
 ) -> RunThen:
     units = await client.perform(past.state_at(client.tenant_id, run_id, past.read_point(at)))
     return RunThen(

@@ -13,14 +13,14 @@ from stepwell.api.envelope import LOOPBACK_NAMES
 from stepwell.config import Settings
 from stepwell.govern.slack import settings as slack_settings
 
-# How long open requests may take after a signal; streams are cut then.
+# Time for open requests after a signal; then they are cut.
 STOP_LIMIT_SECONDS: Final = 5
 KEEP_ALIVE_SECONDS: Final = 15
 CONCURRENT_REQUESTS_LIMIT: Final = 1_000
 
 
 def serve(listener: socket.socket, settings: Settings, conninfo: str) -> None:
-    """Until SIGINT or SIGTERM. Who listens on loopback answers only for the names of loopback."""
+    """Run until SIGINT or SIGTERM. On loopback it accepts only the host names of loopback."""
     app = create_app(
         settings,
         conninfo,

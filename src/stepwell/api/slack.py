@@ -1,4 +1,4 @@
-"""Receive what people press in Slack: hands a signed callback on to `govern`, answers as Slack expects."""
+"""Receive the buttons of Slack: passes a signed callback to `govern`, answers as Slack expects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FORM: dict[str, Any] = {
     "parameters": [
         {"name": name, "in": "header", "required": True, "schema": {"type": "string"}, "description": what}
         for name, what in (
-            ("X-Slack-Request-Timestamp", "when it was signed; accepted for five minutes, once"),
+            ("X-Slack-Request-Timestamp", "time of the signature; accepted once, within five minutes"),
             ("X-Slack-Signature", "v0= and an HMAC with the signing secret"),
         )
     ],
@@ -41,14 +41,14 @@ _FORM: dict[str, Any] = {
 
 @router.post(
     "/slack/callback",
-    summary="What somebody pressed in Slack",
-    description="The Interactivity Request URL of the Slack app. Carries its own proof and needs no token.",
+    summary="A pressed button in Slack",
+    description="The Interactivity Request URL of the Slack app. The request is signed and needs no token.",
     openapi_extra=_FORM,
 )
 async def slack_callback(request: Request, later: BackgroundTasks) -> Response:
     settings: SlackSettings | None = request.app.state.slack
     if settings is None:
-        raise HTTPException(404, "Slack is not set up here")
+        raise HTTPException(404, "Slack is not set up on this server")
     callback = SlackCallback(settings)
     body = await request.body()
     signature = request.headers.get("X-Slack-Signature", "")
@@ -67,5 +67,5 @@ async def slack_callback(request: Request, later: BackgroundTasks) -> Response:
         await client.close()
     if answered.later is not None:
         later.add_task(answered.later)
-    # An empty answer is what Slack takes for "received".
+    # An empty response tells Slack that the callback was received.
     return Response(status_code=200) if answered.body is None else JSONResponse(answered.body)

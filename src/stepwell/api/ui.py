@@ -1,6 +1,6 @@
-"""View in a browser: receives paths that are no API, returns the built interface or its start page.
+"""Serve the web interface: receives all paths outside the API, returns its files or index.html.
 
-Every address of the interface can be reloaded and sent to a colleague, so unknown paths get index.html.
+Every address of the interface can be reloaded or sent to another person, so unknown paths get index.html.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell import __version__
 
 UI_DIST: Final = Path(__file__).resolve().parent.parent / "ui_dist"
 
-# The names of files under assets/ carry a hash of their content: they never change.
+# The names of files in assets/ contain a hash of their content, so the files never change.
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
 
@@ -37,23 +37,23 @@ _NOT_BUILT = """<!doctype html>
 <title>Stepwell: the web interface is not built</title>
 <body>
 <h1>The web interface is not built</h1>
-<p>The server works, but this installation carries no web interface.
+<p>The server works, but this installation has no web interface.
 In a source checkout, build it with <code>make ui</code>; otherwise install the wheel again.</p>
-<p>The API is there: <a href="/api/v1/docs">reference</a>, <a href="/api/v1/health">health</a>.</p>
+<p>The API works: <a href="/api/v1/docs">reference</a>, <a href="/api/v1/health">health</a>.</p>
 </body>
 </html>
 """
 
 
 class BuiltUi(StaticFiles):
-    """Files of one folder. The router's default, not mounted: a wrong method of the API stays a 405."""
+    """Files of one folder. It is the default of the router, not mounted, so that the API can answer 405."""
 
     def __init__(self, folder: Path = UI_DIST) -> None:
         super().__init__(directory=folder, check_dir=False)
         self.folder = folder
 
     async def check_config(self) -> None:
-        """A missing folder is not an error of the server: `get_response` says it to the person."""
+        """A missing folder is no error here: `get_response` shows a page about it."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         path = path.removeprefix("/")
@@ -79,19 +79,19 @@ class BuiltUi(StaticFiles):
 
 
 def _signpost(scope: Scope) -> Response:
-    """The first address a program asks: what there is, as text, or as JSON where that is asked for."""
+    """The answer to a program at `/`: the addresses, as text, or as JSON if the program accepts JSON."""
     headers = Headers(scope=scope)
     root = f"{scope.get('scheme', 'http')}://{headers.get('Host', 'localhost')}"
     links = {name: f"{root}{path}" for name, path in _LINKS.items()}
     if "application/json" in headers.get("Accept", ""):
         return JSONResponse({"name": "stepwell", "version": __version__, "links": links})
     lines = [f"  {name:<10}{link}" for name, link in links.items()]
-    text = "\n".join([f"Stepwell {__version__}", "", *lines, "", "At a terminal: stepwell --help", ""])
+    text = "\n".join([f"Stepwell {__version__}", "", *lines, "", "In a terminal: stepwell --help", ""])
     return PlainTextResponse(text)
 
 
 def _wants_page(path: str, scope: Scope) -> bool:
-    """A browser asking for a page, not a script asking for a file that is gone."""
+    """True for a request of a browser for a page; false for a file that does not exist."""
     if path.startswith("assets/"):
         return False
     accept = Headers(scope=scope).get("Accept", "")

@@ -1,6 +1,6 @@
-"""Reach other systems: receives an action that policy has allowed, performs it once, returns its effect.
+"""Connectors to other systems: each receives an action that policy has allowed, and returns its effect.
 
-`from stepwell.connectors import HttpConnector, SecretRef`; each is loaded when it is used.
+`from stepwell.connectors import HttpConnector, SecretRef`; a name is imported when it is used first.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""What every connector takes and gives: an `Action` in, an `Effect` out, or one of three errors that say if
-anything happened there: `EffectRefused` (no, and never), `EffectUnavailable` (no, try again), `EffectUnknown`
-(sent, and the answer was lost: only `confirm` can tell). No input or output here.
+"""The types of a connector: it receives an `Action` and returns an `Effect`, or raises one of three errors:
+`EffectRefused` (no effect, do not try again), `EffectUnavailable` (no effect, try again), `EffectUnknown`
+(sent, but the answer was lost: only `confirm` can find out). This module does no I/O.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One call to another system, as policy judged it. The key is the same on every attempt."""
+    """One call to another system, as policy judged it. Every attempt has the same key."""
 
     tenant_id: int
     connector: str
@@ -48,7 +48,7 @@ class Reversal:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call consumed; `cost_micros` are millionths of `currency`."""
+    """The tokens and the cost of a call; `cost_micros` is in millionths of `currency`."""
 
     provider: str
     model: str
@@ -60,7 +60,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What happened: JSON-able, without any secret, small enough for a receipt."""
+    """The effect of an action: JSON values without secrets, small enough for a receipt."""
 
     result: Any
     external_id: str | None = None
@@ -71,10 +71,10 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class OperationSpec:
-    """What is true of every call of one operation.
+    """The properties of all calls of one operation.
 
-    writes: it changes the other system. idempotent: the other system itself drops a repeat of the same key.
-    reversible: its effect can carry a `Reversal`. confirmable: `confirm` can tell whether it happened.
+    writes: it changes the other system. idempotent: the other system ignores a repeat with the same key.
+    reversible: its effect can have a `Reversal`. confirmable: `confirm` can find out whether it happened.
     """
 
     writes: bool
@@ -85,7 +85,7 @@ class OperationSpec:
 
 @runtime_checkable
 class Connector(Protocol):
-    """One kind of other system. It holds its own settings and secret references, and no database."""
+    """One kind of other system. It has its settings and references to secrets; it uses no database."""
 
     @property
     def name(self) -> str: ...
@@ -94,17 +94,17 @@ class Connector(Protocol):
     def operations(self) -> Mapping[str, OperationSpec]: ...
 
     async def perform(self, action: Action) -> Effect:
-        """Do it once. Raises EffectRefused, EffectUnavailable or EffectUnknown."""
+        """Do the action once. Raises EffectRefused, EffectUnavailable or EffectUnknown."""
         ...
 
     async def confirm(self, action: Action) -> Effect | None:
-        """Find out what became of an earlier `perform`. None: surely not done. Raises EffectUnknown when it
-        cannot know, EffectUnavailable when the other system cannot be asked now."""
+        """Find out the result of an earlier `perform`. None: certainly not done. Raises EffectUnknown if it
+        cannot know, EffectUnavailable if the other system cannot be reached now."""
         ...
 
 
 class EffectRefused(StepwellError):
-    """Permanent; surely no effect."""
+    """Permanent; there is certainly no effect."""
 
     code = "effect_refused"
 
@@ -114,7 +114,7 @@ def no_such_operation(name: str, operation: str, known: Iterable[str]) -> Effect
 
 
 class EffectUnavailable(StepwellError):
-    """Transient; surely no effect. `retry_after_seconds` is what the other system asked for, if it did."""
+    """Transient; there is certainly no effect. `retry_after_seconds`: the pause the other system asks for."""
 
     code = "effect_unavailable"
 
@@ -136,6 +136,6 @@ class EffectUnavailable(StepwellError):
 
 
 class EffectUnknown(StepwellError):
-    """Sent, and the answer was lost: the effect may or may not exist."""
+    """The request was sent and the answer was lost: the effect may or may not exist."""
 
     code = "effect_unknown"

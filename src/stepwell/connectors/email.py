@@ -1,7 +1,7 @@
-"""Send mail over SMTP: receives a recipient, a subject and a text, returns the message's id.
+"""Send mail over SMTP: receives a recipient, a subject and a text, returns the id of the message.
 
-The id is made from the action's key, so that a mail sent twice is seen to be one. The conversation is led
-step by step: until the whole message is handed over, nothing was sent; after that only the answer can tell.
+The id is made from the key of the action, so that mail programs recognise a repeat. The SMTP dialogue is done
+step by step: before the whole message is sent, a failure means no effect; after it, only the answer shows it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SmtpSecurity(StrEnum):
 
 
 class EmailConnector:
-    """One SMTP server. Operation `send`: the target is the recipient; it cannot be undone."""
+    """One SMTP server. Operation `send`: the target is the recipient; it cannot be reversed."""
 
     def __init__(
         self,
@@ -59,14 +59,14 @@ class EmailConnector:
         step_seconds: float = 30.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`step_seconds` bounds each step of the conversation; `tls` is for a server with its own root."""
+        """`step_seconds` limits each step of the dialogue; `tls` is for a server with its own root."""
         if (user is None) != (secret is None):
-            raise UsageError("user and secret go together", field="secret")
+            raise UsageError("user and secret must both be given", field="secret")
         if not _ADDRESS.fullmatch(sender):
-            raise UsageError("sender is no address", hint="write name@example.com", field="sender")
+            raise UsageError("sender is not an address", hint="write name@example.com", field="sender")
         if user is not None and security == SmtpSecurity.NONE and host not in LOOPBACK:
             raise UsageError(
-                "a password is not sent in the open", hint="use starttls or tls", field="security"
+                "a password requires an encrypted connection", hint="use starttls or tls", field="security"
             )
         self._name = name
         self._place = (host, port)
@@ -100,7 +100,7 @@ class EmailConnector:
     async def confirm(self, action: Action) -> Effect | None:
         raise EffectUnknown(
             f"{self._name}.{action.operation} cannot be confirmed",
-            hint="a mail server does not tell what it took",
+            hint="a mail server cannot tell which messages it accepted",
         )
 
     def _composed(self, action: Action) -> tuple[EmailMessage, list[str]]:
@@ -116,7 +116,9 @@ class EmailConnector:
         bcc = _addresses(given.get("bcc"), "bcc")
         recipients = list(dict.fromkeys([*to, *cc, *bcc]))
         if not to or len(recipients) > RECIPIENTS_LIMIT:
-            raise EffectRefused(f"target: 1 to {RECIPIENTS_LIMIT} recipients are accepted", field="target")
+            raise EffectRefused(
+                f"target has {len(recipients)} recipients; accepted: 1 to {RECIPIENTS_LIMIT}", field="target"
+            )
         message = EmailMessage(policy=SMTP)
         message["From"] = Address(addr_spec=self._sender)
         message["To"] = ", ".join(to)
@@ -173,12 +175,12 @@ class EmailConnector:
     def _addressed(self, smtp: smtplib.SMTP, recipients: list[str]) -> None:
         _expect(smtp.mail(self._sender), (250,))
         for recipient in recipients:
-            # One refused recipient ends it: half of a mail is no effect anybody asked for.
+            # One refused recipient refuses the whole action: it is not sent to a part of the recipients.
             _expect(smtp.rcpt(recipient), (250, 251))
         _expect(smtp.docmd("DATA"), (354,))
 
     def _before_sending(self, step: Callable[[], Any]) -> Any:
-        """Nothing that fails here has sent a message."""
+        """Run a step before the message is sent: a failure here means no effect."""
         try:
             return step()
         except smtplib.SMTPNotSupportedError as error:
@@ -190,7 +192,7 @@ class EmailConnector:
                 f"the mail server's certificate is not trusted: {error.verify_message}"
             ) from None
         except (OSError, smtplib.SMTPException) as error:
-            # smtplib.SMTPException is an OSError too; both mean that the line is gone.
+            # smtplib.SMTPException is an OSError too; both mean that the connection was lost.
             raise EffectUnavailable(f"the mail server cannot be reached: {_reason(error)}") from None
 
 
@@ -199,7 +201,7 @@ def _hand_over(smtp: smtplib.SMTP, content: bytes) -> str:
         smtp.send(content + (b"" if content.endswith(b"\r\n") else b"\r\n") + b".\r\n")
         code, said = smtp.getreply()
     except (OSError, smtplib.SMTPException) as error:
-        raise EffectUnknown(f"the mail was handed over, but the answer was lost: {_reason(error)}") from None
+        raise EffectUnknown(f"the mail was sent, but the answer was lost: {_reason(error)}") from None
     _expect((code, said), (250,))
     return _said(said)
 
@@ -215,7 +217,7 @@ def _refusal(code: int, said: bytes | str) -> EffectRefused | EffectUnavailable:
 
 
 def _say_goodbye(smtp: smtplib.SMTP) -> None:
-    """The mail is taken by now; a server that does not answer changes nothing."""
+    """Close the session. The mail is already accepted, so errors here do not matter."""
     try:
         smtp.quit()
     except (OSError, smtplib.SMTPException):
@@ -239,7 +241,7 @@ def _addresses(given: Any, field: str) -> list[str]:
         address = part.strip() if isinstance(part, str) else ""
         if not _ADDRESS.fullmatch(address):
             raise EffectRefused(
-                f"{field}: not an address", hint="write name@example.com, several with commas", field=field
+                f"{field} is not an address", hint="write name@example.com, several with commas", field=field
             )
         found.append(address)
     return found
@@ -248,13 +250,15 @@ def _addresses(given: Any, field: str) -> list[str]:
 def _line(given: Any, field: str) -> str:
     text = _text(given, field)
     if not text or len(text) > 500 or any(ord(letter) < 32 for letter in text):
-        raise EffectRefused(f"{field}: one line of 1 to 500 characters is required", field=field)
+        raise EffectRefused(
+            f"{field} is not accepted; accepted: one line of 1 to 500 characters", field=field
+        )
     return text
 
 
 def _text(given: Any, field: str) -> str:
     if not isinstance(given, str):
-        raise EffectRefused(f"{field}: a text is required", field=field)
+        raise EffectRefused(f"{field} is not a text", field=field)
     if len(given) > MESSAGE_BYTES_LIMIT:
-        raise EffectRefused(f"{field}: longer than {MESSAGE_BYTES_LIMIT} characters", field=field)
+        raise EffectRefused(f"{field} is longer than {MESSAGE_BYTES_LIMIT} characters", field=field)
     return given

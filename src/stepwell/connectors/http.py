@@ -1,6 +1,6 @@
-"""Act on any HTTP service: receives an action whose target is a path below its address, returns the effect.
+"""Do actions in an HTTP service: receives an action with a path below the address, returns the effect.
 
-Plain methods are operations of their own; a named `HttpOperation` adds how to confirm and how to undo.
+Each HTTP method is an operation; an `HttpOperation` with a name adds how to confirm and how to reverse.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from stepwell.errors import UsageError
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 READING: Final = frozenset({"GET", "HEAD"})
-# A repeat of these leaves the service as the first one did, by the definition of the method.
+# By the definition of these methods a repeat changes nothing.
 REPEATABLE: Final = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 TARGET_LENGTH_LIMIT: Final = 2_000
 _PLACE: Final = re.compile(r"\{([a-z]+(?:\.[A-Za-z0-9_-]+)*)\}")
@@ -36,7 +36,7 @@ _NOT_FOUND: Final = frozenset({404, 410})
 
 @dataclass(frozen=True, slots=True)
 class HttpHeader:
-    """A header whose value is a secret, such as `HttpHeader(SecretRef("env:TOKEN"), prefix="Bearer ")`."""
+    """A header with a secret value, such as `HttpHeader(SecretRef("env:TOKEN"), prefix="Bearer ")`."""
 
     secret: SecretRef
     prefix: str = ""
@@ -44,9 +44,9 @@ class HttpHeader:
 
 @dataclass(frozen=True, slots=True)
 class HttpConfirm:
-    """A GET that shows whether an action was done: 404, or nothing at `found`, means that it was not.
+    """A GET that shows whether an action was done: 404, or no value at `found`, means that it was not.
 
-    `path` may hold {key}, {target} and {fields.NAME}; `found` is a dotted place in the answer: items.0.
+    `path` may contain {key}, {target} and {fields.NAME}; `found` is a path in the answer such as items.0.
     """
 
     path: str
@@ -55,7 +55,7 @@ class HttpConfirm:
 
 @dataclass(frozen=True, slots=True)
 class HttpInverse:
-    """The operation that undoes: `target` and the texts in `fields` may hold {result.NAME} and {key}."""
+    """The operation that reverses: `target` and the texts in `fields` may contain {result.NAME} and {key}."""
 
     operation: str
     target: str
@@ -64,9 +64,10 @@ class HttpInverse:
 
 @dataclass(frozen=True, slots=True)
 class HttpOperation:
-    """One operation. `keeps_prior` reads the target first: undone is then the same with the values it had.
+    """One operation. `keeps_prior` reads the target first; the reversal writes the earlier values again.
 
-    `busy_status` is what a service that honours keys answers while it is still at the first request of a key.
+    `busy_status` is the answer of a service that honours keys while it still handles the first request of a
+    key.
     """
 
     method: str
@@ -96,7 +97,7 @@ PLAIN: Final = MappingProxyType({method.lower(): HttpOperation(method) for metho
 
 
 class HttpConnector:
-    """One service. `headers` are sent with every request; a secret one is read when it is sent."""
+    """One service. Every request has the `headers`; a secret is read when the request is sent."""
 
     def __init__(
         self,
@@ -137,14 +138,14 @@ class HttpConnector:
                 body=dict(action.fields) if action.fields else None, accepts=_accepted(operation),
             )  # fmt: skip
             if answer.status == operation.busy_status:
-                raise EffectUnknown("the service is still at an earlier request with this key")
+                raise EffectUnknown("the service still handles an earlier request with this key")
             return opened.clean(_effect(action, operation, answer, prior))
 
     async def confirm(self, action: Action) -> Effect | None:
         operation = self._operation(action)
         if operation.confirm is None:
             raise EffectUnknown(
-                f"{self._name}.{action.operation} cannot be confirmed", hint="look there by hand"
+                f"{self._name}.{action.operation} cannot be confirmed", hint="check the other system by hand"
             )
         with opened_secrets() as opened:
             try:
@@ -160,7 +161,7 @@ class HttpConnector:
                 if body is None:
                     return None
             found = Answer(answer.status, answer.headers, body)
-            # What the target was before is gone: only an inverse can be told now.
+            # The earlier values of the target are not known any more; only an inverse can reverse it.
             return opened.clean(_effect(action, operation, found, None))
 
     def _operation(self, action: Action) -> HttpOperation:
@@ -172,7 +173,9 @@ class HttpConnector:
     async def _prior(self, action: Action, opened: OpenedSecrets) -> dict[str, Any]:
         answer = await self._request("GET", _path(action.target), opened)
         if not isinstance(answer.body, dict):
-            raise EffectRefused("the target's present values cannot be read: the answer is no JSON object")
+            raise EffectRefused(
+                "the present values of the target cannot be read: the answer is no JSON object"
+            )
         return {name: answer.body.get(name) for name in action.fields}
 
     async def _request(
@@ -201,7 +204,7 @@ class HttpConnector:
 
 
 def _accepted(operation: HttpOperation) -> frozenset[int]:
-    """What is deleted twice is gone the second time: no refusal, for the first time may have been ours."""
+    """A DELETE of a missing target is accepted: an earlier attempt may have deleted it."""
     gone = _NOT_FOUND if operation.method == "DELETE" else frozenset()
     return gone if operation.busy_status is None else gone | {operation.busy_status}
 
@@ -218,10 +221,10 @@ def _effect(action: Action, operation: HttpOperation, answer: Answer, prior: dic
                 _filled_deep(operation.inverse.fields, known),
             )
         except _NoValue as error:
-            # It was done all the same; only the way back is not known.
+            # The action was done; only its reversal is not known.
             result["irreversible"] = str(error)
     elif prior is not None and prior != action.fields:
-        # Equal values are those of an earlier attempt, or of somebody else: there is no way back from them.
+        # Equal values come from an earlier attempt or from another user; then there is no reversal.
         reversal = Reversal(action.operation, action.target, prior)
     found_id = answer.body.get("id") if isinstance(answer.body, dict) else None
     if answer.status in _NOT_FOUND:
@@ -232,7 +235,7 @@ def _effect(action: Action, operation: HttpOperation, answer: Answer, prior: dic
 
 
 class _NoValue(Exception):
-    """A place in braces that leads to nothing."""
+    """A name in braces without a value."""
 
 
 def _known_of(action: Action) -> dict[str, Any]:
@@ -240,7 +243,7 @@ def _known_of(action: Action) -> dict[str, Any]:
 
 
 def _path(target: str) -> str:
-    """A path below the configured address and nowhere else: the headers carry its secrets."""
+    """Accept only a path below the configured address, because the headers contain its secrets."""
     path = target if target.startswith("/") else f"/{target}"
     plain = path.partition("?")[0]
     is_inside = (
@@ -253,7 +256,7 @@ def _path(target: str) -> str:
     )
     if not is_inside:
         raise EffectRefused(
-            "target: not a path below the connector's address",
+            "target is not a path below the address of the connector",
             hint="write a path such as /tickets/7, percent-encoded, without ..",
             field="target",
         )
@@ -261,7 +264,7 @@ def _path(target: str) -> str:
 
 
 def _filled(text: str, known: Mapping[str, Any], *, escapes: bool) -> str:
-    """Places in braces become values. In a path they are escaped, except a target that is one already."""
+    """Replace names in braces by their values. In a path the values are escaped, except a target."""
 
     def value(match: re.Match[str]) -> str:
         place = match[1]

@@ -1,6 +1,6 @@
-"""Ask a language model behind an OpenAI-style API: receives messages, returns its answer, tokens and cost.
+"""Call a language model with an OpenAI-style API: receives messages, returns its answer, tokens and cost.
 
-A question changes nothing there; but it costs, so a model without a price is not asked.
+A call changes nothing in the other system, but it costs money: a model without a price is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stepwell.connectors.transport import HttpLimits, exchange
 from stepwell.errors import UsageError
 
 MESSAGES_LIMIT: Final = 1_000
-# What an action may set; the model, streaming and the account are the settings' matter.
+# The fields that an action may set; model, streaming and account come from target and settings.
 ACCEPTED_FIELDS: Final = frozenset({
     "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "tools",
     "tool_choice", "response_format", "presence_penalty", "frequency_penalty", "reasoning_effort",
@@ -42,10 +42,13 @@ class ModelPrice:
 
     def __post_init__(self) -> None:
         if min(self.input_micros, self.output_micros) < 0 or len(self.currency) != 3:
-            raise UsageError("a price is not negative and has a currency of three letters", field="prices")
+            raise UsageError(
+                "prices has a negative price or a wrong currency; accepted: 0 or more, and three letters",
+                field="prices",
+            )
 
     def cost_micros(self, input_tokens: int, output_tokens: int) -> int:
-        """Rounded up: the sum of many small calls is never shown too low."""
+        """The cost, rounded up, so that the sum of many small calls is never too low."""
         total = input_tokens * self.input_micros + output_tokens * self.output_micros
         return -(-total // _TOKENS_PER_PRICE)
 
@@ -105,7 +108,7 @@ class ModelConnector:
 
     async def confirm(self, action: Action) -> Effect | None:
         raise EffectUnknown(
-            f"{self._name}.{action.operation} cannot be confirmed: its answer is not kept there"
+            f"{self._name}.{action.operation} cannot be confirmed: the provider does not store the answer"
         )
 
     def _checked(self, action: Action) -> ModelPrice:
@@ -115,7 +118,7 @@ class ModelConnector:
         if price is None:
             known = ", ".join(sorted(self._prices)) or "none"
             raise EffectRefused(
-                f"model {action.target!r} has no price in the settings", hint=f"priced: {known}"
+                f"model {action.target!r} has no price in the settings", hint=f"models with a price: {known}"
             )
         unknown = sorted(set(action.fields) - ACCEPTED_FIELDS)
         if unknown:
@@ -124,7 +127,9 @@ class ModelConnector:
             )
         messages = action.fields.get("messages")
         if not isinstance(messages, (list, tuple)) or not 1 <= len(messages) <= MESSAGES_LIMIT:
-            raise EffectRefused(f"messages: a list of 1 to {MESSAGES_LIMIT} is required", field="messages")
+            raise EffectRefused(
+                f"messages is not accepted; accepted: a list of 1 to {MESSAGES_LIMIT}", field="messages"
+            )
         return price
 
 
@@ -133,7 +138,7 @@ def _result(body: Any) -> dict[str, Any]:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if first is None or not isinstance(message, dict):
-        raise EffectRefused("the answer holds no choices[0].message", hint="is this an OpenAI-style API?")
+        raise EffectRefused("the answer has no choices[0].message", hint="use an OpenAI-style API")
     result = {
         "text": message.get("content"),
         "finish_reason": first.get("finish_reason"),
@@ -148,7 +153,7 @@ def _tokens(body: Mapping[str, Any]) -> tuple[int, int]:
     usage = body.get("usage")
     counts = [usage.get(name) if isinstance(usage, dict) else None for name in _TOKEN_NAMES]
     if not all(isinstance(count, int) and count >= 0 for count in counts):
-        raise EffectRefused("the answer tells no usage, so its cost cannot be recorded")
+        raise EffectRefused("the answer has no usage, so its cost cannot be recorded")
     return int(counts[0] or 0), int(counts[1] or 0)
 
 

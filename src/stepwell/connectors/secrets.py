@@ -1,7 +1,7 @@
-"""Resolve secrets at the moment of a call: receives `env:NAME` or `file:PATH`, returns what never prints.
+"""Read secrets at the time of a call: receives `env:NAME` or `file:PATH`, returns a value that never prints.
 
-While a call is under way its secrets are taken out of every error, effect and log line. References come from
-settings only: a reference in an action's data would let whoever writes the data read any secret.
+During a call its secrets are removed from every error, effect and log line. References come only from
+settings: with a reference in the data of an action, a person who writes the data could read any secret.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["MASK", "OpenedSecrets", "Secret", "SecretMissing", "SecretRef", "ope
 
 MASK = "***"
 VALUE_BYTES_LIMIT = 64 * 1024
-# Shorter ones would be found in ordinary words, and guessed.
+# Shorter values occur in ordinary words and are easy to guess.
 VALUE_LENGTH_MIN = 4
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
@@ -35,13 +35,13 @@ T = TypeVar("T")
 
 
 class SecretMissing(EffectRefused):
-    """The reference leads to nothing; surely no effect."""
+    """The secret of a reference does not exist; there is certainly no effect."""
 
     code = "secret_missing"
 
 
 class Secret:
-    """A value that shows itself only to `reveal`: it prints, formats and logs as ***."""
+    """Only `reveal` returns the value; printed, formatted and logged it is ***."""
 
     __slots__ = ("__value",)
 
@@ -49,7 +49,7 @@ class Secret:
         self.__value = value
 
     def reveal(self) -> str:
-        """The value itself; to be handed straight to what sends it."""
+        """The value itself; give it only to the code that sends it."""
         return self.__value
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class SecretRef:
-    """Where a secret is: `env:NAME` or `file:PATH`. Checked when made, read when used."""
+    """Where a secret is: `env:NAME` or `file:PATH`. The secret is read when it is used."""
 
     reference: str
     ACCEPTED: ClassVar[str] = "write env:NAME or file:PATH"
@@ -75,21 +75,21 @@ class SecretRef:
         kind, _, place = self.reference.partition(":")
         is_right = bool(_ENV_NAME.fullmatch(place)) if kind == "env" else kind == "file" and bool(place)
         if not is_right:
-            # Not repeated: somebody may have written the secret itself here.
-            raise UsageError("a secret is given by reference", hint=self.ACCEPTED, field="secret")
+            # The message does not contain the value: it may be the secret itself.
+            raise UsageError("secret is not a reference", hint=self.ACCEPTED, field="secret")
 
     def resolve(self) -> Secret:
-        """Read it now. Raises SecretMissing, which names the reference and never a value."""
+        """Read the secret. Raises SecretMissing with the reference, never with a value."""
         kind, _, place = self.reference.partition(":")
         value = os.environ.get(place) if kind == "env" else self._read(Path(place))
         if not value:
             raise SecretMissing(
-                f"secret {self.reference} is not set", hint="set it where this process runs", field="secret"
+                f"secret {self.reference} is not set", hint="set it for this process", field="secret"
             )
         if len(value) < VALUE_LENGTH_MIN:
             raise SecretMissing(
                 f"secret {self.reference} is shorter than {VALUE_LENGTH_MIN} characters",
-                hint="use a longer one: a short one cannot be kept out of texts",
+                hint="use a longer secret: a short one cannot be removed from texts",
                 field="secret",
             )
         return Secret(value)
@@ -107,21 +107,21 @@ class SecretRef:
 
 
 class OpenedSecrets:
-    """The secrets of one call, and the way to take them out of whatever leaves it."""
+    """The secrets of one call; it removes them from results and errors."""
 
     def __init__(self) -> None:
         self._forms: tuple[str, ...] = ()
 
     def open(self, ref: SecretRef, *, user: str | None = None) -> Secret:
-        """`user` is the name that goes with it in basic authentication: that form is hidden too."""
+        """`user` is the user name for basic authentication; that form of the secret is removed too."""
         secret = ref.resolve()
         found = {*self._forms, *_forms(secret.reveal(), user)}
-        # The longest first, so that no part of one is left over.
+        # The longest first, so that no part of a form remains.
         self._forms = tuple(sorted(found, key=len, reverse=True))
         return secret
 
     def clean(self, value: T) -> T:
-        """The same without the secrets: texts, containers and dataclasses, keys included, at any depth."""
+        """The value without the secrets: in texts, containers, keys and dataclasses, at any depth."""
         return self._clean(value) if self._forms else value
 
     def _clean(self, value: Any) -> Any:
@@ -148,7 +148,7 @@ class OpenedSecrets:
 
 @contextmanager
 def opened_secrets() -> Iterator[OpenedSecrets]:
-    """Around one call. What is raised inside leaves without secrets and without a chain that may hold one."""
+    """Use it around one call. Errors raised inside lose their secrets and their causes."""
     opened = OpenedSecrets()
     _LogGuard.watch(opened)
     try:
@@ -156,7 +156,7 @@ def opened_secrets() -> Iterator[OpenedSecrets]:
     except StepwellError as error:
         raise opened.clean_error(error) from None
     except Exception as error:
-        # Nobody foresaw it, so nobody knows how far the call had come.
+        # An unexpected error: the effect of the call is unknown.
         text = opened.clean(f"{type(error).__name__}: {error}")
         raise EffectUnknown(f"the connector failed: {text}") from None
     finally:
@@ -164,7 +164,7 @@ def opened_secrets() -> Iterator[OpenedSecrets]:
 
 
 class _LogGuard:
-    """Cleans every log record of this process while calls are under way: libraries log what they receive."""
+    """Removes the secrets from every log record during calls, because libraries log what they receive."""
 
     _lock = threading.Lock()
     _active: ClassVar[tuple[OpenedSecrets, ...]] = ()
@@ -200,7 +200,7 @@ class _LogGuard:
 
 
 def _forms(value: str, user: str | None) -> Iterator[str]:
-    """The value, and how it looks in a URL, in JSON, in a Python text and in a basic authorization header."""
+    """The forms of a secret: itself, in a URL, in JSON, in a Python text, in a basic authorization header."""
     yield value
     yield quote(value, safe="")
     yield quote_plus(value)

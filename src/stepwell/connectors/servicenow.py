@@ -1,5 +1,5 @@
-"""Act on records of ServiceNow through its table API: receives `incident` or `incident/<sys_id>`, returns an
-effect that knows the values from before. A record that somebody else has changed since is left alone.
+"""Do actions on records of ServiceNow with its table API: receives `incident` or `incident/<sys_id>`, returns
+an effect with the earlier values. A record that another user has changed in the meantime is not changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stepwell.connectors.secrets import OpenedSecrets, SecretRef, opened_secrets
 from stepwell.connectors.transport import Answer, HttpLimits, exchange
 from stepwell.errors import UsageError
 
-# The marks by which a version of a record is told from another.
+# The fields that identify a version of a record.
 VERSION_FIELDS: Final = ("sys_mod_count", "sys_updated_on")
 FIELDS_LIMIT: Final = 100
 _TABLE: Final = re.compile(r"[a-z][a-z0-9_]{0,79}")
@@ -36,7 +36,7 @@ class ServiceNowConnector:
     """One instance. Operations:
 
     read    target table/sys_id; fields {"names": [...]}
-    create  target table; fields {"values": {...}}. Its key is kept in `key_field` of the record.
+    create  target table; fields {"values": {...}}. The field `key_field` of the record stores its key.
     update  target table/sys_id; fields {"values": {...}, "expect": {"sys_mod_count": "4"}}
     delete  target table/sys_id; fields {"expect": {...}}. `expect` is optional in both.
     """
@@ -86,7 +86,7 @@ class ServiceNowConnector:
                 case "read":
                     effect = await self._read(action, opened)
                 case "create":
-                    # The table API drops no repeats by itself; so a key that is there already is the answer.
+                    # The table API does not find repeats; so first look for a record with this key.
                     effect = await self._created(action, opened) or await self._create(action, opened)
                 case "update":
                     effect = await self._update(action, opened)
@@ -109,7 +109,7 @@ class ServiceNowConnector:
                         if await self._get(action.target, (), opened) is None
                         else None
                     )
-        raise EffectUnknown(f"{self._name}.{action.operation} cannot be confirmed", hint="look there by hand")
+        raise EffectUnknown(f"{self._name}.{action.operation} cannot be confirmed", hint="check it by hand")
 
     async def _read(self, action: Action, opened: OpenedSecrets) -> Effect:
         names = action.fields.get("names", [])
@@ -127,13 +127,15 @@ class ServiceNowConnector:
         return _creation(table, _result(answer))
 
     async def _created(self, action: Action, opened: OpenedSecrets) -> Effect | None:
-        """The record of this key, if there is one."""
+        """The record with this key, if there is one."""
         table = _table(action.target)
         if self._key_field is None:
             return None
         key = action.idempotency_key
         if not key or "^" in key:
-            raise EffectRefused("idempotency_key: empty, or with a ^, which separates conditions there")
+            raise EffectRefused(
+                "idempotency_key is empty or contains ^, which separates conditions in a query"
+            )
         query = quote(f"{self._key_field}={key}", safe="")
         answer = await self._request(
             "GET", f"/{table}?sysparm_query={query}&sysparm_limit=2&{_PLAIN_VALUES}", opened
@@ -155,7 +157,7 @@ class ServiceNowConnector:
         kept = {name: after.get(name) for name in (*values, *VERSION_FIELDS) if name in after}
         result: dict[str, Any] = {"record": kept}
         if not _follows(before, after):
-            # The API has no conditional write: a change between our look and our write can only be told.
+            # The API has no conditional write: a change between our read and our write can only be reported.
             result["raced"] = True
         expect = {name: after[name] for name in VERSION_FIELDS if name in after}
         return Effect(
@@ -169,15 +171,15 @@ class ServiceNowConnector:
         values = _values(action)
         record = await self._get(action.target, tuple(values), opened)
         if record is None:
-            raise EffectUnknown(f"{action.target} is gone, so its update cannot be confirmed")
+            raise EffectUnknown(f"{action.target} does not exist any more, so its update cannot be confirmed")
         if _holds(record, values):
             return Effect({"record": record, "already": True}, action.target)
         expect = action.fields.get("expect")
         if expect and all(str(record.get(name)) == str(value) for name, value in expect.items()):
             return None
-        # Done and then changed by somebody else looks the same as not done.
+        # "Done and then changed by another user" looks the same as "not done".
         raise EffectUnknown(
-            f"{action.target} holds other values, and whether it ever held these cannot be known",
+            f"{action.target} has other values; it is unknown whether it ever had these",
             hint="an action with expect can be confirmed",
         )
 
@@ -197,7 +199,7 @@ class ServiceNowConnector:
             return None
         found = _result(answer)
         if not isinstance(found, dict):
-            raise EffectRefused(f"{target}: the answer holds no record")
+            raise EffectRefused(f"{target}: the answer has no record")
         return found
 
     async def _request(
@@ -223,7 +225,7 @@ class ServiceNowConnector:
         )  # fmt: skip
 
 
-# Values as they are stored: labels and links could not be written back.
+# Read the stored values, because labels and links could not be written again.
 _PLAIN_VALUES: Final = "sysparm_display_value=false&sysparm_exclude_reference_link=true"
 
 
@@ -231,7 +233,7 @@ def _creation(table: str, record: Mapping[str, Any]) -> Effect:
     sys_id = str(record.get("sys_id", ""))
     target = f"{table}/{sys_id}"
     if not _RECORD.fullmatch(target):
-        # The record exists, but its number was not told.
+        # The record exists, but the answer does not have its sys_id.
         return Effect({"number": record.get("number")})
     kept = {name: record[name] for name in ("sys_id", "number", *VERSION_FIELDS) if name in record}
     expect = {name: record[name] for name in VERSION_FIELDS if name in record}
@@ -241,13 +243,13 @@ def _creation(table: str, record: Mapping[str, Any]) -> Effect:
 def _check_version(action: Action, record: Mapping[str, Any]) -> None:
     expect = action.fields.get("expect", {})
     if not isinstance(expect, Mapping) or not set(expect) <= set(VERSION_FIELDS):
-        raise EffectRefused(f"expect: accepted are {' and '.join(VERSION_FIELDS)}", field="expect")
+        raise EffectRefused(f"expect is not accepted; accepted: {', '.join(VERSION_FIELDS)}", field="expect")
     changed = [name for name, value in expect.items() if str(record.get(name)) != str(value)]
     if changed:
         raise EffectRefused(
-            f"{action.target} was changed meanwhile: {changed[0]} is {record.get(changed[0])!r}, "
+            f"{action.target} was changed in the meantime: {changed[0]} is {record.get(changed[0])!r}, "
             f"expected {expect[changed[0]]!r}",
-            hint="read it again and decide anew",
+            hint="read the record again and decide again",
         )
 
 
@@ -261,7 +263,7 @@ def _holds(record: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
 
 
 def _stored(value: Any) -> str:
-    """As the table API returns it: everything is text."""
+    """The value as the table API returns it: always a text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
@@ -270,35 +272,42 @@ def _stored(value: Any) -> str:
 def _values(action: Action) -> dict[str, Any]:
     values = action.fields.get("values")
     if not isinstance(values, Mapping) or not 1 <= len(values) <= FIELDS_LIMIT:
-        raise EffectRefused(f"values: an object of 1 to {FIELDS_LIMIT} fields is required", field="values")
+        raise EffectRefused(
+            f"values is not accepted; accepted: an object of 1 to {FIELDS_LIMIT} fields", field="values"
+        )
     _checked_names(list(values))
     if any(isinstance(value, (Mapping, list)) for value in values.values()):
-        raise EffectRefused("values: a field holds a text, a number, true, false or null", field="values")
+        raise EffectRefused(
+            "values has a list or an object; accepted: texts, numbers, true, false and null", field="values"
+        )
     return dict(values)
 
 
 def _checked_names(names: Any) -> tuple[str, ...]:
     is_right = isinstance(names, list) and len(names) <= FIELDS_LIMIT
     if not is_right or not all(isinstance(name, str) and _FIELD.fullmatch(name) for name in names):
-        raise EffectRefused("a field's name is made of a-z, 0-9 and _", field="values")
+        raise EffectRefused("values has a wrong name; accepted: names of a-z, 0-9 and _", field="values")
     return tuple(names)
 
 
 def _table(target: str) -> str:
     if not _TABLE.fullmatch(target):
-        raise EffectRefused("target: the name of a table is required, such as incident", field="target")
+        raise EffectRefused(
+            "target is not accepted; accepted: the name of a table, such as incident", field="target"
+        )
     return target
 
 
 def _record_path(target: str) -> str:
     if not _RECORD.fullmatch(target):
         raise EffectRefused(
-            "target: table/sys_id is required, with a sys_id of 32 hexadecimal digits", field="target"
+            "target is not accepted; accepted: table/sys_id, with a sys_id of 32 hexadecimal digits",
+            field="target",
         )
     return f"/{target}"
 
 
 def _result(answer: Answer) -> Any:
     if not isinstance(answer.body, dict) or "result" not in answer.body:
-        raise EffectUnknown("the answer of the table API holds no result")
+        raise EffectUnknown("the answer of the table API has no result")
     return answer.body["result"]

@@ -1,6 +1,7 @@
-"""Write to Slack: receives a channel, or a message as `channel/ts`, returns what is there and its way back.
+"""Write to Slack: receives a channel, or a message as `channel/ts`, returns the message and its reversal.
 
-Slack drops no repeats by itself. A message carries the action's key in its metadata, for `confirm` to find.
+Slack does not find repeats. The metadata of a message contain the key of the action, so that `confirm` finds
+it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from stepwell.connectors.slack_api import API_URL, SlackApi, SlackRefused
 
 TEXT_LIMIT: Final = 40_000
 BLOCKS_LIMIT: Final = 50
-# How far back a message is looked for.
+# `confirm` searches in so many messages on so many pages.
 SEARCH_PAGE: Final = 200
 SEARCH_PAGES: Final = 5
 EVENT_TYPE: Final = "stepwell_action"
@@ -81,7 +82,9 @@ class SlackConnector:
                 case "update":
                     message = await self._message(action.target, opened)
                     if message is None:
-                        raise EffectUnknown(f"{action.target} is gone, so its update cannot be confirmed")
+                        raise EffectUnknown(
+                            f"{action.target} does not exist any more, so its update cannot be confirmed"
+                        )
                     is_ours = _key_of(message) == _key(action)
                     return _applied(action.target) if is_ours else None
                 case "delete":
@@ -92,7 +95,7 @@ class SlackConnector:
     async def _post(self, action: Action, opened: OpenedSecrets) -> Effect:
         if not _CHANNEL.fullmatch(action.target):
             raise EffectRefused(
-                "target: the id of a channel is required, such as C0123456789", field="target"
+                "target is not accepted; accepted: the id of a channel, such as C0123456789", field="target"
             )
         thread_ts = action.fields.get("thread_ts")
         answer = await self._call(
@@ -109,7 +112,7 @@ class SlackConnector:
         if _key_of(before) == _key(action):
             return _applied(action.target)
         given = _content(action)
-        # An update without blocks would leave the old ones beside the new text.
+        # An update without blocks would keep the old blocks together with the new text.
         await self._call(
             "chat.update", opened, channel=channel, ts=ts, metadata=message_metadata(action),
             **{"blocks": [], **given},
@@ -129,7 +132,7 @@ class SlackConnector:
         return Effect({"deleted": True}, action.target)
 
     async def _find(self, action: Action, opened: OpenedSecrets) -> Effect | None:
-        """The message with this key among the newest of its channel or thread."""
+        """The message with this key among the newest messages of its channel or thread."""
         wanted = _key(action)
         thread_ts = action.fields.get("thread_ts")
         method = "conversations.history" if thread_ts is None else "conversations.replies"
@@ -146,12 +149,12 @@ class SlackConnector:
             if cursor is None:
                 return None
         raise EffectUnknown(
-            f"not among the newest {SEARCH_PAGE * SEARCH_PAGES} messages of {action.target}",
-            hint="look by hand",
+            f"the message is not among the newest {SEARCH_PAGE * SEARCH_PAGES} messages of {action.target}",
+            hint="search by hand",
         )
 
     async def _message(self, target: str, opened: OpenedSecrets) -> dict[str, Any] | None:
-        """One message, in a channel or in a thread; None when it is gone."""
+        """One message of a channel or a thread; None if it does not exist any more."""
         channel, ts = _place(target)
         try:
             answer = await self._ask(
@@ -181,7 +184,7 @@ def _posted(channel: str, ts: str, thread_ts: str | None) -> Effect:
 
 
 def _applied(target: str) -> Effect:
-    """By an earlier attempt: what was there before is not known any more."""
+    """The effect of an earlier attempt; the text before it is not known any more."""
     channel, ts = _place(target)
     return Effect({"channel": channel, "ts": ts, "already": True}, target)
 
@@ -191,7 +194,7 @@ def _key(action: Action) -> str:
 
 
 def message_metadata(action: Action) -> dict[str, Any]:
-    """By which `confirm` finds the message of an action."""
+    """The metadata by which `confirm` finds the message of an action."""
     return {"event_type": EVENT_TYPE, "event_payload": {"key": _key(action)}}
 
 
@@ -209,14 +212,16 @@ def _content(action: Action) -> dict[str, Any]:
         raise EffectRefused(f"{unknown[0]}: not accepted", hint="accepted are text, blocks and thread_ts")
     text, blocks = action.fields.get("text"), action.fields.get("blocks")
     if not isinstance(text, str) or not 1 <= len(text) <= TEXT_LIMIT:
-        raise EffectRefused(f"text: 1 to {TEXT_LIMIT} characters are required", field="text")
+        raise EffectRefused(f"text is not accepted; accepted: 1 to {TEXT_LIMIT} characters", field="text")
     if blocks is not None and (not isinstance(blocks, list) or len(blocks) > BLOCKS_LIMIT):
-        raise EffectRefused(f"blocks: a list of at most {BLOCKS_LIMIT} is accepted", field="blocks")
+        raise EffectRefused(
+            f"blocks is not accepted; accepted: a list of at most {BLOCKS_LIMIT}", field="blocks"
+        )
     return {"text": text} if not blocks else {"text": text, "blocks": blocks}
 
 
 def _place(target: str) -> tuple[str, str]:
     match = _MESSAGE.fullmatch(target)
     if match is None:
-        raise EffectRefused("target: channel/ts of a message is required", field="target")
+        raise EffectRefused("target is not accepted; accepted: channel/ts of a message", field="target")
     return match[1], match[2]

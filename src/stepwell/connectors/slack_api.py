@@ -1,5 +1,5 @@
-"""Call one method of Slack's Web API: receives its arguments and a token, returns the answer or one of the
-three errors. `slack_sdk` speaks; here it is kept from repeating, from redirects and from large answers.
+"""Call one method of Slack's Web API: receives its arguments and a token, returns the answer or raises one of
+the three errors. It uses `slack_sdk` without repeats, without redirects and with a limit for large answers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from stepwell.connectors.transport import retry_after_seconds
 API_URL: Final = "https://slack.com/api/"
 ANSWER_BYTES_LIMIT: Final = 4 * 1024 * 1024
 TEXT_LIMIT: Final = 500
-# What Slack answers when it did nothing and may do it later.
+# Errors of Slack that mean: nothing was done, try again later.
 TRANSIENT: Final = frozenset({"ratelimited", "rate_limited", "service_unavailable", "team_added_to_org"})
-# What it answers when it failed on the way.
+# Errors of Slack that leave open whether it was done.
 OPEN: Final = frozenset({"fatal_error", "internal_error", "request_timeout"})
 
 
 class SlackRefused(EffectRefused):
-    """Slack said no; `error` is its word for why, such as channel_not_found."""
+    """Slack refused; `error` is its reason, such as channel_not_found."""
 
     def __init__(self, method: str, error: str) -> None:
         super().__init__(f"slack {method}: {error}", hint=HINTS.get(error))
@@ -40,12 +40,12 @@ HINTS: Final = {
     "not_in_channel": "invite the app to the channel",
     "invalid_auth": "check the token",
     "missing_scope": "give the app the scopes of docs/connectors.md and install it again",
-    "message_not_found": "the message is gone, or the app did not write it",
+    "message_not_found": "the message was deleted, or the app did not write it",
 }
 
 
 class SlackApi:
-    """Every call is one request. `writes` says whether a lost answer leaves something open."""
+    """Every call is one request. With `writes`, a lost answer means that the effect is unknown."""
 
     def __init__(self, *, api_url: str = API_URL, limit_seconds: float = 10.0) -> None:
         self._api_url = api_url
@@ -56,7 +56,7 @@ class SlackApi:
     ) -> dict[str, Any]:
         given = {name: value for name, value in arguments.items() if value is not None}
         try:
-            # The client bounds each wait for a byte; this bounds all of them together.
+            # The client limits each wait for a byte; this limits the whole call.
             async with asyncio.timeout(self._limit_seconds * 3):
                 return await asyncio.to_thread(self._call, token, method, writes, given)
         except TimeoutError:
@@ -69,11 +69,11 @@ class SlackApi:
             token=token.reveal(),
             base_url=self._api_url,
             timeout=max(1, round(self._limit_seconds)),
-            # Its own handlers would send a message again whose answer was lost.
+            # The handlers of the SDK would send a message again if its answer was lost.
             retry_handlers=[],
         )
         try:
-            # Reading methods take no JSON.
+            # Methods that read do not accept JSON.
             answer = client.api_call(method, json=given) if writes else client.api_call(method, params=given)
         except SlackApiError as error:
             raise _meaning(method, error, writes) from None
@@ -85,7 +85,7 @@ class SlackApi:
             raise lost(f"slack {method}: the answer was lost: {_text(error)}") from None
         found = answer.data
         if not isinstance(found, dict):
-            raise lost(f"slack {method}: the answer is no JSON object")
+            raise lost(f"slack {method}: the answer is not a JSON object")
         return found
 
 
@@ -104,7 +104,7 @@ def _meaning(
 
 
 def _was_sent(reason: object) -> bool:
-    """A line that broke, or a time-out, may come after the request; a refused or unknown host does not."""
+    """True for a lost connection or a time-out, which may come after the request was sent."""
     return isinstance(reason, (ConnectionResetError, BrokenPipeError, TimeoutError))
 
 
@@ -113,7 +113,7 @@ def _text(value: object) -> str:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the token to another host."""
+    """Follows no redirect, which would send the token to another host."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
@@ -122,7 +122,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class _BoundedClient(WebClient):
-    """The SDK's one place that opens a connection, with the bounds it does not have."""
+    """Overrides the method of the SDK that opens connections, to add limits."""
 
     def _perform_urllib_http_request_internal(self, url: str, req: urllib.request.Request) -> dict[str, Any]:
         proxies = {"http": self.proxy, "https": self.proxy} if self.proxy else {}

@@ -1,5 +1,5 @@
-"""Send one HTTP request and say what became of it: receives method, address and body, returns an answer of
-bounded size, or one of a connector's three errors. A connection is used once: a kept one may die unseen.
+"""Send one HTTP request: receives method, address and body, returns an answer of limited size, or raises one
+of the three errors of a connector. Each connection is used once, because a kept connection may be broken.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from stepwell.connectors.base import EffectRefused, EffectUnavailable, EffectUnk
 
 TEXT_LIMIT: Final = 500
 RETRY_AFTER_MAX_SECONDS: Final = 3600.0
-# The request did not arrive in full, or came too early: it was not looked at.
+# The server did not process the request.
 NOT_TAKEN: Final = frozenset({408, 425, 429})
-# What a server does not know how to do it has not done.
+# The server does not support the request, so it did nothing.
 NOT_KNOWN: Final = frozenset({501, 505})
 
 logs.quiet_http_clients()
@@ -31,7 +31,7 @@ logs.quiet_http_clients()
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """Bounds of one request. `follows_redirects` counts for reads only: a write is never sent elsewhere."""
+    """Limits of one request. `follows_redirects` is only for reads; a write is never redirected."""
 
     connect_seconds: float = 5.0
     read_seconds: float = 30.0
@@ -42,7 +42,7 @@ class HttpLimits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back. `body` is JSON where the server says so, else text; None when it was too large."""
+    """The answer. `body` is parsed JSON if the content type is JSON, else text; None if it was too large."""
 
     status: int
     headers: Mapping[str, str]
@@ -65,7 +65,7 @@ async def exchange(
     accepts: frozenset[int] = frozenset(),
     proxy: str | None = None,
 ) -> Answer:
-    """One request. Any status but 2xx and those of `accepts` is raised as what it means for the effect."""
+    """Send one request. A status that is neither 2xx nor in `accepts` raises one of the three errors."""
     answer = await _send(method, url, writes, limits, headers or {}, body, proxy)
     if answer.is_success or answer.status in accepts:
         if answer.is_truncated and not writes:
@@ -83,7 +83,7 @@ async def _send(
     body: Any,
     proxy: str | None,
 ) -> Answer:
-    # The lost answer to a question can be asked for again; that to a write leaves its effect open.
+    # A read can be repeated if its answer is lost; a write has then an unknown effect.
     lost = EffectUnknown if writes else EffectUnavailable
     timeout = httpx.Timeout(limits.read_seconds, connect=limits.connect_seconds)
     try:
@@ -93,7 +93,7 @@ async def _send(
                 timeout=timeout,
                 verify=_tls(),
                 proxy=proxy,
-                # The environment could name a proxy or a .netrc with passwords of its own.
+                # The environment could set a proxy or a .netrc with other passwords.
                 trust_env=False,
                 follow_redirects=limits.follows_redirects and not writes,
                 max_redirects=3,
@@ -148,14 +148,14 @@ def _meaning(method: str, answer: Answer, writes: bool) -> EffectRefused | Effec
         if 300 <= status < 400:
             return EffectRefused(f"{said}; redirects are not followed", hint="configure the final address")
         return EffectRefused(said)
-    # It failed on the way: a gateway that gave up, or a server that broke off. How far it had come is open.
+    # A gateway or the server failed during the request, so the effect is unknown.
     if writes:
         return EffectUnknown(said)
     return EffectUnavailable(said, retry_after_seconds=retry_after)
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Seconds, or a date, which counts from the server's own `Date`: its clock, not ours."""
+    """The seconds of Retry-After; a date is compared with the `Date` header, not with our clock."""
     given = headers.get("retry-after", "").strip()
     if not given:
         return None
@@ -183,7 +183,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _headers(given: Mapping[str, str]) -> dict[str, str]:
-    # Unpacked, a small answer could be larger than any limit before it is counted.
+    # Without compression, because a small compressed answer could exceed the limit before it is counted.
     return {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "stepwell", **given}
 
 
@@ -193,5 +193,5 @@ def _content(body: Any) -> bytes | None:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Read once: it takes longer than most requests."""
+    """Created once, because it takes longer than most requests."""
     return ssl.create_default_context()

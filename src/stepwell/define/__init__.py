@@ -1,4 +1,4 @@
-"""Define: a template tree, written in Python or YAML, becomes a checked, frozen graph. Pure; no database."""
+"""Turn a tree of steps, written in Python or YAML, into a checked, frozen graph. Uses no database."""
 
 from stepwell.define.check import check_graph, freeze
 from stepwell.define.diff import Diff, diff_graphs

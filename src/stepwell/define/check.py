@@ -1,6 +1,7 @@
-"""Judge a graph as a whole: ids, references, limits, recursion. Returns every problem it finds.
+"""Check a whole graph: ids, references, limits, recursion. Returns every problem it finds.
 
-`freeze` is the door of define: a Workflow goes in, a checked Graph or one DefinitionError comes out.
+`freeze` is the main function of define: it receives a Workflow and returns a checked Graph, or raises one
+DefinitionError with all problems.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def freeze(
 ) -> Graph:
     """The checked graph of a workflow.
 
-    `operations` names the registered operations, `workflows` maps each known workflow to those it calls;
-    what is not given is not checked.
+    `operations` are the registered operations; `workflows` maps each known workflow to the workflows that it
+    calls. What is not given is not checked.
     """
     flat = flatten(workflow)
     problems = list(flat.problems)
@@ -48,12 +49,12 @@ def check_graph(
 ) -> list[Problem]:
     """Every problem of a graph, in the order of its steps. `sources`: the template object of each step.
 
-    `unread` are names that may belong to steps that could not be read: reading one of them is not refused.
+    `unread` are possible ids of steps that could not be read; a reference to one of them is no problem.
     """
     checking = _Checking(graph, sources, unread)
     problems = list(checking.structure())
     if problems:
-        # References over a broken structure would only repeat its faults.
+        # In a wrong structure the checks of references would only repeat the same problems.
         return [*checking.duplicates(), *problems]
     problems += checking.duplicates()
     problems += checking.expressions()
@@ -81,7 +82,7 @@ class _Checking:
             seen.add(step.id)
 
     def structure(self) -> Iterator[Problem]:
-        """What a template cannot get wrong and a graph written elsewhere can."""
+        """Problems that only a graph from JSON can have; a graph made from a template is correct here."""
         yield from self.step_places()
         broken_branches = list(self.branch_places())
         yield from broken_branches
@@ -98,7 +99,7 @@ class _Checking:
                 yield self.problem(after, "edges", message)
             if before.scope != after.scope:
                 yield self.problem(
-                    after, "edges", f"waits for {quoted(before.id)} across the edge of a Map body"
+                    after, "edges", f"waits for {quoted(before.id)}, which is in another scope (Map body)"
                 )
             if edge.branch is not None and self.conditional_of(edge.branch) != edge.from_no:
                 yield self.problem(
@@ -121,7 +122,7 @@ class _Checking:
             if step.kind == "map":
                 depth[step.no] = depth[step.scope] + 1
                 if depth[step.no] > MAX_NESTING:
-                    yield self.problem(step, "scope", f"is nested more than {MAX_NESTING} deep")
+                    yield self.problem(step, "scope", f"is nested more than {MAX_NESTING} levels deep")
             if step.branch is not None and not 1 <= step.branch <= len(self.graph.branches):
                 yield self.problem(step, "branch", f"there is no branch {step.branch}")
             if step.group is not None and not 1 <= step.group <= len(self.graph.groups):
@@ -141,7 +142,9 @@ class _Checking:
                 continue
             conditional = self.graph.step(branch.conditional)
             if conditional.kind != "conditional":
-                yield self.problem(conditional, field, "a branch belongs to a conditional; this step is none")
+                yield self.problem(
+                    conditional, field, "a branch belongs to a conditional; this step is not one"
+                )
             if branch.parent != conditional.branch or (branch.parent or 0) >= branch.no:
                 yield self.problem(conditional, f"{field}.parent", "is not the branch of its conditional")
             way = (branch.conditional, branch.negated)
@@ -156,13 +159,13 @@ class _Checking:
                 yield self.problem(step, "branch", "belongs to a conditional of another scope")
 
     def branch_entries(self) -> Iterator[Problem]:
-        """A step of a branch must wait for its conditional: else it could run before it is skipped."""
+        """A step of a branch must wait for its conditional; otherwise it could run before it is skipped."""
         inside: dict[int | None, frozenset[int]] = {None: frozenset()}
         for branch in self.graph.branches:  # a parent has a lower number
             inside[branch.no] = inside[branch.parent] | {branch.no}
             if len(inside[branch.no]) > MAX_NESTING:
                 conditional = self.graph.step(branch.conditional)
-                yield self.problem(conditional, "branch", f"is nested more than {MAX_NESTING} deep")
+                yield self.problem(conditional, "branch", f"is nested more than {MAX_NESTING} levels deep")
                 return
         entered: set[int] = set()
         for edge in self.graph.edges:
@@ -230,7 +233,7 @@ class _Checking:
                 f"read the list of results of {quoted(owner.id)} instead"
             )
         return (
-            f"reads step {quoted(target.id)}, which need not have ended before; an expression may read "
+            f"reads step {quoted(target.id)}, which may not have ended yet; an expression may read "
             "the input and the steps that always end before this one"
         )
 
@@ -251,7 +254,7 @@ class _Checking:
                 )
 
     def recursion(self, workflows: Mapping[str, Collection[str]]) -> Iterator[Problem]:
-        """A workflow that reaches itself would never end; found as far as the other workflows are known."""
+        """Refuse a workflow that calls itself, directly or through other workflows: it would never end."""
         name = self.graph.name
         paths: dict[str, list[str] | None] = {}
         for step in self.graph.steps:
@@ -267,7 +270,7 @@ class _Checking:
 
 
 def _call_path(workflows: Mapping[str, Collection[str]], start: str, goal: str) -> list[str] | None:
-    """A shortest chain of calls from one workflow to another."""
+    """The shortest chain of calls from one workflow to another; None if there is none."""
     came_from: dict[str, str | None] = {start: None}
     pending = deque([start])
     while pending:
@@ -285,10 +288,10 @@ def _call_path(workflows: Mapping[str, Collection[str]], start: str, goal: str) 
 
 
 def _not_before(graph: Graph, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Those of the (reader, read) pairs where the read step need not have ended when the reader starts.
+    """The (reader, read) pairs where the read step may not have ended when the reader starts.
 
-    One bit per read step is carried along the edges and dropped once the last successor has it, so that a
-    graph of 50,000 steps needs memory for its widest part only.
+    One bit for each read step is passed along the edges, and freed when the last successor has it. So a graph
+    of 50,000 steps needs memory only for its widest part.
     """
     wanted: dict[int, list[int]] = {}
     for reader, read in pairs:

@@ -1,7 +1,7 @@
 """Read cron expressions in time zones: receives a schedule and the database's time, returns times in UTC.
 
-Clocks that jump are treated as cron does: a time that a zone leaves out is made up for when the gap ends,
-a time that comes twice fires once, unless the expression says every hour or every minute.
+Changes between summer and winter time are treated as cron does: a time that does not exist fires when the gap
+ends; a time that exists twice fires once, unless the expression fires every hour or every minute.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from cronsim import CronSim, CronSimError
 
 from stepwell.errors import InvalidInput
 
-# A time this late still counts as met; later it is a misfire, and the schedule's rule decides.
+# A time that is at most so late still fires; if it is later, it is a misfire and the schedule's rule decides.
 MISFIRE_SECONDS = 60
-# Stands for "no such day will ever come"; the database wants a time.
+# The next time of an expression that never matches; the database requires a time.
 NEVER = datetime(9999, 12, 31, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a schedule owes at one moment: the times to fire now, and the next one ahead."""
+    """The times of a schedule to fire now, and its next time."""
 
     fire_ats: tuple[datetime, ...]
     next_at: datetime
 
 
 def check(cron: str, time_zone: str) -> None:
-    """Refuse an expression or a zone that cannot be read, saying what is wrong with it."""
+    """Raise InvalidInput if the expression or the zone cannot be read."""
     _simulate(cron, datetime.now(_zone(time_zone)))
 
 
 def next_times(cron: str, time_zone: str, after: datetime, count: int) -> list[datetime]:
-    """The first fire times later than `after`, in UTC; fewer when there are no more."""
+    """The first times later than `after`, in UTC; fewer if there are no more."""
     return list(islice(_times(cron, _zone(time_zone), after), count))
 
 
 def plan(
     cron: str, time_zone: str, misfire: str, backfill_limit: int, next_at: datetime | None, now: datetime
 ) -> Plan:
-    """What to fire at `now` for a schedule that expected `next_at`; without one only the next time."""
+    """The times to fire at `now` for a schedule whose next time was `next_at`; none if `next_at` is None."""
     ahead = next_times(cron, time_zone, now, 1)
     following = ahead[0] if ahead else NEVER
     if next_at is None or next_at > now:
@@ -59,7 +59,7 @@ def plan(
 
 
 def _due(cron: str, zone: ZoneInfo, limit: int, first: datetime, now: datetime) -> list[datetime]:
-    """The last `limit` times from `first` to `now`: found from behind, so that a long stop costs no more."""
+    """The last `limit` times from `first` to `now`. It searches backwards, so a long pause costs nothing."""
     start = first
     backward = _simulate(cron, now.astimezone(zone), reverse=True)
     for at in islice(backward, limit + 2):
@@ -79,7 +79,7 @@ def _times(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
     latest = after
     for found in _simulate(cron, after.astimezone(zone)):
         at = found.astimezone(UTC)
-        # In the hour that comes twice the expression may point at its first pass again.
+        # In the hour that exists twice, the expression may give a time of its first pass again.
         if at > latest:
             latest = at
             yield at

@@ -1,6 +1,7 @@
 """Compare two graphs: returns the steps and edges that were added, removed and changed.
 
-Steps are matched by id. Numbers mean nothing outside one graph: places are compared by ids.
+Steps are matched by id. Numbers are valid in one graph only, so scopes, branches and groups are compared by
+ids.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ __all__ = ["Change", "Diff", "EdgeRef", "diff_graphs"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One value before and after; None where there was or is none."""
+    """One value before and after; None if there was or is no value."""
 
     before: Any
     after: Any
@@ -26,7 +27,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, order=True)
 class EdgeRef:
-    """An edge by the ids of its ends."""
+    """An edge, by the ids of its two steps."""
 
     from_id: str
     to_id: str
@@ -37,7 +38,7 @@ class EdgeRef:
 
 @dataclass(frozen=True)
 class Diff:
-    """What changed from one graph to another. Empty when both mean the same."""
+    """The differences between two graphs; empty if both mean the same."""
 
     workflow_changed: dict[str, Change]
     steps_added: tuple[str, ...]
@@ -74,7 +75,7 @@ class Diff:
 
 
 def diff_graphs(before: Graph, after: Graph) -> Diff:
-    """Steps in the order of the graph they stand in, edges by the ids of their ends."""
+    """Steps are in the order of their graph, edges in the order of their ids."""
     shared = before.by_id.keys() & after.by_id.keys()
     old, new = _comparable(before, shared), _comparable(after, shared)
     old_edges, new_edges = _edges(before), _edges(after)
@@ -119,7 +120,7 @@ def _comparable(graph: Graph, shared: set[str]) -> dict[str, dict[str, Any]]:
 
 def _comparable_step(graph: Graph, step: GraphStep, groups: dict[int, dict[str, Any]]) -> dict[str, Any]:
     found = step.to_json()
-    # The test says what is read; the numbers beside it only repeat that.
+    # Without `reads`: it only repeats as numbers what the test reads.
     for numbered in ("no", "id", "reads"):
         found.pop(numbered, None)
     if step.scope:
@@ -137,7 +138,7 @@ def _branch_name(graph: Graph, branch_no: int) -> str:
 
 
 def _group_names(graph: Graph, shared: set[str]) -> dict[int, dict[str, Any]]:
-    """A group has no id: it is known by its limit and by the first of its steps that both graphs have."""
+    """A group has no id. It is identified by its limit and by its first step that both graphs have."""
     first: dict[int, str] = {}
     for step in graph.steps:
         if step.group is not None and step.id in shared:

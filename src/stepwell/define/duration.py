@@ -1,4 +1,4 @@
-"""Read and write lengths of time: "4h", "1h30m", "PT4H", 90, timedelta become seconds, to a millisecond."""
+"""Read and write durations: "4h", "1h30m", "PT4H", 90 and timedelta become seconds, to the millisecond."""
 
 from __future__ import annotations
 
@@ -28,12 +28,10 @@ _ACCEPTED = (
 
 
 def parse_duration(value: object, field: str, *, zero: bool = False) -> int | float:
-    """Seconds, whole ones as int. Refuses zero unless `zero`, and anything negative or endless."""
+    """Seconds; a whole number as int. Refuses negative and infinite values, and zero unless `zero`."""
     millis = round(_milliseconds(value, field))
     if millis < 0 or (millis == 0 and not zero):
-        raise DefinitionError.one(
-            f"{quoted(value)} is not a length of time above zero; {_ACCEPTED}", field=field
-        )
+        raise DefinitionError.one(f"{quoted(value)} is not a duration above zero; {_ACCEPTED}", field=field)
     if millis > MAX_DURATION_SECONDS * 1000:
         raise DefinitionError.one(
             f"{quoted(value)} is longer than the limit of {MAX_DURATION_SECONDS // 86_400} days", field=field
@@ -42,11 +40,11 @@ def parse_duration(value: object, field: str, *, zero: bool = False) -> int | fl
 
 
 def parse_rate(value: str, field: str) -> tuple[int, float]:
-    """How many within how many seconds: "100/1m" → (100, 60)."""
+    """The count and the seconds of a rate: "100/1m" → (100, 60)."""
     count, slash, time = value.partition("/")
     if not slash or not re.fullmatch(r"[1-9]\d{0,6}", count.strip(), re.ASCII):
         raise DefinitionError.one(
-            f'{quoted(value)} is not a rate; accepted: a number, a slash, a length of time, like "100/1m"',
+            f'{quoted(value)} is not a rate; accepted: a number, a slash and a duration, such as "100/1m"',
             field=field,
         )
     return int(count), float(parse_duration(time, field))
@@ -57,17 +55,17 @@ def seconds_of(value: None) -> None: ...
 @overload
 def seconds_of(value: Duration) -> int | float: ...
 def seconds_of(value: Duration | None) -> int | float | None:
-    """Seconds of a value a template has already accepted."""
+    """The seconds of a value that a template has already accepted."""
     return None if value is None else parse_duration(value, "duration", zero=True)
 
 
 def format_duration(seconds: int | float) -> str:
-    """The short form that `parse_duration` reads back to the same number: 5400 → "1h30m"."""
+    """The short form, which `parse_duration` reads as the same number: 5400 → "1h30m"."""
     left = round(Decimal(str(seconds)) * 1000)
     if left == 0:
         return "0s"
     parts: list[str] = []
-    # Weeks are read but not written: "14d" is plainer than "2w".
+    # Weeks are accepted but not written: "14d" is clearer than "2w".
     for unit in ("d", "h", "m", "s", "ms"):
         count, left = divmod(left, _UNIT_MILLISECONDS[unit])
         if count:
@@ -83,11 +81,11 @@ def _milliseconds(value: object, field: str) -> Decimal:
     if isinstance(value, timedelta):
         return Decimal(value // timedelta(microseconds=1)) / 1000
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise DefinitionError.one(f"{type(value).__name__} is not a length of time; {_ACCEPTED}", field=field)
+        raise DefinitionError.one(f"{type(value).__name__} is not a duration; {_ACCEPTED}", field=field)
     if isinstance(value, str):
         return _from_text(value.strip(), field)
     if isinstance(value, float) and not math.isfinite(value):
-        raise DefinitionError.one(f"{value} is not a length of time; {_ACCEPTED}", field=field)
+        raise DefinitionError.one(f"{value} is not a duration; {_ACCEPTED}", field=field)
     return Decimal(str(value)) * 1000
 
 
@@ -107,4 +105,4 @@ def _from_text(text: str, field: str) -> Decimal:
     hint = f'; write "{text}s" for seconds' if re.fullmatch(r"\d{1,9}", text, re.ASCII) else ""
     if re.fullmatch(r"P\d+[YM].*", text):
         hint = "; years and months differ in length, write days"
-    raise DefinitionError.one(f"{quoted(text)} is not a length of time{hint}; {_ACCEPTED}", field=field)
+    raise DefinitionError.one(f"{quoted(text)} is not a duration{hint}; {_ACCEPTED}", field=field)

@@ -1,6 +1,6 @@
-"""Turn a template tree into the steps and edges of the graph, in one pass; containers leave no steps behind.
+"""Turn a template tree into the steps and edges of the graph, in one pass; containers become edges.
 
-Receives a Workflow, returns a Flat: the graph, the template object each step came from, and problems found.
+Receives a Workflow, returns a Flat: the graph, the template object of each step, and the problems found.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Flat:
 
 @dataclass(slots=True)
 class _Limit:
-    """The limit of a Parallel. It becomes a group with its first step; without one it limits nothing."""
+    """The limit of a Parallel. It becomes a group when its first step is added."""
 
     max_concurrency: int
     group_no: int | None = None
@@ -54,7 +54,7 @@ class _Limit:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in the tree a step stands; what its steps inherit."""
+    """The place of a step in the tree: what it inherits from the containers around it."""
 
     scope: int = 0
     branch: int | None = None
@@ -64,14 +64,14 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """The steps of a part that wait for what comes before it, and those that what follows waits for."""
+    """The first steps of a part (they wait for the part before) and its last steps (the next part waits)."""
 
     entries: list[int]
     exits: list[int]
 
 
 def flatten(workflow: Workflow) -> Flat:
-    """Raises DefinitionError where going on is pointless: too many steps or edges, nested too deeply."""
+    """Raises DefinitionError if there are too many steps or edges, or if steps are nested too deeply."""
     flattening = _Flattening()
     flattening.step(workflow.root, _Place())
     while flattening.bodies:
@@ -101,13 +101,13 @@ class _Flattening:
         self.groups: list[Group] = []
         self.callables: dict[str, Callable[..., Any]] = {}
         self.problems: list[Problem] = []
-        # Bodies wait until the scope around them is numbered, so that each stays contiguous.
+        # Bodies of maps are numbered after the scope around them, so that each scope has consecutive numbers.
         self.bodies: deque[tuple[Step, _Place]] = deque()
 
     def step(self, step: Step, place: _Place) -> _Ends:
         if place.depth > MAX_NESTING:
             raise DefinitionError.one(
-                f"steps are nested more than {MAX_NESTING} deep; make the inner part a workflow of its own",
+                f"steps are nested more than {MAX_NESTING} levels deep; make the inner part a sub-workflow",
                 field="steps",
                 source=step,
             )
@@ -175,7 +175,7 @@ class _Flattening:
             mandatory=step.mandatory,
             title=step.title,
         )
-        # Branch and group end at the body's edge: an item is a small run of its own.
+        # The body does not inherit branch and group: each item runs like a small separate run.
         self.bodies.append((step.body, _Place(scope=number, depth=place.depth)))
         if before is None:
             return _Ends([number], [number])
@@ -185,7 +185,7 @@ class _Flattening:
     def source(
         self, source: Source, id: str, owner: Conditional | Map, place: _Place
     ) -> tuple[int | None, str]:
-        """A function or an operation as a test or source becomes a step; its output is what is read."""
+        """A function or an operation as a test or source becomes a step; the path reads its output."""
         if isinstance(source, str):
             return None, source
         if not isinstance(source, Operation):
@@ -211,7 +211,7 @@ class _Flattening:
             raise DefinitionError.one(
                 f"the workflow has more than {MAX_STEPS:,} steps; the limit is {MAX_STEPS:,}", field="steps"
             )
-        # What may be read stands before: by the order of numbering its number is already known.
+        # A step may read only earlier steps, and their numbers are already known.
         fields["reads"] = reads_of(fields, self.numbers)
         self.numbers[fields["id"]] = number
         self.steps.append(

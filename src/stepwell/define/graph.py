@@ -1,6 +1,7 @@
-"""The frozen graph that define hands to publish: steps, edges, branches, groups, canonical bytes.
+"""The frozen graph that is published: steps, edges, branches, groups, canonical bytes.
 
-Steps are numbered from 1 in a topological order: scope 0 first, then the body of each map, each contiguous.
+Steps are numbered from 1 in topological order: first scope 0, then the body of each map, with consecutive
+numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphStep:
-    """Work to do, or a hidden conditional or map. A field that is not of the kind keeps its default."""
+    """One step. A field that does not belong to its kind has its default value."""
 
     no: int
     id: str
@@ -54,8 +55,8 @@ class GraphStep:
     event: str | None = None
     workflow: str | None = None
     test: str | Mapping[str, str] | None = None
-    # The steps its expressions read; None where it has no expression. A conditional catches the failure of
-    # a step it reads, and of no other.
+    # The steps that its expressions read; None if it has no expression. A conditional catches only the
+    # failures of steps that it reads.
     reads: tuple[int, ...] | None = None
     over: str | None = None
     max_concurrency: int | None = None
@@ -69,7 +70,7 @@ class GraphStep:
         return found
 
     def expressions(self) -> list[tuple[str, str]]:
-        """Every (field, path text) of the step. A bare step id as a test is not a path and not listed."""
+        """Every (field, path text) of the step. A step id as a test is not a path and is left out."""
         found = [(f"inputs.{name}", text) for name, text in (self.inputs or {}).items()]
         if isinstance(self.test, str):
             found.append(("test", self.test))
@@ -85,7 +86,7 @@ _STEP_DEFAULTS: Final = tuple(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
-    """`to` waits for `from_no`. An edge out of a conditional carries the branch it opens."""
+    """`to_no` waits for `from_no`. An edge from a conditional has the branch that it opens."""
 
     from_no: int
     to_no: int
@@ -98,7 +99,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One way out of a conditional; `parent` is the branch that holds the conditional itself."""
+    """One branch of a conditional; `parent` is the branch that contains the conditional itself."""
 
     no: int
     conditional: int
@@ -116,7 +117,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A counting limit shared by the steps that name it."""
+    """A concurrency limit that several steps share."""
 
     no: int
     max_concurrency: int
@@ -127,7 +128,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Graph:
-    """A workflow as the engine stores it. Equal content gives equal bytes."""
+    """A workflow as the database stores it. Equal content gives equal bytes."""
 
     name: str
     steps: tuple[GraphStep, ...]
@@ -137,7 +138,7 @@ class Graph:
     failure_policy: str = "continue-running"
     title: str | None = None
     input_schema: Mapping[str, Any] | None = None
-    # Functions used as tests and sources, by operation name: whoever publishes registers them as operations.
+    # Operation name → function that is used as a test or source; `publish` registers them as operations.
     callables: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -158,7 +159,7 @@ class Graph:
 
     @classmethod
     def from_json(cls, data: object) -> Graph:
-        """Read a graph written elsewhere. Names wrong shapes and cycles; `check_graph` does the rest."""
+        """Read a graph from JSON. Finds wrong fields and cycles; `check_graph` does the other checks."""
         from stepwell.define.graph_reader import read_graph
 
         return read_graph(data)
@@ -179,7 +180,7 @@ class Graph:
 
     @cached_property
     def predecessors(self) -> Mapping[int, tuple[int, ...]]:
-        """GraphStep number → the numbers it waits for, in order; an empty tuple where there are none."""
+        """Number of a step → the numbers of the steps that it waits for, in order."""
         found: dict[int, list[int]] = {step.no: [] for step in self.steps}
         for edge in self.edges:
             found[edge.to_no].append(edge.from_no)
@@ -194,18 +195,18 @@ class Graph:
 
     @cached_property
     def scopes(self) -> Mapping[int, tuple[GraphStep, ...]]:
-        """Scope → its steps: 0 is the run, any other number the map whose body it is."""
+        """Scope → its steps: 0 is the run, any other number is the body of that map."""
         found: dict[int, list[GraphStep]] = {0: []}
         for step in self.steps:
             found.setdefault(step.scope, []).append(step)
         return {scope: tuple(steps) for scope, steps in found.items()}
 
     def exits(self, scope: int = 0) -> tuple[GraphStep, ...]:
-        """The steps nothing waits for: their outputs are the result of the run or of one map item."""
+        """The steps that no step waits for: their outputs are the result of the run or of one map item."""
         return tuple(step for step in self.scopes.get(scope, ()) if not self.successors[step.no])
 
     def branch_steps(self, branch_no: int) -> tuple[GraphStep, ...]:
-        """Every step inside a branch, nested branches included: what is skipped when it is not taken."""
+        """Every step in a branch and its nested branches: these are skipped if the branch is not taken."""
         inside = {branch_no}
         for branch in self.branches:  # parents come before their children
             if branch.parent in inside:
@@ -214,7 +215,7 @@ class Graph:
 
 
 def reads_of(fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...] | None:
-    """The numbers of the steps that inputs, test and over read; unknown ids are left to check."""
+    """The numbers of the steps that inputs, test and over read; unknown ids are ignored here."""
     inputs, test, over = fields.get("inputs"), fields.get("test"), fields.get("over")
     if not inputs and test is None and over is None:
         return None
@@ -227,7 +228,7 @@ def reads_of(fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int
 
 
 def find_cycle(edges: Mapping[int, tuple[int, ...]] | Mapping[str, tuple[str, ...]]) -> list[Any] | None:
-    """One cycle of a `from → to` mapping as a path that ends where it began, or nothing. No recursion."""
+    """One cycle of a `from → to` mapping, as a path that ends where it began, or None. Not recursive."""
     done: set[Any] = set()
     after: Mapping[Any, tuple[Any, ...]] = edges
     for start in after:

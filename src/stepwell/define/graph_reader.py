@@ -1,6 +1,6 @@
-"""Read a graph that was written elsewhere: receives parsed JSON, returns a Graph or names each wrong field.
+"""Read a graph from JSON: receives parsed JSON, returns a Graph or names each wrong field.
 
-Only the shape is judged here, and cycles; what the steps say to each other is judged by check.
+This module checks only single fields and cycles; `check.py` checks references between steps.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Read = Callable[[Any, str], Any]
 
 
 def read_graph(data: object) -> Graph:
-    """The graph of a JSON object. A null counts as absent; `reads` is computed, never believed."""
+    """The graph of a JSON object. null means that the key is absent; `reads` is always computed again."""
     whole = _object(_current(data), "graph", ("format", "name"), _GRAPH_KEYS)
     if whole["format"] != FORMAT:
         raise DefinitionError.one(
@@ -56,7 +56,7 @@ def read_graph(data: object) -> Graph:
     for field, rows in (("steps", steps), ("branches", branches), ("groups", groups)):
         rows.sort(key=lambda row: int(row.no))
         if not problems and [row.no for row in rows] != list(range(1, len(rows) + 1)):
-            problems.append(Problem("numbers are not 1, 2, 3 … each once", field=f"{field}.no"))
+            problems.append(Problem("accepted: the numbers 1, 2, 3 …, each once", field=f"{field}.no"))
     if not steps and not problems:
         problems.append(Problem("has no steps; accepted: at least one", field="steps"))
     policy = whole.get("failure_policy", FAILURE_POLICIES[0])
@@ -84,7 +84,7 @@ def read_graph(data: object) -> Graph:
 
 
 def _current(data: object) -> object:
-    """A graph of format 1 in the words of format 2; versions published with format 1 keep it."""
+    """A graph of format 1 converted to format 2; old published versions still have format 1."""
     if not isinstance(data, Mapping) or data.get("format") != 1:
         return data
     return _renamed(data, "nodes", "steps") | {
@@ -240,7 +240,7 @@ def _read_step(value: object, field: str) -> GraphStep:
     given = _object(value, field, required, tuple(readers))
     if kind == "human" and "role" not in given and "assignee" not in given:
         raise DefinitionError.one(
-            "nobody could do it; accepted: a role, an assignee or both", field=f"{field}.role"
+            "no person can do the step; accepted: a role, an assignee or both", field=f"{field}.role"
         )
     return GraphStep(**{name: readers[name](item, f"{field}.{name}") for name, item in given.items()})
 

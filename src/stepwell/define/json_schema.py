@@ -1,7 +1,7 @@
-"""Check what describes a value: receives a type or a JSON Schema, returns the schema as it is stored.
+"""Check a JSON Schema: receives a type or a JSON Schema, returns the schema as it is stored.
 
-Forms are checked in full by clients. The input of a run is checked by the database alone: a keyword that it
-does not know is refused here, so that no schema promises more than is kept.
+Clients check forms with the full JSON Schema. Only the database checks the input of a run: a keyword that it
+cannot check is refused here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell.define.problem import DefinitionError, did_you_mean, quoted
 
 __all__ = ["input_problem", "require_form", "require_schema"]
 
-# Keywords that the database checks, and those that say something to readers and decide nothing.
+# Keywords that the database checks, and keywords that are only descriptions.
 CHECKED: Final = (
     "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
     "minLength", "maxLength", "pattern", "properties", "required", "additionalProperties", "propertyNames",
@@ -36,7 +36,7 @@ _SINGLE: Final = ("additionalProperties", "propertyNames", "items")
 
 
 def require_schema(value: object, field: str) -> dict[str, Any]:
-    """A JSON Schema of an object with nothing in it that the database would not check."""
+    """A JSON Schema of an object; refuses keywords that the database does not check."""
     found = require_form(value, field)
     for path, keyword in _unknown(found, field):
         raise DefinitionError.one(
@@ -48,7 +48,7 @@ def require_schema(value: object, field: str) -> dict[str, Any]:
 
 
 def input_problem(schema: Mapping[str, Any] | None, value: Any) -> str | None:
-    """What is wrong with an input, for runs that live in memory; the database checks the others."""
+    """The problem of an input, for simulated runs in memory; the database checks real runs."""
     if schema is None:
         return None
     import jsonschema
@@ -74,7 +74,7 @@ def _unknown(schema: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def require_form(value: object, field: str = "form") -> dict[str, Any]:
-    """A JSON Schema from a type or a mapping, copied so that nothing can change it later."""
+    """A JSON Schema from a type or a mapping; a copy, so that later changes have no effect."""
     value = _described(value, field)
     if not isinstance(value, Mapping):
         raise DefinitionError.one(
@@ -91,7 +91,7 @@ def require_form(value: object, field: str = "form") -> dict[str, Any]:
         ) from None
     if UNSTORABLE.search(text) or "\\u0000" in text:
         raise DefinitionError.one(
-            "holds a character that cannot be stored (U+0000 or a lone surrogate)", field=field
+            "contains a character that cannot be stored (U+0000 or a lone surrogate)", field=field
         )
     size = len(text.encode())
     if size > MAX_FORM_BYTES:
@@ -105,7 +105,7 @@ def require_form(value: object, field: str = "form") -> dict[str, Any]:
 
 
 def _described(value: object, field: str) -> object:
-    """The schema of a type; anything else as it is."""
+    """The schema of a type; any other value unchanged."""
     if not isinstance(value, type):
         return value
     from pydantic import BaseModel, TypeAdapter

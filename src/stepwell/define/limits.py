@@ -1,4 +1,4 @@
-"""Bound what a definition may hold; every other module of define reads its limits here."""
+"""The limits of a definition, for all modules of define."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ MIN_PRIORITY: Final = -32_768
 MAX_PRIORITY: Final = 32_767
 MAX_YAML_BYTES: Final = 1_048_576
 MAX_YAML_DEPTH: Final = 100
-# A broken file is repaired from the top; a longer list of problems only hides the first ones.
+# People correct a file from the top; a longer list of problems only hides the first ones.
 MAX_PROBLEMS: Final = 100

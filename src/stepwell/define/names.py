@@ -1,4 +1,4 @@
-"""Hold the rules for ids, texts and numbers of a definition; hands a value back or refuses it."""
+"""Check ids, texts and numbers of a definition: receives a value, returns it or raises DefinitionError."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def kind_of(value: object) -> str:
-    """What a value is: nothing, a list, a float."""
+    """The kind of a value in words: nothing, a list, a float."""
     if value is None:
         return "nothing"
     return f"a {type(value).__name__}"
@@ -59,7 +59,7 @@ def require_text(value: object, field: str, *, limit: int = MAX_TITLE_LENGTH) ->
         raise DefinitionError.one(f"has {len(value)} characters; the limit is {limit}", field=field)
     if UNSTORABLE.search(value):
         raise DefinitionError.one(
-            "holds a character that cannot be stored (U+0000 or a lone surrogate)", field=field
+            "contains a character that cannot be stored (U+0000 or a lone surrogate)", field=field
         )
     return value
 
@@ -73,7 +73,7 @@ def require_int(value: object, field: str, low: int, high: int) -> int:
 
 
 def require_number(value: object, field: str, low: int, high: int) -> int | float:
-    """A number in the range; a whole one as int, so that 2 and 2.0 are stored alike."""
+    """A number in the range; a whole number as int, so that 2 and 2.0 are stored in the same way."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise DefinitionError.one(
             f"{quoted(value)} is not accepted; accepted: a number from {low:,} to {high:,}", field=field
@@ -82,10 +82,10 @@ def require_number(value: object, field: str, low: int, high: int) -> int | floa
 
 
 def require_inputs(value: object, field: str = "inputs") -> dict[str, str]:
-    """Parameter → SQL/JSON path. Numbers, booleans and None are written as the path literal they are."""
+    """Parameter → SQL/JSON path. Numbers, booleans and None become literals of the path."""
     if not isinstance(value, Mapping):
         raise DefinitionError.one(
-            f"a {type(value).__name__} is not accepted; accepted: parameter names with an expression each",
+            f"a {type(value).__name__} is not accepted; accepted: a mapping of names to expressions",
             field=field,
         )
     if len(value) > MAX_INPUTS:

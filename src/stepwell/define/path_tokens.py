@@ -1,4 +1,4 @@
-"""Split a SQL/JSON path as PostgreSQL's scanner does: receives text, returns tokens."""
+"""Split a SQL/JSON path as the scanner of PostgreSQL does: receives text, returns tokens."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 __all__ = ["BAD", "PathToken", "path_tokens", "unescape"]
 
-# The kind of the last token of a text that cannot be split further; its text is the bad character.
+# The kind of the last token if the text cannot be split further; its text is the wrong character.
 BAD: Final = "bad"
 
-# What ends a bare key in PostgreSQL's scanner, and the quotes.
+# The characters that end an unquoted key in the scanner of PostgreSQL, and the quotes.
 _ENDS = r"\s?%$.\[\]{}()|&!=<>@\#,*:+/\\\"'\-"
 _TOKEN = re.compile(
     rf"""
@@ -39,7 +39,7 @@ class PathToken(NamedTuple):
 
 
 def path_tokens(text: str) -> Iterator[PathToken]:
-    """Without spaces and comments. A `bad` token is the last one."""
+    """The tokens without spaces and comments. A `bad` token is always the last one."""
     at = 0
     while at < len(text):
         found = _TOKEN.match(text, at)
@@ -53,7 +53,7 @@ def path_tokens(text: str) -> Iterator[PathToken]:
 
 
 def unescape(quoted: str) -> str:
-    """The characters of a text in double quotes. An escape that is no character raises ValueError."""
+    """The characters of a text in double quotes. Raises ValueError for an escape that is not a character."""
 
     def character(found: re.Match[str]) -> str:
         code = found.group(2) or found.group(3) or found.group(4)

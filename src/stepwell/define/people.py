@@ -1,4 +1,4 @@
-"""Check what a human step says about people: receives tasks, chains and times, returns plain values."""
+"""Check the fields of a human step: receives tasks, escalation chains and times, returns plain values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DEADLINE_FROM: Final = ("ready", "start")
 
 
 def require_tasks(value: object, field: str = "tasks") -> tuple[dict[str, Any], ...]:
-    """Tasks with ids of their own; each is for a role, a person or an operation."""
+    """Tasks with different ids; each is for a role, a person or an operation."""
     found = tuple(_task(item, f"{field}[{at}]") for at, item in enumerate(_items(value, field, MAX_TASKS)))
     ids = [task["id"] for task in found]
     twice = sorted({name for name in ids if ids.count(name) > 1})
     if twice:
-        raise DefinitionError.one(f"{quoted(twice[0])} is there twice; accepted: different ids", field=field)
+        raise DefinitionError.one(f"{quoted(twice[0])} is used twice; accepted: different ids", field=field)
     return found
 
 
@@ -40,7 +40,9 @@ def _task(value: object, field: str) -> dict[str, Any]:
     if "assignee" in given:
         found["assignee"] = require_text(given["assignee"], f"{field}.assignee", limit=200)
     if not {"role", "assignee", "operation"} & set(found):
-        raise DefinitionError.one("nobody could do it; accepted: role, assignee or operation", field=field)
+        raise DefinitionError.one(
+            "nothing can do the task; accepted: role, assignee or operation", field=field
+        )
     if "form" in given:
         found["form"] = require_form(given["form"], f"{field}.form")
     if "when" in given:
@@ -49,7 +51,7 @@ def _task(value: object, field: str) -> dict[str, Any]:
 
 
 def require_escalation(value: object, field: str = "escalation") -> tuple[dict[str, Any], ...]:
-    """Whom to tell after what time: [{"after": "4h", "tell": "lead"}]."""
+    """Who is notified after which time: [{"after": "4h", "tell": "lead"}]."""
     found = []
     for at, item in enumerate(_items(value, field, MAX_LEVELS)):
         given = _mapping(item, f"{field}[{at}]", ("after", "tell"))
@@ -63,7 +65,7 @@ def require_escalation(value: object, field: str = "escalation") -> tuple[dict[s
 
 
 def require_condition(value: object, field: str) -> str:
-    """An expression over input and steps; a postcondition reads $.output too."""
+    """An expression over input and steps; a postcondition may also read $.output."""
     text = require_text(value, field, limit=MAX_EXPRESSION_LENGTH)
     try:
         read_expression(text.replace("$.output", "$.input"))
@@ -109,7 +111,7 @@ def _mapping(value: object, field: str, words: tuple[str, ...]) -> Mapping[str, 
     return value
 
 
-# The words of a human step beside role, assignee, deadline and form, and what checks them.
+# Further fields of a human step → the function that checks the field.
 HUMAN_WORDS: Final[dict[str, Callable[[object, str], Any]]] = {
     "deadline_from": require_deadline_from,
     "due_at": require_due_at,

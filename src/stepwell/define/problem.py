@@ -1,4 +1,4 @@
-"""Say what is wrong with a definition: which step, which field, what would be accepted, and where."""
+"""The problems of a definition: step, field, what is accepted, and the place in the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DefinitionError", "Problem", "did_you_mean", "nearest", "quoted"]
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake. `line` and `column` count from 1 and are set when the definition was read from YAML."""
+    """One problem. `line` and `column` count from 1; they are set if the definition was read from YAML."""
 
     message: str
     step_id: str | None = None
@@ -24,7 +24,7 @@ class Problem:
     file: str | None = None
     line: int | None = None
     column: int | None = None
-    # The template object the problem was found in: a YAML reader knows the line of each object it built.
+    # The template object with the problem; the YAML reader knows the line of each object.
     source: object = dataclasses.field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class Problem:
 
 
 class DefinitionError(InvalidInput):
-    """A workflow definition that cannot be used. `problems` holds every mistake found, in order."""
+    """A workflow definition that cannot be used. `problems` has every problem found, in order."""
 
     code = "invalid_definition"
 
@@ -70,7 +70,7 @@ class DefinitionError(InvalidInput):
 
 
 def quoted(text: object) -> str:
-    """The value in double quotes, cut where it would flood a message."""
+    """The value in double quotes, cut after 77 characters."""
     shown = str(text)
     if len(shown) > 80:
         shown = f"{shown[:77]}…"
@@ -78,12 +78,12 @@ def quoted(text: object) -> str:
 
 
 def nearest(word: str, accepted: Iterable[str]) -> str | None:
-    """The accepted word that a misspelt one is nearest to, if one is near."""
+    """The accepted word that is most similar to the given word, if one is similar enough."""
     near = difflib.get_close_matches(word, list(accepted), n=1, cutoff=0.6)
     return near[0] if near else None
 
 
 def did_you_mean(word: str, accepted: Iterable[str]) -> str:
-    """A trailing ` (did you mean "x"?)`, or nothing when no accepted word is near."""
+    """The text ` (did you mean "x"?)`, or an empty text if no accepted word is similar."""
     near = nearest(word, accepted)
     return f" (did you mean {quoted(near)}?)" if near else ""

@@ -1,4 +1,4 @@
-"""How a failed step is tried again: receives durations and counts, checks them; frozen."""
+"""The retry rule of a step: receives durations and counts, checks them; frozen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Retry"]
 
 @dataclass(frozen=True)
 class Retry:
-    """How a failed step is tried again: waits grow from `initial` by `multiplier` up to `max`."""
+    """How a failed step is tried again: the pauses grow from `initial` by `multiplier` up to `max`."""
 
     max_attempts: int = DEFAULT_ATTEMPTS
     _: KW_ONLY

@@ -1,6 +1,6 @@
-"""Write a workflow as a tree of frozen steps; every step checks its own fields and returns plain values.
+"""Write a workflow as a tree of frozen steps; every step checks its own fields.
 
-What one step cannot know (unique ids, readable steps, size of the whole) is checked when the tree is frozen.
+`freeze` checks what one step cannot know: unique ids, references to other steps, the size of the workflow.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ FAILURE_POLICIES: tuple[str, ...] = get_args(FailurePolicy)
 
 
 class _Step:
-    """A step that leaves one in the graph."""
+    """Base of the classes that become a step of the graph."""
 
     def __new__(cls, *values: object, **fields: object) -> Self:
         if "optional" in fields:
@@ -63,7 +63,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class Operation(_Step):
-    """One call of a registered operation. `id` defaults to the operation's name."""
+    """One call of a registered operation. The default `id` is the name of the operation."""
 
     name: str
     _: KW_ONLY
@@ -92,7 +92,7 @@ class Operation(_Step):
 
 @dataclass(frozen=True)
 class Human(_Step):
-    """Work for a person: `role` says who may take it, `assignee` who gets it, `form` what is answered."""
+    """Work for a person: people with `role` may claim it, `assignee` gets it, `form` describes the output."""
 
     id: str
     _: KW_ONLY
@@ -116,7 +116,9 @@ class Human(_Step):
         require_id(self.id, "human")
         if self.role is None and self.assignee is None:
             raise DefinitionError.one(
-                "nobody could do it; accepted: role=… , assignee=… or both", step_id=self.id, field="role"
+                "no person can do the step; accepted: role=… , assignee=… or both",
+                step_id=self.id,
+                field="role",
             )
         if self.role is not None:
             require_id(self.role, "role")
@@ -135,7 +137,7 @@ class Human(_Step):
 
 @dataclass(frozen=True)
 class Wait(_Step):
-    """Park until an event of this type arrives, at most `timeout`. `id` defaults to the event type."""
+    """Wait until an event of this type arrives, at most `timeout`. The default `id` is the event type."""
 
     event: str
     _: KW_ONLY
@@ -154,7 +156,7 @@ class Wait(_Step):
 
 @dataclass(frozen=True)
 class SubWorkflow(_Step):
-    """Run another published workflow as one step. `id` defaults to its name."""
+    """Run another published workflow as one step. The default `id` is its name."""
 
     workflow: str
     _: KW_ONLY
@@ -175,7 +177,7 @@ class SubWorkflow(_Step):
 
 @dataclass(frozen=True, init=False)
 class Sequential:
-    """One step after the other."""
+    """Steps that run one after the other."""
 
     steps: tuple[Step, ...]
 
@@ -203,7 +205,7 @@ class Parallel:
 
 @dataclass(frozen=True)
 class Conditional:
-    """Take `then` or `otherwise`. Test: a SQL/JSON path, a step id ("that step completed"), a callable."""
+    """Take `then` or `otherwise`. Test: a SQL/JSON path, a step id ("that step completed") or a function."""
 
     test: str | Callable[..., Any] | Operation
     then: Step | None = None
@@ -226,7 +228,7 @@ class Conditional:
 
 @dataclass(frozen=True)
 class Map(_Step):
-    """Run `body` for each item of the list that `over` gives; at most `max_concurrency` steps run at once."""
+    """Run `body` for each item of the list `over`; at most `max_concurrency` steps run at the same time."""
 
     over: str | Callable[..., Any] | Operation
     body: Step
@@ -250,10 +252,10 @@ Step = Operation | Sequential | Parallel | Conditional | Map | Human | Wait | Su
 
 @dataclass(frozen=True)
 class Workflow(Generic[R]):
-    """A named tree of steps. `failure_policy` says what a failure does to dependents that already run.
+    """A named tree of steps. `failure_policy`: what happens to running steps after a failure.
 
-    `input` is what a run may be started with: a Pydantic model, a dataclass, a TypedDict or a JSON Schema.
-    `output` is the type in which Python callers get the result; it is not part of what is published.
+    `input` is the type of the input of a run: a Pydantic model, a dataclass, a TypedDict or a JSON Schema.
+    `output` is the type of the result for Python callers; it is not published.
     """
 
     name: str
@@ -280,12 +282,13 @@ class Workflow(Generic[R]):
 
     @property
     def input_schema(self) -> Mapping[str, Any] | None:
-        """`input` as a JSON Schema, as it is published."""
+        """`input` as a JSON Schema."""
         return self.input if isinstance(self.input, Mapping) else None
 
 
 def leading_id(step: Step) -> str:
-    """The id of the first step inside. Hidden steps are named after it: edits elsewhere keep the name."""
+    """The id of the first step inside. Default ids of conditionals and maps use it, so that other edits do
+    not change them."""
     while isinstance(step, Sequential | Parallel):
         step = step.steps[0]
     return step.id
@@ -336,7 +339,7 @@ def _require_step(value: object, name: str) -> None:
 def _require_steps(steps: tuple[Any, ...], name: str) -> tuple[Step, ...]:
     if not steps:
         raise DefinitionError.one(
-            f"an empty {name} does nothing; accepted: at least one step", field=name.lower()
+            f"a {name} without steps is not accepted; accepted: at least one step", field=name.lower()
         )
     for position, step in enumerate(steps):
         _require_step(step, f"{name.lower()}[{position}]")
@@ -355,10 +358,10 @@ def _require_source(value: object, name: str) -> None:
             "or an Operation",
             field=name,
         )
-    # Workers find the function by its name; a lambda has none that lasts.
+    # Workers find the function by its name, and a lambda has no name.
     if not callable_name(value):
         raise DefinitionError.one(
-            "has no name a worker could find it by; accepted: a function made with def",
+            "has no name, so no worker can find it; accepted: a function made with def",
             field=name,
         )
 

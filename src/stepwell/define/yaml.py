@@ -1,6 +1,6 @@
-"""Read a workflow from YAML: receives text, returns the same Workflow a Python author would write.
+"""Read a workflow from YAML: receives text, returns the same Workflow as in Python.
 
-Every problem carries file, line and column, those found by the checks of the whole graph too.
+Every problem has file, line and column, also the problems of the whole graph.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def read_yaml(
     operations: Collection[str] | None = None,
     workflows: Mapping[str, Collection[str]] | None = None,
 ) -> Workflow:
-    """The workflow of a YAML text, checked as `freeze` checks it. `file` is only named in messages.
+    """The workflow of a YAML text, checked as by `freeze`. `file` is only a name for messages.
 
-    Raises one DefinitionError with every mistake: of reading, of fields, of references and of expressions.
+    Raises one DefinitionError with every problem of syntax, fields, references and expressions.
     """
     document, problems = compose_all(text, file)
     if document is None:
@@ -48,9 +48,9 @@ def read_yaml(
 
 
 class _Reader:
-    """Builds the template bottom-up and remembers where each step was written.
+    """Builds the template from the inside out and remembers the place of each step in the file.
 
-    What is refused is told and replaced by a stand-in, so that the rest of the file is judged as well.
+    A wrong part becomes a problem and is replaced by a stand-in, so that the rest of the file is checked too.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class _Reader:
         operations: Collection[str] | None,
         workflows: Mapping[str, Collection[str]] | None,
     ) -> list[Problem]:
-        """What is wrong with the whole, at its place in the file."""
+        """The problems of the whole graph, with their places in the file."""
         unread = self.stand_ins.names
         try:
             flat = flatten(workflow)
@@ -90,7 +90,7 @@ class _Reader:
         fields: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         if "workflow" in pairs:
             name = pairs["workflow"].plain()
-            # Without a value the key says as little as an empty text, and is refused as one.
+            # A key without a value is refused like an empty text.
             fields["name"] = "" if name is None else name
         else:
             fields["name"] = self.stand_ins.name()
@@ -99,7 +99,7 @@ class _Reader:
         return made
 
     def block(self, located: Located) -> Step:
-        """The value of steps, then, else and do: a list is a Sequential, anything else is one step."""
+        """The value of steps, then, else or do: a list is a Sequential, any other value is one step."""
         if not isinstance(located.value, list):
             return self.step(located)
         made: Step = self.build_container(Sequential, located, self.steps(located))
@@ -142,7 +142,7 @@ class _Reader:
         return built
 
     def headed(self, located: Located) -> tuple[Located, str | None]:
-        """The key that says which kind of step it is; one that was misspelt is told and read as meant."""
+        """The key that gives the kind of a step. A misspelt key is a problem; the similar key is used."""
         pairs = located.value if isinstance(located.value, dict) else {}
         heads = [key for key in pairs if key in STEP_WORDS]
         if len(heads) == 1:
@@ -165,7 +165,7 @@ class _Reader:
         return Located(located.mark, kept), word
 
     def field(self, name: str, key: str, around: Located) -> Any:
-        """The value of a field. Scalars are passed on as they are: the template's own checks judge them."""
+        """The value of a field. Scalars are not changed: the template checks them."""
         assert isinstance(around.value, dict)
         mark, located = around.value[key]
         if isinstance(located.value, Unreadable):
@@ -208,7 +208,7 @@ class _Reader:
     def mapping(
         self, located: Located, known: tuple[str, ...], required: tuple[str, ...] = ()
     ) -> tuple[Located, dict[str, Located]]:
-        """The pairs whose keys are known. A misspelt key is told, and its value is judged as meant."""
+        """The pairs with known keys. A misspelt key is a problem; it is read as the similar key."""
         pairs = located.value if isinstance(located.value, dict) else {}
         found: dict[str, tuple[Mark, Located]] = {}
         for key, (mark, value) in pairs.items():
@@ -233,7 +233,7 @@ class _Reader:
             )
 
     def build(self, made: Any, located: Located, *, within: str = "", **fields: Any) -> Any:
-        """The template object. Every field it refuses is told and left out, until it can be built."""
+        """The template object. Each field that it refuses becomes a problem and is left out."""
         refused: set[str | None] = set()
         fields = self.stand_ins.complete(made, fields)
         while True:
@@ -267,18 +267,18 @@ class _Reader:
         self.problems.append(problem_at(mark, message, field=field))
 
     def placed(self, problem: Problem, document: Located) -> Problem:
-        """The problem with the line of the step, and of the field where it was written."""
+        """The problem with its place in the file: of the field, or of the step."""
         _, located = self._written.get(id(problem.source), (None, document))
         return self.at(problem, _place(located, problem.field))
 
     def at(self, problem: Problem, mark: Mark) -> Problem:
-        """The problem with its place; the name of a stand-in says nothing to anybody."""
+        """The problem with its place; without the step id if that is only the name of a stand-in."""
         step_id = None if problem.step_id in self.stand_ins.names else problem.step_id
         return replace(problem, step_id=step_id, file=mark.file, line=mark.line, column=mark.column)
 
 
 def _former(key: str, known: tuple[str, ...]) -> str:
-    """What to write instead of a word of an earlier release; nothing for other words."""
+    """What to write instead of a key of an earlier release; empty for other keys."""
     word, written = FORMER_WORDS.get(key, (None, None))
     return f" (write {quoted(written)})" if word in known else ""
 
@@ -288,7 +288,7 @@ _FIELD_WORDS = {"test": "if", "over": "map", "otherwise": "else", "body": "do"}
 
 
 def _place(located: Located, field: str | None) -> Mark:
-    """Where `inputs.items` or `tasks[1].id` of a mapping was written, or the nearest thing around it."""
+    """The place of a field such as `inputs.items` or `tasks[1].id`, or of the nearest part around it."""
     at = located
     for part in _FIELD_PART.findall(field or ""):
         name = _FIELD_WORDS.get(part, part)

@@ -1,7 +1,7 @@
-"""Compose YAML text into located values: scalars, lists and mappings with their line and column.
+"""Turn YAML text into values with line and column: scalars, lists and mappings.
 
-Built on the event stream of the YAML reader, so that nesting, duplicate keys, tags and aliases are judged
-while reading: a hostile file is refused before it costs memory.
+It reads the event stream of the YAML parser and checks nesting, duplicate keys, tags and aliases while
+reading. So a malicious file is refused before it uses much memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Located", "Mark", "Unreadable", "compose", "compose_all", "is_plain_
 
 
 class Unreadable:
-    """In place of a value that was refused while reading; its problem is told already."""
+    """Replaces a value that was refused while reading; its problem is already recorded."""
 
 
 Scalar = str | int | float | bool | None | Unreadable
@@ -82,12 +82,12 @@ def problem_at(mark: Mark, message: str, *, step_id: str | None = None, field: s
 
 
 def is_plain_text(value: str) -> bool:
-    """Whether an unquoted scalar would be read back as this text."""
+    """True if an unquoted scalar is read as this text."""
     return isinstance(_resolve(value), str)
 
 
 def compose(text: str | bytes, file: str) -> Located:
-    """The one document of a YAML text. Refuses more than one, anchors, aliases, tags and duplicate keys."""
+    """The document of a YAML text. Refuses several documents, anchors, aliases, tags and duplicate keys."""
     document, problems = compose_all(text, file)
     if problems or document is None:
         raise DefinitionError(problems)
@@ -95,7 +95,7 @@ def compose(text: str | bytes, file: str) -> Located:
 
 
 def compose_all(text: str | bytes, file: str) -> tuple[Located | None, list[Problem]]:
-    """The document as far as it can be read, and every problem that reading it met."""
+    """The document as far as it can be read, and every problem found."""
     start = Mark(file, 1, 1)
     size = len(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
     if size > MAX_YAML_BYTES:
@@ -120,7 +120,7 @@ def compose_all(text: str | bytes, file: str) -> tuple[Located | None, list[Prob
         place = start if not isinstance(position, int) else _place_of(text, position, file)
         composing.refuse(place, f"not YAML: {getattr(error, 'reason', None) or error}")
     except _TooDeep as error:
-        composing.refuse(error.mark, f"nested more than {MAX_YAML_DEPTH} deep")
+        composing.refuse(error.mark, f"nested more than {MAX_YAML_DEPTH} levels deep")
     return document, composing.problems
 
 
@@ -130,7 +130,7 @@ def _place_of(text: str, position: int, file: str) -> Mark:
 
 
 class _TooDeep(Exception):
-    """Reading on would cost memory without end."""
+    """The nesting is too deep; reading stops here to limit memory."""
 
     def __init__(self, mark: Mark) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ class _TooDeep(Exception):
 
 
 class _Composing:
-    """Reads the events of one text; a refused value is left out and reading goes on."""
+    """Reads the events of one text; a refused value is left out and reading continues."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -176,7 +176,7 @@ class _Composing:
         if depth > MAX_YAML_DEPTH:
             raise _TooDeep(mark)
         if kind == "AliasEvent" or getattr(event, "anchor", None) is not None:
-            self.refuse(mark, "anchors and aliases are not accepted; write the value out")
+            self.refuse(mark, "anchors and aliases are not accepted; write the value in full")
             if kind == "AliasEvent":
                 return Located(mark, Unreadable())
         if getattr(event, "tag", None) not in (None, "!"):
@@ -206,7 +206,7 @@ class _Composing:
 
 
 def _resolve(text: str) -> Scalar:
-    """A plain scalar by the core schema of YAML 1.2: `yes`, `on` and `1:30` are texts."""
+    """The value of an unquoted scalar by the core schema of YAML 1.2: `yes`, `on` and `1:30` are texts."""
     if text in _WORDS:
         return _WORDS[text]
     if _INT.fullmatch(text):

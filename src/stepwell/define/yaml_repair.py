@@ -1,7 +1,7 @@
-"""Go on after a mistake in a YAML file: receives what was refused, returns values that stand in for it.
+"""Continue after a problem in a YAML file: receives what was refused, returns stand-in values for it.
 
-What stands in is never published. It keeps the shape of the tree, so that one pass finds every mistake of a
-file: those of reading, of single fields, of references and of expressions.
+A stand-in is never published. It keeps the structure of the tree, so that one pass finds every problem of a
+file: of syntax, single fields, references and expressions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stepwell.define.yaml_located import Located
 
 __all__ = ["StandIns"]
 
-# The field a template names in its refusal, and the argument that fills it where the two differ.
+# Class → field in its error message → name of the argument, if the two differ.
 ARGUMENTS: Final[dict[type, dict[str, str]]] = {
     Operation: {"operation": "name"},
     Human: {"human": "id"},
@@ -24,7 +24,7 @@ ARGUMENTS: Final[dict[type, dict[str, str]]] = {
     Map: {"map": "over", "do": "body"},
     Workflow: {"workflow": "name", "steps": "root"},
 }
-# Arguments a template cannot do without, and those whose absence was refused.
+# Arguments that get a stand-in name if they were refused; below, the required arguments of each class.
 NAMES: Final = {"id", "role"}
 REQUIRED_NAMES: Final[dict[type, str]] = {
     Operation: "name",
@@ -45,11 +45,11 @@ _FIELD = re.compile(r"(?P<head>[a-z_]+)(?:\[(?P<at>\d+)\]|\.(?P<key>.+))?")
 
 
 class StandIns:
-    """Values for what could not be read, and the names that may have been meant by it."""
+    """Stand-in values for parts that could not be read, and the possible ids of these parts."""
 
     def __init__(self) -> None:
         self.count = 0
-        # A reference to one of these is not refused: its step may be the one that could not be read.
+        # A reference to one of these names is not refused: it may be the id of a step that could not be read.
         self.names: set[str] = set()
 
     def name(self) -> str:
@@ -58,13 +58,13 @@ class StandIns:
         return f"unreadable-{self.count}"
 
     def step(self, located: Located | None = None) -> Operation:
-        """In place of a step that says nothing usable."""
+        """A stand-in for a step that cannot be read."""
         if located is not None:
             self.names |= set(_texts(located))
         return Operation(self.name())
 
     def complete(self, made: type, fields: dict[str, Any]) -> dict[str, Any]:
-        """The arguments with those a template cannot do without; one that is missing here was refused."""
+        """The arguments, with stand-ins for required ones that are missing because they were refused."""
         if made in REQUIRED_NAMES:
             fields.setdefault(REQUIRED_NAMES[made], None)
         for argument in REQUIRED_SOURCES.get(made, ()):
@@ -80,7 +80,7 @@ class StandIns:
         return self.step() if argument in STEPS else "$.input"
 
     def repair(self, made: type, field: str | None, fields: dict[str, Any]) -> bool:
-        """Change the arguments of a template so that it can be built without the refused field."""
+        """Change the arguments so that the template can be built without the refused field; else false."""
         found = _FIELD.match((field or "").removeprefix("retry.") if made is Retry else field or "")
         if found is None:
             return False
@@ -104,7 +104,7 @@ class StandIns:
 
 
 def _texts(located: Located) -> Iterator[str]:
-    """Every text below a value: one of them may be the id of the step it was to be."""
+    """Every text in a value: one of them may be the id of the step."""
     match located.value:
         case str() as text:
             yield text

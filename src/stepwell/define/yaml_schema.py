@@ -1,4 +1,4 @@
-"""Describe the YAML form as a JSON Schema for editors; its words come from the reader's tables."""
+"""Describe the YAML form as a JSON Schema for editors; the keys come from the tables of the reader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA_ID: Final = "urn:stepwell:schema:workflow:1"
 
 
 def yaml_schema() -> dict[str, Any]:
-    """A JSON Schema (2020-12) of the shapes the reader accepts; only the reader judges references."""
+    """A JSON Schema (2020-12) of what the reader accepts; only the reader checks references."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
@@ -27,7 +27,7 @@ def yaml_schema() -> dict[str, Any]:
                 "failure_policy": {"enum": list(FAILURE_POLICIES), "default": FAILURE_POLICIES[0]},
                 "input": {
                     "type": "object",
-                    "description": "A JSON Schema of what a run may be started with.",
+                    "description": "A JSON Schema of the input of a run.",
                 },
                 "steps": {"$ref": "#/$defs/block"},
             },
@@ -91,7 +91,7 @@ _RETRY: Final[dict[str, Any]] = {
         "anyOf": [_NAME, {"type": "array", "items": _NAME, "maxItems": limits.MAX_NON_RETRYABLE}]
     },
 }
-# By the field a word fills. A word whose meaning depends on its step is in _BY_HEAD.
+# Field of the template → JSON Schema of the key.
 _BY_FIELD: Final[dict[str, Any]] = {
     "id": _NAME,
     "name": _NAME,
@@ -107,7 +107,7 @@ _BY_FIELD: Final[dict[str, Any]] = {
     "deadline": _DURATION,
     "priority": {"type": "integer", "minimum": limits.MIN_PRIORITY, "maximum": limits.MAX_PRIORITY},
     "mandatory": {"type": "boolean", "default": True},
-    "form": {"type": "object", "description": "A JSON Schema of what the person answers."},
+    "form": {"type": "object", "description": "A JSON Schema of the output of the step."},
     "deadline_from": {"enum": list(DEADLINE_FROM)},
     "due_at": {"type": "string", "format": "date-time"},
     "calendar": _NAME,
@@ -155,7 +155,7 @@ def _step_schema(head: str) -> dict[str, Any]:
 
 
 def _closed(properties: dict[str, Any], required: list[str], words: tuple[str, ...]) -> dict[str, Any]:
-    """An object with exactly these keys, in the order the writer uses."""
+    """An object with exactly these keys, in the order of the writer."""
     found: dict[str, Any] = {
         "type": "object",
         "additionalProperties": False,

@@ -1,6 +1,6 @@
-"""Name the words of the YAML form: which key begins a step, which keys may stand beside it, what they fill.
+"""The keys of the YAML form: the first key of each kind of step, its other keys, the fields they fill.
 
-The reader, the writer and the JSON Schema all use these tables, so that they cannot drift apart.
+The reader, the writer and the JSON Schema use these tables, so that they always agree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stepwell.define.template import (
 
 __all__ = ["FORMER_WORDS", "RETRY_WORDS", "STEP_WORDS", "WORKFLOW_WORDS", "head_of"]
 
-# Head key → the template class, and YAML key → the field it fills. The head comes first.
+# First key → the template class, and YAML key → the field that it fills. The first key comes first.
 STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     "operation": (
         Operation,
@@ -55,7 +55,7 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
 
 RETRY_WORDS: Final = ("max_attempts", "initial", "max", "multiplier", "non_retryable")
 
-# Words of earlier releases: the word that took their place, and how it is written.
+# Keys of earlier releases → the key that replaced it, and how it is written.
 FORMER_WORDS: Final = {"optional": ("mandatory", "mandatory: false")}
 
 WORKFLOW_WORDS: Final = ("workflow", "title", "failure_policy", "input", "steps")

@@ -1,4 +1,4 @@
-"""Write a workflow as YAML that reads back to an equal one; `update_yaml` keeps an older text's comments."""
+"""Write a workflow as YAML, which reads as an equal workflow; `update_yaml` keeps the comments of a text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["update_yaml", "write_yaml"]
 
 _DURATIONS: Final = ("timeout", "deadline", "initial", "max")
 _DEFAULT_RETRY: Final = Retry()
-# What a field holds when nothing is written; None for those not named here.
+# Default values of fields; None for all others.
 _DEFAULTS: Final[dict[str, Any]] = {
     "inputs": {},
     "priority": 0,
@@ -45,12 +45,12 @@ _PLAIN: Final = re.compile(r"[\x20-\x7e\xa1-\u1fff\u3001-\ud7ff]*")
 
 
 def write_yaml(workflow: Workflow) -> str:
-    """The YAML text of a workflow. A function as a test or source is written as the operation it becomes."""
+    """The YAML text of a workflow. A function as a test or source is written as its operation."""
     return _dump(_workflow_data(workflow))
 
 
 def update_yaml(text: str, workflow: Workflow) -> str:
-    """`text` changed to say what `workflow` says. What did not change keeps its comments and its order."""
+    """`text` changed to describe `workflow`. Unchanged parts keep their comments and their order."""
     if read_yaml(text) == workflow:
         return text
     old = _yaml().load(text)
@@ -85,7 +85,7 @@ def _workflow_data(workflow: Workflow) -> dict[str, Any]:
 
 
 def _quote_odd_texts(value: Any) -> Any:
-    """Texts with control characters or unusual line ends in double quotes: other styles would fold them."""
+    """Texts with control characters or unusual line ends in double quotes; other styles would change them."""
     if isinstance(value, str):
         return value if _PLAIN.fullmatch(value) else DoubleQuotedScalarString(value)
     if isinstance(value, list):
@@ -127,7 +127,7 @@ def _head_value(step: Step, value: Any) -> Any:
 
 
 def _default_id(step: Step) -> str:
-    """The id a step gets when none is written."""
+    """The default id of a step."""
     match step:
         case Conditional():
             first = step.then if step.then is not None else step.otherwise
@@ -156,7 +156,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _input(text: str) -> Any:
-    """A literal as the number or word it is, so that nobody reads '5' as a text."""
+    """A literal as a number, true, false or null, so that 5 is not written as the text '5'."""
     try:
         literal = json.loads(text)
     except ValueError:
@@ -165,7 +165,7 @@ def _input(text: str) -> Any:
 
 
 def _merge(old: Any, new: Any) -> Any:
-    """Change `old` in place into `new` where both are of one shape, so that comments stay; else `new`."""
+    """Change `old` in place into `new` if both have the same structure, so that comments stay; else `new`."""
     if isinstance(old, CommentedMap) and isinstance(new, dict):
         for key in [key for key in old if key not in new]:
             del old[key]
@@ -177,12 +177,12 @@ def _merge(old: Any, new: Any) -> Any:
         return old
     if isinstance(old, CommentedSeq) and isinstance(new, list):
         return _merge_list(old, new)
-    # 5 and true are equal to 5.0 and 1, but are not written alike.
+    # In Python 5 == 5.0 and True == 1, but they are written differently.
     return old if (type(old) is type(new) and old == new) or (isinstance(old, str) and old == new) else new
 
 
 def _merge_list(old: CommentedSeq, new: list[Any]) -> CommentedSeq:
-    """Keep the items that stay, matched by what names them, and move along the comments of those."""
+    """Keep the items that both lists have, matched by name, together with their comments."""
     for position, item in enumerate(new):
         wanted = _name(item)
         found = next((at for at in range(position, len(old)) if _name(old[at]) == wanted), None)
@@ -198,7 +198,7 @@ def _merge_list(old: CommentedSeq, new: list[Any]) -> CommentedSeq:
 
 
 def _name(item: Any) -> object:
-    """What a step is called in its list: its id, or its kind and head value."""
+    """The name of a step in its list: its id, or its kind and first value."""
     if not isinstance(item, Mapping):
         return str(item)
     if "id" in item:

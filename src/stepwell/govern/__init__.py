@@ -1,1 +1,1 @@
-"""Govern what runs do and prove what they did: receives a client, returns verdicts, seals and evidence."""
+"""Policy, actions, receipts, seals and evidence: receives a client, returns verdicts and proofs."""

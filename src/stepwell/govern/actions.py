@@ -1,7 +1,8 @@
-"""Act on other systems under policy: receives what a handler wants done, returns the result, once.
+"""Do actions in other systems under policy: receives an action of a handler, returns its result, once.
 
-Asked first, written down before it happens, confirmed after. An attempt that finds the receipt of one that
-ended without an answer finds out: by the key, by asking the other system, or by asking a person.
+Each action is judged by policy, recorded before it is done, and confirmed after it. If an attempt finds an
+unconfirmed receipt of an earlier attempt, it repeats the action with the same key, asks the other system, or
+waits for a person.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ from stepwell.store.connection.call import Call
 T = TypeVar("T")
 
 STATEMENT_ENDED: Final = "57014"
-# What is found not to have been done is proposed once more; then it goes, or somebody decided otherwise.
+# An action that was found not to be done is proposed again, at most so often.
 TURN_LIMIT: Final = 3
 REASON_LIMIT: Final = 2_000
-# A database that restarts is waited for: what cannot be written down now would be in doubt for ever.
+# Pauses while the database restarts: an effect that is not recorded would stay uncertain for ever.
 PAUSES_SECONDS: Final = (0.1, 0.4, 1.5, 5.0)
 _SECRET_NAME: Final = re.compile(
     r"(password|passwd|secret|token|api[_-]?key|authorization|credentials?|private[_-]?key|cookie)$", re.I
@@ -58,7 +59,7 @@ _SECRET_NAME: Final = re.compile(
 
 
 class Awaiting(BaseException):
-    """Leaves the handler: its unit waits for a person and runs again. Not for handlers to catch."""
+    """Raised to leave the handler: the unit waits for a person, then runs again. Do not catch it."""
 
     def __init__(self, event: str, approval_id: int | None = None) -> None:
         self.event = event
@@ -66,7 +67,7 @@ class Awaiting(BaseException):
 
 
 class WorkerCalls(Protocol):
-    """What acting needs of its worker."""
+    """The calls of an action to its worker."""
 
     @property
     def connectors(self) -> Mapping[str, Connector]: ...
@@ -77,7 +78,7 @@ class WorkerCalls(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One action as the handler asked for it."""
+    """One action as the handler requested it."""
 
     connector: Connector
     spec: OperationSpec
@@ -118,7 +119,7 @@ class Acting:
         plan = self._plan(connector, operation, target, fields, reversible, key, reverses)
         if key is None:
             return await self._settle_matter(plan)
-        # Two calls at once with one key would each take the other's effect for an earlier attempt.
+        # Of two simultaneous calls with one key, each would take the other for an earlier attempt.
         if key in self._keys:
             raise ActionConflict(f"key {key} is in use by another action of this handler", field="key")
         self._keys.add(key)
@@ -128,7 +129,7 @@ class Acting:
             self._keys.discard(key)
 
     async def reverse(self, receipt_id: int) -> Any:
-        """Undo an effect: an action like any other, with a receipt of its own."""
+        """Undo an effect. This is a new action with its own receipt."""
         back = await self._worker.perform(calls.reversal(self._lease.tenant_id, receipt_id))
         return await self.act(
             back["connector"], back["operation"], back["target"], back.get("fields") or {},
@@ -147,7 +148,7 @@ class Acting:
     ) -> Plan:
         connector, spec = self._find(name, operation)
         if reversible and not spec.reversible:
-            raise UsageError(f"{name}.{operation} cannot be reversed", hint="leave reversible out")
+            raise UsageError(f"{name}.{operation} cannot be reversed", hint="remove reversible=True")
         way_back = spec.reversible if reversible is None else reversible
         call = f"{name}.{operation}"
         self._counts[call] += 1
@@ -157,10 +158,12 @@ class Acting:
             "call": f"{call}#{self._counts[call]}", "token": uuid.uuid4().hex,
         }  # fmt: skip
         text = json_text.encode(document, "action")
-        # What is judged is what is sent, whatever the handler does to its mapping meanwhile.
+        # Send what was judged: a copy, because the handler may change its mapping in the meantime.
         kept = json.loads(text)["fields"]
         if not isinstance(kept, dict):
-            raise InvalidInput("fields: a mapping is accepted", field="fields")
+            raise InvalidInput(
+                "fields is not a mapping; accepted: a mapping of names to values", field="fields"
+            )
         return Plan(
             connector, spec, operation, target, kept, way_back, text, self._lease.tenant_id
         )  # fmt: skip
@@ -205,7 +208,7 @@ class Acting:
         )
         if fault is not None:
             return await self._ask(call)
-        # A machine too busy for once is no refusal; no answer in time twice is one, and on record.
+        # One timeout may be a busy machine, so try again. A second timeout is recorded as a denial.
         for _ in range(2):
             try:
                 return await self._ask(call, bounded=True)
@@ -220,7 +223,7 @@ class Acting:
             effect = await plan.connector.perform(plan.action(proposed.idempotency_key))
         except (EffectRefused, EffectUnavailable) as error:
             _scrub(error, plan.fields)
-            # That this try did nothing says nothing about an earlier one.
+            # Only the first attempt is known to have had no effect; an earlier attempt may have had one.
             if is_first:
                 await self._settle(receipt_id, "void", {"reason": error.message})
             raise
@@ -229,7 +232,7 @@ class Acting:
             await self._leave_in_doubt(plan, receipt_id, error.message)
             raise
         except Exception as error:
-            # Nobody foresaw it, so nobody knows how far it had come. Its text may hold anything.
+            # An unexpected error: the effect is unknown. Its text may contain secrets, so it is not stored.
             what = f"connector {plan.connector.name} raised {type(error).__name__}"
             await self._leave_in_doubt(plan, receipt_id, what)
             raise EffectUnknown(what) from None
@@ -241,7 +244,7 @@ class Acting:
             raise Awaiting(settled["event"])
 
     async def _find_out(self, plan: Plan, proposed: Proposed) -> tuple[bool, Any]:
-        """An earlier attempt may have made the effect. (False, None): it surely did not."""
+        """An earlier attempt may have had an effect: (True, result), or (False, None) if it had none."""
         spec, receipt_id = plan.spec, _number(proposed)
         if proposed.may_perform and (spec.idempotent or not spec.writes):
             return True, await self._perform(plan, proposed, is_first=False)
@@ -256,9 +259,13 @@ class Acting:
             else:
                 if effect is not None:
                     return True, await self._confirm(receipt_id, effect)
-                await self._settle(receipt_id, "void", {"reason": "the other system says it was not done"})
+                await self._settle(
+                    receipt_id, "void", {"reason": "the other system reports that it was not done"}
+                )
                 return False, None
-        settled = await self._settle(receipt_id, "unconfirmed", {"reason": "nobody can tell"})
+        settled = await self._settle(
+            receipt_id, "unconfirmed", {"reason": "it is unknown whether the effect happened"}
+        )
         raise Awaiting(settled["event"])
 
     async def _confirm(self, receipt_id: int, effect: Effect) -> Any:
@@ -276,8 +283,8 @@ class Acting:
         try:
             text = json_text.encode(effect, "effect", nan_as_null=True)
         except InvalidInput as error:
-            # It has happened all the same; what cannot be written is left out.
-            reason = f"its result cannot be kept: {error.message}"
+            # The effect has happened, so record it without the result that cannot be stored.
+            reason = f"its result cannot be stored: {error.message}"
             text = json_text.encode({"external_id": effect.get("external_id"), "reason": reason}, "effect")
         call = calls.settle(
             self._worker.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id, outcome, text
@@ -285,7 +292,7 @@ class Acting:
         return await self._ask(call)
 
     async def _ask(self, call: Call[T], *, bounded: bool = False) -> T:
-        """One call; again when the database was away, which both calls of an action allow."""
+        """Perform a call; repeat it while the database is unavailable. Both calls of an action allow that."""
         for pause in PAUSES_SECONDS:
             try:
                 return await self._worker.perform(call, bounded=bounded)
@@ -322,7 +329,7 @@ def _refuse(plan: Plan, proposed: Proposed) -> NoReturn:
 
 
 def _scrub(error: StepwellError, fields: Mapping[str, Any]) -> None:
-    """Take the values of fields with the names of secrets out of an error."""
+    """Remove from an error the values of fields whose names look like secrets."""
     message = error.message
     for value in sorted(_secrets(fields), key=len, reverse=True):
         message = message.replace(value, "[redacted]")

@@ -1,7 +1,7 @@
-"""Tell a place outside what was sealed: receives its address and block headers, returns what it has kept.
+"""Write block headers to an anchor: receives its address and headers, returns the stored headers.
 
-Whoever rules the database can make the whole chain again; not so what an anchor has. Every header is told at
-least once, in the order of the blocks; what could not be told is told at the next look.
+A person who controls the database can compute the whole chain again, but cannot change the anchor. Every
+header is written at least once, in the order of the blocks; after a failure the next pass writes it again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Header = dict[str, Any]
 
 
 class Performs(Protocol):
-    """A connection that carries out calls, each in a transaction of its own."""
+    """A connection that performs calls, each in its own transaction."""
 
     def perform(self, call: Call[T]) -> T: ...
 
@@ -38,20 +38,20 @@ class Anchor(Protocol):
 
 
 def open_anchor(address: str) -> Anchor:
-    """A file that ends in .jsonl, a webhook, or a folder of a disk or an object store."""
+    """A file that ends in .jsonl, a webhook, or a folder on a disk or in an object store."""
     if address.startswith(("http://", "https://")):
         return _Webhook(address)
     if "://" not in address and address.endswith(FILE_SUFFIXES):
         return _File(Path(address))
     if not address:
         raise InvalidInput(
-            "anchor: no address", hint="write a path ending in .jsonl, https://…, or s3://bucket/folder"
+            "anchor is empty", hint="write a path ending in .jsonl, https://…, or s3://bucket/folder"
         )
     return _Objects(address.rstrip("/"))
 
 
 def tell(connection: Performs, address: str, stopped: Callable[[], bool] = lambda: False) -> int:
-    """Tell an anchor everything it has not been told; returns how many blocks that were."""
+    """Write all missing headers to an anchor; return how many blocks were written."""
     anchor, name = open_anchor(address), storage.without_secrets(address)
     told = 0
     for tenant_id in connection.perform(audit.anchor_tenants(name)):
@@ -70,7 +70,7 @@ def tell(connection: Performs, address: str, stopped: Callable[[], bool] = lambd
 
 
 class _File:
-    """One header per line, appended and forced to the disk."""
+    """One header in each line, appended and synced to the disk."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -80,7 +80,7 @@ class _File:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a+b") as file:
-                # A line that a crash cut off must not swallow the next one.
+                # After a line that a crash cut off, begin a new line.
                 if file.tell() > 0 and self._last_byte() != b"\n":
                     lines = b"\n" + lines
                 file.write(lines)
@@ -99,7 +99,7 @@ class _File:
 
 
 class _Objects:
-    """One object per block: stores that know only whole objects can hold it, and lock it against change."""
+    """One object for each block: object stores write whole objects, and can lock them against changes."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -113,7 +113,7 @@ class _Objects:
 
 
 class _Webhook:
-    """One request per block; its Idempotency-Key lets the other side drop what it has."""
+    """One request for each block; the receiver finds repeats by the Idempotency-Key."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -141,8 +141,8 @@ class _Webhook:
 
     def read(self) -> list[Header]:
         raise InvalidInput(
-            "anchor: a webhook cannot be read back",
-            hint="give the file in which its receiver keeps the headers",
+            "anchor: a webhook cannot be read",
+            hint="give the file in which its receiver stores the headers",
         )
 
 
@@ -151,7 +151,7 @@ def _bytes(header: Header) -> bytes:
 
 
 def _headers(data: bytes) -> list[Header]:
-    """Lines that are no header are passed over: a crash may leave half of one, and its block comes again."""
+    """Lines that are not a header are ignored: after a crash a block is written again."""
     found = []
     for line in data.decode(errors="replace").splitlines():
         try:

@@ -1,6 +1,6 @@
-"""Check the log against its seal: receives a reader, returns a verdict that names the first broken record.
+"""Check the log against its seal: receives a reader, returns a verdict that names the wrong records.
 
-The hashes are computed here, from the raw rows, by the same code that checks a bundle offline.
+The same code that checks a bundle offline computes the hashes here, from the raw rows.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from stepwell.govern.verify import (
 from stepwell.store.calls import audit
 from stepwell.store.calls.audit import AuditReader, Chain, Leaves, Position
 
-# So many events more than a block has are read, to name one that was put in.
+# So many events more than a block has are read, to find inserted events.
 INSERTED_LIMIT = 1000
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What was checked, and what is wrong, in the order of the log."""
+    """What was checked, and the problems in the order of the log."""
 
     problems: list[Problem] = field(default_factory=list)
     chain_id: str | None = None
@@ -75,7 +75,7 @@ def verify_tenants(
 def verify_log(
     reader: AuditReader, head: str | None = None, anchored: Iterable[dict[str, Any]] = ()
 ) -> Verdict:
-    """The whole chain of one tenant; stops early when there is more wrong than anybody reads."""
+    """Check the whole chain of one tenant; stop at PROBLEM_LIMIT problems."""
     verdict = Verdict()
     chain = reader.chain()
     hashes: dict[int, str] = {}
@@ -86,7 +86,9 @@ def verify_log(
     if hashes:
         verdict.head_hash = hashes[max(hashes)]
     if head is not None and head not in hashes.values():
-        verdict.say("truncated", "the chain", f"no block has the hash {head}: it was cut off or made again")
+        verdict.say(
+            "truncated", "the chain", f"no block has the hash {head}: the chain was cut off or made again"
+        )
     _check_anchor(verdict, hashes, list(anchored), reader.other_chains())
     return verdict
 
@@ -97,7 +99,9 @@ def _check_anchor(
     """`others` are the chains of other tenants: an anchor may hold the blocks of all."""
     mine = [block for block in anchored if block["chain_id"] == verdict.chain_id]
     if not mine and any(block["chain_id"] not in others for block in anchored):
-        verdict.say("truncated", "the chain", "the anchor knows other chains only: it was begun anew")
+        verdict.say(
+            "truncated", "the chain", "the anchor has only other chains: this chain was started again"
+        )
     numbers = sorted({block["block_no"] for block in mine})
     verdict.anchored_count = len(numbers)
     for block in sorted(mine, key=lambda block: int(block["block_no"])):
@@ -111,11 +115,11 @@ def _check_anchor(
             verdict.say("altered", place, "the anchor has another hash for it: the chain was made again")
     for before, after in pairwise(numbers):
         if after != before + 1:
-            verdict.say("missing", f"block {before + 1}", "the anchor has lost it")
+            verdict.say("missing", f"block {before + 1}", "the anchor does not have it")
 
 
 class _Walk:
-    """From the first block to the last; keeps what the next block must continue."""
+    """Checks the blocks from the first to the last, each against the blocks before it."""
 
     def __init__(self, reader: AuditReader, chain: Chain, verdict: Verdict) -> None:
         self.reader = reader
@@ -129,12 +133,12 @@ class _Walk:
     def walk(self) -> dict[int, str]:
         chain, verdict = self.chain, self.verdict
         if genesis_hash(chain.genesis(digest(chain.salt).hex())) != chain.genesis_hash:
-            verdict.say("altered", "the beginning of the chain", "it does not have its hash")
+            verdict.say("altered", "the beginning of the chain", "its content does not match its hash")
         before, expected_no = chain.genesis_hash, 1
         for block in self.reader.blocks():
             number = int(block["block_no"])
             if number != expected_no:
-                verdict.say("missing", f"block {expected_no}", f"the next one there is block {number}")
+                verdict.say("missing", f"block {expected_no}", f"the next block is {number}")
             elif block["previous_hash"] != before:
                 verdict.say("altered", f"block {number}", "it is not chained to the block before it")
             self._check_header(block)
@@ -147,10 +151,10 @@ class _Walk:
             if len(verdict.problems) >= PROBLEM_LIMIT:
                 return self.hashes
         if chain.block_count != expected_no - 1:
-            detail = f"the chain had {chain.block_count} blocks and ends before it"
+            detail = f"the chain had {chain.block_count} blocks and now ends before this one"
             verdict.say("truncated", f"block {expected_no}", detail)
         elif chain.head_hash != before:
-            verdict.say("altered", f"block {expected_no - 1}", "the chain remembers another hash for it")
+            verdict.say("altered", f"block {expected_no - 1}", "the chain has another hash for it")
         return self.hashes
 
     def _append(self, found: bytes) -> None:
@@ -170,9 +174,9 @@ class _Walk:
     def _check_header(self, block: dict[str, Any]) -> None:
         place = f"block {block['block_no']}"
         if block_hash(self.chain.chain_id, block) != block["block_hash"]:
-            self.verdict.say("altered", place, "the header does not have its hash")
+            self.verdict.say("altered", place, "the header does not match its hash")
         elif block["history_root"] != self._history_root().hex():
-            self.verdict.say("altered", place, "it does not know the blocks before it")
+            self.verdict.say("altered", place, "its history root does not match the blocks before it")
         elif (block["first_tx"], block["first_event_id"]) <= self.last:
             self.verdict.say("reordered", place, "it begins before the end of the block before it")
 
@@ -195,13 +199,11 @@ class _Walk:
             self._check_streams(block, records, leaves)
         elif kept is None:
             self.verdict.say(
-                "altered", f"block {number}", "its events changed, and its leaves are gone that tell which"
+                "altered", f"block {number}", "its events changed; its leaves, which show which, are missing"
             )
         else:
             if root(kept.hashes).hex() != block["event_root"]:
-                self.verdict.say(
-                    "altered", f"the leaves of block {number}", "they are not those of its header"
-                )
+                self.verdict.say("altered", f"the leaves of block {number}", "they do not match its header")
             self._locate(kept, records, leaves)
 
     def _is_archived(self, block: dict[str, Any]) -> bool:
@@ -210,17 +212,17 @@ class _Walk:
     def _check_index(
         self, number: int, kept: Leaves | None, records: list[dict[str, Any]], leaves: list[bytes]
     ) -> None:
-        """The events are whole; what was kept to locate them must say the same."""
+        """The events are intact; the stored leaves must match them."""
         place = f"the leaves of block {number}"
         if kept is None:
-            self.verdict.say("missing", place, "its events are there and whole")
+            self.verdict.say("missing", place, "its events are intact")
         elif (kept.hashes, kept.positions, kept.unit_ids, kept.event_types) != (
             leaves,
             [_position(record) for record in records],
             [record["unit_id"] for record in records],
             [record["event_type"] for record in records],
         ):
-            self.verdict.say("altered", place, "its events are whole; what was kept of them is not")
+            self.verdict.say("altered", place, "its events are intact, but the leaves do not match them")
 
     def _check_streams(
         self, block: dict[str, Any], records: list[dict[str, Any]], leaves: list[bytes]
@@ -235,11 +237,11 @@ class _Walk:
         entries = [stream_entry(stream, previous.get(stream, -1), held[stream]) for stream in sorted(held)]
         if root(entries).hex() != block["stream_root"]:
             self.verdict.say(
-                "altered", f"the streams of block {block['block_no']}", "they are not those of its header"
+                "altered", f"the streams of block {block['block_no']}", "they do not match its header"
             )  # fmt: skip
 
     def _locate(self, kept: Leaves, records: list[dict[str, Any]], leaves: list[bytes]) -> None:
-        """Name every record that is not as it was sealed, in the order of the log."""
+        """Name every record that differs from its seal, in the order of the log."""
         now = {_position(record): (record, leaf) for record, leaf in zip(records, leaves, strict=True)}
         then = dict(zip(kept.positions, range(len(kept.positions)), strict=True))
         changed = [p for p in then if p in now and now[p][1] != kept.hashes[then[p]]]
@@ -258,19 +260,19 @@ class _Walk:
                 self.verdict.say("reordered", place, detail)
             elif position in new:
                 self.verdict.say(
-                    "inserted", _place(now[position][0]), "it was not there when the block was sealed"
+                    "inserted", _place(now[position][0]), "it did not exist when the block was sealed"
                 )
             else:
                 at = then[position]
                 before = f"event {_text(position)} ({kept.event_types[at]}, unit {kept.unit_ids[at]})"
                 if position not in now:
                     if position not in moved.values():
-                        self.verdict.say("missing", before, "it was there when the block was sealed")
+                        self.verdict.say("missing", before, "it existed when the block was sealed")
                 else:
                     self.verdict.say("altered", before, _difference(kept, at, now[position][0]))
 
     def _origin(self, record: dict[str, Any], wanted: dict[bytes, Position]) -> Position | None:
-        """Where a record stood when it was sealed, if all that changed is its position."""
+        """The position of a record when it was sealed, if only its position changed."""
         for position in wanted.values():
             tx, event_id = position
             tried = sealed_record(self.chain, {**record, "tx": tx, "event_id": event_id})
@@ -283,7 +285,7 @@ class _Walk:
 
 
 def sealed_record(chain: Chain, event: dict[str, Any]) -> dict[str, Any]:
-    """An event with what stands for its payload in the leaf."""
+    """An event with size and commitment of its payload, as the leaf has them."""
     payload = event["payload"]
     if payload is None:
         return {**event, "payload_size": None, "payload_commitment": None}
@@ -296,7 +298,7 @@ def sealed_record(chain: Chain, event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _difference(kept: Leaves, at: int, record: dict[str, Any]) -> str:
-    """What can be told of the change: of the rest only the hash is kept."""
+    """The change, as far as it is known: the leaves store only unit, type, time and hash."""
     told = []
     if kept.unit_ids[at] != record["unit_id"]:
         told.append(f"its unit is now {record['unit_id']}")

@@ -1,6 +1,6 @@
-"""Make the files of an evidence bundle: receives what the database says of a run, returns names and bytes.
+"""Make the files of an evidence bundle: receives the data of a run, returns file names and bytes.
 
-The same run gives the same bytes: nothing here asks a clock, and every list has its order.
+The same run gives the same bytes: no file contains the present time, and every list is sorted.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from stepwell.store.calls.audit import AuditReader, Chain, Leaves, Position, Str
 
 SHAPE_PATHS_LIMIT = 200
 SHAPE_DEPTH_LIMIT = 6
-# An object with more names than this is taken for a table keyed by data: its names are not shown.
+# In an object with more names than this the names are probably data: they are not shown.
 SHAPE_NAMES_LIMIT = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A run as the bundle tells it: rows with metadata in place of values."""
+    """The contents of a bundle: rows with metadata instead of values."""
 
     run: dict[str, Any]
     inputs: list[dict[str, Any]]
@@ -79,7 +79,7 @@ def contents(
 
 
 def costs(receipts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was spent, per provider, model and currency."""
+    """The costs for each provider, model and currency."""
     sums: dict[tuple[str, str, str], dict[str, int]] = {}
     for receipt in receipts:
         if receipt["provider"] is None:
@@ -98,7 +98,7 @@ def costs(receipts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def shape(value: Any) -> list[str]:
-    """The names inside a value and the type under each, never what is there: `$.items[].price: number`."""
+    """The names in a value with their types, but without the values: `$.items[].price: number`."""
     found: dict[str, None] = {}
     _walk(value, "$", 0, found)
     paths = list(found)
@@ -142,7 +142,7 @@ def _described(value: Mapping[str, Any], chain_salt: bytes, with_payloads: bool)
 def proof_files(
     reader: AuditReader, chain: Chain, run: Mapping[str, Any], seal: Position, events: list[dict[str, Any]]
 ) -> dict[str, bytes]:
-    """What proves the bundle: its events, their way to the roots of blocks, and those blocks' headers."""
+    """The proofs of the bundle: events, their hash paths to the roots of blocks, and the block headers."""
     return _Proofs(reader, chain, run, seal).files(events)
 
 
@@ -153,9 +153,9 @@ class _Proofs:
         self.run = run
         head = reader.block_of(seal)
         if head is None:
-            raise Conflict(f"the event {seal[0]}/{seal[1]} that binds the bundle to the log is not sealed")
+            raise Conflict(f"the event {seal[0]}/{seal[1]} with the digest of the bundle is not sealed")
         self.head_no = head
-        # The last block of each stream that the bundle tells of; of the run itself, the one that seals it.
+        # Stream → its last block in the bundle; for the run itself, the block with the digest event.
         self.until = {stream["stream_id"]: stream["last_block_no"] for stream in run["streams"]}
         self.until[run["run_id"]] = head
 
@@ -175,7 +175,7 @@ class _Proofs:
                 proofs.append({"tx": event["tx"], "event_id": event["event_id"], **place})
         if len(shown) != sum(entry.event_count for entry in entries):
             raise Conflict(
-                f"the events of run {self.run['run_id']} are not those that were sealed",
+                f"the events of run {self.run['run_id']} differ from the sealed events",
                 hint="run 'stepwell audit verify'",
             )
         return {
@@ -190,7 +190,7 @@ class _Proofs:
         if found is None:
             raise Conflict(
                 f"events of run {self.run['run_id']} in block {block_no} were archived; its header is left",
-                hint="use a bundle that was exported before, or restore the month of the log",
+                hint="use a bundle that was exported earlier, or restore this month of the log",
             )
         return found
 

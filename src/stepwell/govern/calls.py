@@ -1,6 +1,6 @@
-"""Govern from a program: receives policy texts, receipts and names, returns verdicts, versions and receipts.
+"""Calls about policies and receipts: receives policy texts and numbers, returns verdicts, versions, receipts.
 
-The same calls for an app, for a client and for the command line: `await app.receipts(run_id=7)`.
+An app, a client and the command line use the same calls: `await app.receipts(run_id=7)`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NO_RESULT: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """A case of a policy file: what was expected, and what the rules say."""
+    """A case of a policy file: the expected verdict and the verdict of the rules."""
 
     name: str
     line: int
@@ -46,14 +46,14 @@ class CaseOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What would happen to an action, and how each rule stands to it, in the order they are asked."""
+    """The verdict on an action, and the answer of each rule in the order of evaluation."""
 
     verdict: dict[str, Any]
     answers: list[RuleAnswer]
 
 
 class GovernCalls(Calls):
-    """Everything about policies and receipts."""
+    """All calls about policies and receipts."""
 
     async def _govern(self, make: Callable[[Client], Call[T]], *, bounded: bool = False) -> T:
         client = await self._connected()
@@ -62,7 +62,7 @@ class GovernCalls(Calls):
     # -- policy -------------------------------------------------------------------------------------------
 
     async def policy_check(self, text: str | bytes, *, file: str = "<yaml>") -> PolicyFile:
-        """Read a policy and let the database judge its rules; every problem with its line in one error."""
+        """Read a policy and let the database check its rules; one error lists every problem with its line."""
         found = read_policy(text, file)
         if found.rules or not found.cases:
             problems = await self._govern(lambda _: policy_calls.check(found.rules), bounded=True)
@@ -73,7 +73,7 @@ class GovernCalls(Calls):
     async def policy_test(
         self, text: str | bytes, *, file: str = "<yaml>", rules: Sequence[Mapping[str, Any]] | None = None
     ) -> list[CaseOutcome]:
-        """Carry out the cases of a file: on `rules`, else on the file's own, else on those in force."""
+        """Test the cases of a file: with `rules`, else the rules of the file, else the active ones."""
         found = await self.policy_check(text, file=file)
         if not found.cases:
             raise UsageError(f"{file} has no cases", hint="write them under the key cases", field="file")
@@ -91,7 +91,7 @@ class GovernCalls(Calls):
     async def policy_explain(
         self, action: Mapping[str, Any], *, rules: Sequence[Mapping[str, Any]] | None = None
     ) -> Explained:
-        """What the policy in force, or these rules, would say to an action, and why."""
+        """The verdict of the active policy, or of these rules, on an action, with the reason."""
         if rules is None:
             verdict = await self._govern(
                 lambda client: policy_calls.evaluate(client.tenant_id, action), bounded=True
@@ -107,7 +107,7 @@ class GovernCalls(Calls):
     async def policy_propose(
         self, text: str | bytes, *, file: str = "<yaml>", reason: str | None = None
     ) -> dict[str, Any]:
-        """Put a rule set to the reviewers; it judges when its approval is granted."""
+        """Ask reviewers to approve a rule set; it becomes active when its approval is granted."""
         found = await self.policy_check(text, file=file)
         if not found.rules:
             raise UsageError(f"{file} has no rules", field="file")
@@ -118,7 +118,7 @@ class GovernCalls(Calls):
         )
 
     async def policy_activate(self, version_no: int) -> str:
-        """Put the first rule set of an empty installation in force; later ones need their approval."""
+        """Activate the first rule set of a new installation; later ones require an approval."""
         return await self._govern(
             lambda client: policy_calls.activate(client.tenant_id, version_no, client.actor)
         )
@@ -127,7 +127,7 @@ class GovernCalls(Calls):
         return await self._govern(lambda client: policy_calls.versions(client.tenant_id, limit))
 
     async def policy(self, version_no: int | None = None) -> PolicyVersion:
-        """One version; the one in force without a number."""
+        """One version; without a number the active one."""
         found = await self._govern(lambda client: policy_calls.version(client.tenant_id, version_no))
         if found is None:
             what = "no policy is in force" if version_no is None else f"there is no version {version_no}"
@@ -135,7 +135,7 @@ class GovernCalls(Calls):
         return found
 
     async def verdicts(self, run_id: int | None = None, *, limit: int = 100) -> list[Verdict]:
-        """What policy said to actions, the newest first."""
+        """The verdicts on actions, the newest first."""
         return await self._govern(lambda client: policy_calls.verdicts(client.tenant_id, run_id, limit))
 
     # -- receipts -----------------------------------------------------------------------------------------
@@ -174,14 +174,14 @@ class GovernCalls(Calls):
         )
 
     async def reverse(self, receipt_id: int, *, reason: str | None = None) -> JobHandle:
-        """Ask for an effect to be undone: a job of a worker that has the connector, judged by policy."""
+        """Enqueue a job that undoes an effect; a worker with the connector runs it, and policy judges it."""
         client = await self._connected()
         call = receipt_calls.reverse(client.tenant_id, receipt_id, client.actor, reason)
         return JobHandle(client, await client.perform(call))
 
 
 class Govern(GovernCalls):
-    """The same for who has a client and no app."""
+    """The same calls on a client, without an app."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

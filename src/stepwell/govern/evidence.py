@@ -1,7 +1,7 @@
-"""Export the evidence of a run: receives a client and a run, returns one file that proves itself offline.
+"""Export the evidence of a run: receives a client and a run, returns one file that can be verified offline.
 
-In this order: seal the run's events; write down what the run did; bind the digest of that to the log with an
-event; seal that event too; put proofs beside it. So every byte of the bundle hangs on one block hash.
+The steps: seal the events of the run; write the contents; append an event with their digest to the log; seal
+that event; add the proofs. So one block hash proves every byte of the bundle.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ async def export(
     with_payloads: bool = False,
     limit_seconds: float = WAIT_LIMIT_SECONDS,
 ) -> Exported:
-    """Make the bundle of an ended run and store it; the same run gives the same bytes."""
+    """Export the bundle of an ended run and store it; the same run gives the same bytes."""
     last = await asyncio.to_thread(_last_event, client, run_id)
     await seal_until(client, last, limit_seconds)
     sealed = await asyncio.to_thread(_sealed_files, client, run_id, with_payloads)
@@ -55,7 +55,7 @@ async def export(
     data = verify.pack(entries)
     problems = verify.verify(data)
     if problems:
-        raise Conflict(f"the evidence of run {run_id} does not prove itself: {problems[0]}",
+        raise Conflict(f"the evidence of run {run_id} cannot be verified: {problems[0]}",
                        hint="run 'stepwell audit verify'")  # fmt: skip
     sha256 = hashlib.sha256(data).hexdigest()
     url = await asyncio.to_thread(storage.save, to, f"evidence-run-{run_id}.zip", data)
@@ -75,12 +75,12 @@ def _last_event(client: Client, run_id: int) -> Position:
         state = found["run"]["state_code"]
         if state not in RUN_ENDS:
             raise Conflict(
-                f"run {run_id} is {state}; evidence is exported when it has ended",
+                f"run {run_id} is {state}; evidence can be exported only after its end",
                 hint=f"accepted are runs that are {', '.join(RUN_ENDS)}",
             )
         events = _events(reader, run_id, _streams_of(found))
     if not events:
-        raise Conflict(f"run {run_id} has no events any more: its months of the log were archived")
+        raise Conflict(f"run {run_id} has no events: its months of the log were archived")
     return (events[-1]["tx"], events[-1]["event_id"])
 
 
@@ -121,7 +121,7 @@ def _with_proofs(
 
 
 def _streams_of(found: dict[str, Any]) -> list[int]:
-    """The run, the questions asked about it, the effects it had: each has events in a stream of its own."""
+    """The streams of the run, of its approvals and of its receipts."""
     others = [approval["approval_id"] >> 20 for approval in found["approvals"]]
     others += [receipt["receipt_id"] >> 20 for receipt in found["receipts"]]
     return sorted({int(found["run"]["run_id"]), *others})
@@ -133,6 +133,6 @@ def _events(reader: AuditReader, run_id: int, stream_ids: list[int]) -> list[dic
     if len(events) > limit:
         raise LimitExceeded(
             f"run {run_id} has more than {limit} events",
-            hint="raise limits.evidence_events in dot_config",
+            hint="increase limits.evidence_events in dot_config",
         )
     return events

@@ -1,6 +1,6 @@
-"""Read a policy and its test cases from YAML: receives text, returns rules as the database keeps them.
+"""Read a policy and its test cases from YAML: receives text, returns rules as the database stores them.
 
-The database judges the rules; a problem it finds by number and field is shown with its line.
+The database checks the rules; this module adds the line to each problem that it finds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class PolicyCase:
-    """One action and what must come of it."""
+    """One action and its expected verdict."""
 
     name: str
     action: dict[str, Any]
@@ -41,7 +41,7 @@ class PolicyCase:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """Rules as the database keeps them, where each was written, and the cases of the same file."""
+    """Rules as the database stores them, their places in the file, and the cases of the file."""
 
     rules: list[dict[str, Any]]
     cases: list[PolicyCase]
@@ -50,7 +50,7 @@ class PolicyFile:
     places: list[Located]
 
     def placed(self, problems: Iterable[PolicyProblem]) -> list[Problem]:
-        """What the database found, with the line it is about."""
+        """The problems that the database found, with their lines."""
         return [self._place(found) for found in problems]
 
     def _place(self, found: PolicyProblem) -> Problem:
@@ -62,12 +62,12 @@ class PolicyFile:
 
 
 def read_policy(text: str | bytes, file: str) -> PolicyFile:
-    """Raises DefinitionError with every mistake that can be seen without a database."""
+    """Raises DefinitionError with every problem that can be found without a database."""
     document = compose(text, file)
     problems: list[Problem] = []
     pairs = _mapping(document, FILE_WORDS, problems)
     if "rules" not in pairs and "cases" not in pairs:
-        problems.append(problem_at(document.mark, "there are neither rules nor cases"))
+        problems.append(problem_at(document.mark, "the file has neither rules nor cases"))
     places = _list(pairs.get("rules"), "rules", problems)
     rules = [_rule(located, problems) for located in places]
     cases = [_case(located, problems) for located in _list(pairs.get("cases"), "cases", problems)]
@@ -119,7 +119,7 @@ def _match(located: Located, problems: list[Problem]) -> Any:
     for name, (mark, found) in located.value.items():
         for value in found.value if isinstance(found.value, list) else [found]:
             if isinstance(value.value, (list, dict)) or (isinstance(found.value, list) and not found.value):
-                message = f"{quoted(name)}: a value or a list of values is accepted"
+                message = f"{quoted(name)} is not accepted; accepted: a value or a list of values"
                 problems.append(problem_at(mark, message, field="match"))
     return match_path(located.plain())
 
@@ -132,7 +132,7 @@ def _case(located: Located, problems: list[Problem]) -> PolicyCase | None:
         return None
     action, expect = pairs["action"], pairs["expect"]
     if not isinstance(action.value, dict):
-        problems.append(problem_at(action.mark, "a mapping is accepted", field="action"))
+        problems.append(problem_at(action.mark, "is not a mapping; accepted: a mapping", field="action"))
         return None
     if isinstance(expect.value, dict):
         _mapping(expect, EXPECT_WORDS, problems)
@@ -140,7 +140,8 @@ def _case(located: Located, problems: list[Problem]) -> PolicyCase | None:
     else:
         wanted = {"effect": expect.plain()}
     if wanted.get("effect") not in EFFECTS:
-        problems.append(problem_at(expect.mark, f"the effect is one of {', '.join(EFFECTS)}", field="expect"))
+        accepted = ", ".join(EFFECTS)
+        problems.append(problem_at(expect.mark, f"effect is not known; accepted: {accepted}", field="expect"))
     name = pairs["name"].plain() if "name" in pairs else f"line {located.mark.line}"
     return PolicyCase(str(name), action.plain(), wanted, located.mark.line)
 

@@ -1,6 +1,7 @@
-"""Draw the evidence of a run for people: receives its contents, returns one HTML page without scripts.
+"""Write the evidence of a run for people: receives its contents, returns one HTML page without scripts.
 
-Both languages are in the page, and two radio buttons choose. Words and colours of states are the registry's.
+The page has both languages; two radio buttons choose one. Labels and colours of states come from the
+registry.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from stepwell.store.calls.audit import Chain
 from stepwell.translations.report import REPORT
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-# Longer tables are cut here; events.jsonl has all of them.
+# Longer tables are cut after so many rows; events.jsonl has all events.
 EVENT_ROWS_LIMIT = 2000
 VALUE_CHARACTERS = 20_000
-# The state machine of an event, by the first word of its type.
+# First word of an event type → scope of its state machine.
 SCOPES = {
     "workflow": "workflow_run",
     "task": "task",
@@ -140,7 +141,7 @@ class _Report:
         }
 
     def _course(self, step: Row) -> str:
-        """When a step ran, within the run: a bar as long as its part of the whole."""
+        """When a step ran: a bar on the time line of the run."""
         began, ended = _moment(step["started_at"]), _moment(step["completed_at"])
         if began is None:
             return ""
@@ -272,7 +273,7 @@ class _Report:
         return _both(self.registry.text(key, "en"), self.registry.text(key, "vi"))
 
     def chip(self, scope: str, state_code: str) -> str:
-        """Icon, text and colour of a state, together, as everywhere."""
+        """Icon, text and colour of a state."""
         state = self._state(scope, state_code)
         if state is None:
             return f'<span class="chip">{escape(state_code)}</span>'
@@ -284,7 +285,7 @@ class _Report:
 
 
 def _tries(step: Row) -> int:
-    """Attempts so far, the one that succeeded too; people do not try, they do."""
+    """Attempts so far, including the one that succeeded; human steps have none."""
     is_done_by_machine = step["state_code"] == "completed" and step["operation"] is not None
     return int(step["attempt_count"]) + int(is_done_by_machine)
 
@@ -355,7 +356,7 @@ def _span(ended: datetime | None, began: datetime | None) -> str:
 
 
 def _money(micros: int) -> str:
-    """At least two places, as many as it takes."""
+    """An amount with at least two decimal places, more if needed."""
     text = f"{micros / 1_000_000:,.6f}".rstrip("0")
     whole, _, places = text.partition(".")
     return f"{whole}.{places:0<2}"
@@ -366,5 +367,5 @@ def _code(text: str | None) -> str:
 
 
 def _hash(text: str) -> str:
-    """Enough of a hash to recognise it; the whole one is in the files, and under the pointer."""
+    """The first 16 characters of a hash; the tooltip and the files have all of it."""
     return f'<code title="{escape(text)}">{escape(text[:16])}…</code>'

@@ -16,7 +16,7 @@ WAIT_LIMIT_SECONDS = 30.0
 
 
 async def seal_now(client: Client) -> list[Sealed]:
-    """Everything that can be sealed: block after block until one is not full."""
+    """Seal block after block until a block is not full."""
     made: list[Sealed] = []
     for _ in range(ROUND_LIMIT):
         block = await client.perform(audit.seal(client.tenant_id))
@@ -28,7 +28,7 @@ async def seal_now(client: Client) -> list[Sealed]:
 
 
 async def seal_until(client: Client, position: Position, limit_seconds: float = WAIT_LIMIT_SECONDS) -> None:
-    """Come back when the event is in a block; an older transaction that stays open is an error."""
+    """Return when the event is in a block; raise Conflict if an older transaction stays open too long."""
     began = time.monotonic()
     while True:
         await seal_now(client)

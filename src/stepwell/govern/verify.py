@@ -1,6 +1,6 @@
-"""Verify an evidence bundle offline: receives a file, returns what it proves or where it is broken.
+"""Verify an evidence bundle offline: receives a file, returns its problems.
 
-One file that needs Python 3.9 and nothing else, the same in the package and in every bundle:
+This file needs only Python 3.9; the package and every bundle contain the same file:
 
     python verify.py bundle.zip [--head HASH] [--anchor FILE]
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 FORMAT = "stepwell.evidence.1"
 SEAL_EVENT = "evidence.sealed"
-# What proves the rest; everything else is bound to the log by the digest in the event that seals the bundle.
+# The proofs. For all other files, the event that seals the bundle has a digest in the log.
 PROOF_FILES = ("chain.jsonl", "events.jsonl", "manifest.json", "proofs.jsonl", "streams.jsonl")
 PROBLEM_LIMIT = 20
 
@@ -51,7 +51,7 @@ def digest(*parts: bytes) -> bytes:
 
 
 def canonical(*values: Any) -> bytes:
-    """A JSON array as the database writes it: a blank after each comma, nothing escaped but what must be."""
+    """A JSON array as the database writes it: a space after each comma, only the necessary escapes."""
     return json.dumps(values, ensure_ascii=False).encode()
 
 
@@ -85,7 +85,7 @@ def genesis_hash(chain: Record) -> str:
 
 
 def levels(leaves: Sequence[bytes]) -> list[list[bytes]]:
-    """Every level of the tree of RFC 6962, leaves first: pairs from the left, what is left over goes up."""
+    """Every level of the tree of RFC 6962, leaves first: pairs from the left; a single last node moves up."""
     found = [list(leaves)]
     while len(found[-1]) > 1:
         below = found[-1]
@@ -99,7 +99,7 @@ def root(leaves: Sequence[bytes]) -> bytes:
 
 
 def path(tree: Sequence[Sequence[bytes]], index: int) -> list[str]:
-    """The neighbours of a leaf on its way to the root."""
+    """The neighbours of a leaf on its path to the root."""
     found = []
     for level in tree[:-1]:
         neighbour = index ^ 1
@@ -110,7 +110,7 @@ def path(tree: Sequence[Sequence[bytes]], index: int) -> list[str]:
 
 
 def path_root(leaf: bytes, index: int, size: int, steps: Iterable[str]) -> bytes | None:
-    """Where the way ends, as RFC 9162 walks it; None when it has the wrong length."""
+    """The root at the end of a path, computed as in RFC 9162; None if the path has the wrong length."""
     if not 0 <= index < size:
         return None
     last, found = size - 1, leaf
@@ -140,7 +140,7 @@ def read_lines(data: bytes) -> list[Any]:
 
 
 def pack(entries: Mapping[str, bytes]) -> bytes:
-    """The one way to put files into a bundle: no clock, no compression, the manifest first, then by name."""
+    """Pack files in the one way of a bundle: no times, no compression, manifest first, then by name."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(entries, key=lambda name: (name != "manifest.json", name)):
@@ -152,7 +152,7 @@ def pack(entries: Mapping[str, bytes]) -> bytes:
 
 
 def contents_digest(entries: Mapping[str, bytes]) -> str:
-    """What the log remembers of a bundle: every file but those that prove it."""
+    """The digest of a bundle that is stored in the log: over all files except the proofs."""
     lines = [
         f"{hashlib.sha256(entries[name]).hexdigest()} {len(entries[name])} {name}\n"
         for name in sorted(set(entries) - set(PROOF_FILES))
@@ -161,7 +161,7 @@ def contents_digest(entries: Mapping[str, bytes]) -> str:
 
 
 def manifest(entries: Mapping[str, bytes]) -> bytes:
-    """Made of the other files alone, so that it can claim nothing they do not."""
+    """The manifest, computed only from the other files."""
     run = json.loads(entries["run.json"])
     blocks = read_lines(entries["chain.jsonl"])[1:]
     return write_json(
@@ -199,9 +199,9 @@ class Bundle:
         self.proofs = read_lines(entries["proofs.jsonl"])
         self.streams = read_lines(entries["streams.jsonl"])
         self.run = json.loads(entries["run.json"])
-        # Block of each event, and its leaf: what the proofs say, once they have been found good.
+        # Position of each proven event → its block, leaf number and leaf.
         self.proven: dict[tuple[int, int], tuple[int, int, bytes]] = {}
-        # Streams with an event that was named already: what follows from it need not be named again.
+        # Streams with a wrong event: further problems that follow from it are not reported.
         self.broken: set[int] = set()
 
     def say(self, kind: str, place: str, detail: str) -> None:
@@ -217,14 +217,14 @@ class Bundle:
 
     def check_chain(self) -> None:
         if genesis_hash(self.chain) != self.chain["genesis_hash"]:
-            self.say("altered", "chain.jsonl line 1", "the beginning of the chain does not have its hash")
+            self.say("altered", "chain.jsonl line 1", "the beginning of the chain does not match its hash")
         numbers = [block["block_no"] for block in read_lines(self.entries["chain.jsonl"])[1:]]
         if numbers != sorted(set(numbers)):
             self.say("reordered", "chain.jsonl", "the blocks are not in the order of their numbers")
         for block in self.blocks.values():
             place = f"block {block['block_no']}"
             if block_hash(self.chain["chain_id"], block) != block["block_hash"]:
-                self.say("altered", place, "the header does not have its hash")
+                self.say("altered", place, "the header does not match its hash")
             before = self.blocks.get(block["block_no"] - 1)
             if before is not None and before["block_hash"] != block["previous_hash"]:
                 self.say("altered", place, "it is not chained to the block before it")
@@ -245,16 +245,16 @@ class Bundle:
         for at, (event, position) in enumerate(zip(self.events, positions)):  # noqa: B905 - Python 3.9
             place = self.place(event)
             if at and position <= positions[at - 1]:
-                self.say("reordered", place, f"it stands behind {self.place(self.events[at - 1])}")
+                self.say("reordered", place, f"it comes after {self.place(self.events[at - 1])}")
             if not self._prove(event, proofs.get(position)):
                 self.broken.add(event["stream_id"])
         for position in sorted(set(proofs) - set(positions)):
-            self.say("missing", f"event {position[0]}/{position[1]}", "only its proof is there")
+            self.say("missing", f"event {position[0]}/{position[1]}", "the bundle has only its proof")
 
     def _prove(self, event: Record, proof: Record | None) -> bool:
         place = self.place(event)
         if proof is None:
-            self.say("inserted", place, "no proof belongs to it")
+            self.say("inserted", place, "it has no proof")
             return False
         block = self.blocks.get(proof["block_no"])
         if block is None:
@@ -269,7 +269,7 @@ class Bundle:
         return True
 
     def check_streams(self) -> None:
-        """Each stream from its last block back to its first: every event of it is here, and no other."""
+        """Check each stream from its last block to its first: the bundle has exactly its events."""
         entries = {(entry["stream_id"], entry["block_no"]): entry for entry in self.streams}
         held: dict[tuple[int, int], list[bytes]] = {}
         for event in self.events:
@@ -285,16 +285,16 @@ class Bundle:
                 walked.add((stream_id, block_no))
                 block_no = self._check_entry(entries.get((stream_id, block_no)), stream_id, block_no, held)
         for stream_id, block_no in sorted(set(held) - walked):
-            self.say("inserted", f"stream {stream_id} in block {block_no}", "the bundle does not ask for it")
+            self.say("inserted", f"stream {stream_id} in block {block_no}", "it does not belong to the run")
 
     def _check_entry(
         self, entry: Record | None, stream_id: int, block_no: int, held: Mapping[tuple[int, int], list[bytes]]
     ) -> int:
-        """Returns the block before that has events of the stream; 0 at its beginning."""
+        """Return the previous block with events of the stream; 0 at its beginning."""
         place = f"stream {stream_id} in block {block_no}"
         block = self.blocks.get(block_no)
         if entry is None or block is None:
-            self.say("missing", place, "nothing says how many events of it the block has")
+            self.say("missing", place, "the entry of the stream or the header of the block is missing")
             return 0
         leaves = held.get((stream_id, block_no), [])
         previous: int = entry["previous_block_no"]
@@ -308,11 +308,11 @@ class Bundle:
         elif path_root(leaf, entry["entry_no"], block["stream_count"], entry["path"]) != bytes.fromhex(
             block["stream_root"]
         ):
-            self.say("altered", place, "its events are not those that the block sealed")
+            self.say("altered", place, "its events differ from the sealed events of the block")
         return previous if previous < block_no else 0
 
     def check_contents(self) -> None:
-        """An event of the run itself, sealed like the others, names what was in the bundle."""
+        """A sealed event of the run has the digest of the files of the bundle."""
         wanted = contents_digest(self.entries)
         named = [
             json.loads(event["payload"])["digest"]
@@ -324,16 +324,16 @@ class Bundle:
             and self._shows_payload(event)
         ]
         if not named:
-            self.say("missing", "the event that seals the bundle", "nothing binds the files to the log")
+            self.say("missing", "the event that seals the bundle", "the log has no digest of the files")
         elif wanted not in named:
-            self.say("altered", "the files of the bundle", "they are not those that the log remembers")
+            self.say("altered", "the files of the bundle", "they do not match the digest in the log")
 
     def _shows_payload(self, event: Record) -> bool:
         shown = commitment(bytes.fromhex(event["salt"]), event["payload"]) == event["payload_commitment"]
         return bool(shown and len(event["payload"].encode()) == event["payload_size"])
 
     def check_states(self) -> None:
-        """What the files say of a unit is where its last event left it."""
+        """The state of a unit in the files must be the state after its last event."""
         states = {
             event["unit_id"]: event["to_state"] for event in self.events if event["to_state"] is not None
         }
@@ -342,27 +342,25 @@ class Bundle:
             if left is not None and left != unit["state_code"]:
                 self.say(
                     "altered", f"unit {unit['unit_id']} ({unit['name']})",
-                    f"it is {unit['state_code']}, its last event left it {left}",
+                    f"it is {unit['state_code']}, but {left} after its last event",
                 )  # fmt: skip
 
     def check_values(self) -> None:
-        """A payload or value that is shown is the one that was hashed."""
+        """Each payload and each value must match its hash."""
         for event in self.events:
             if "payload" in event and not self._shows_payload(event):
-                self.say("altered", self.place(event), "its payload is not the one that was sealed")
+                self.say("altered", self.place(event), "its payload does not match its hash")
         for name in sorted(set(self.entries) - set(PROOF_FILES)):
             for item in shown_values(json.loads(self.entries[name])) if name.endswith(".json") else ():
                 if commitment(bytes.fromhex(item["salt"]), item["value"]) != item["commitment"]:
-                    self.say(
-                        "altered", f"{name}: {item['label']}", "its value is not the one that was hashed"
-                    )
+                    self.say("altered", f"{name}: {item['label']}", "its value does not match its hash")
 
     def place(self, event: Record) -> str:
         return f"event {event['tx']}/{event['event_id']} ({event['event_type']}, unit {event['unit_id']})"
 
 
 def shown_values(document: Any) -> Iterator[Record]:
-    """Every value that a file shows together with its hash, however deep."""
+    """Every value with a hash in a document, at any depth."""
     if isinstance(document, dict):
         if "value" in document and "commitment" in document:
             yield document
@@ -372,7 +370,7 @@ def shown_values(document: Any) -> Iterator[Record]:
 
 
 def stored_bytes(data: bytes, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a file as they are: a wrong checksum must not keep us from saying what was changed."""
+    """The bytes of a file without the check of the ZIP checksum, so that we can report what was changed."""
     name_size, extra_size = struct.unpack_from("<HH", data, info.header_offset + 26)
     start = info.header_offset + 30 + name_size + extra_size
     return data[start : start + info.file_size]
@@ -383,15 +381,17 @@ def read_entries(data: bytes) -> tuple[dict[str, bytes], list[Problem]]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
             if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-                return {}, [Problem("altered", "the bundle", "it is compressed, which no bundle is")]
+                return {}, [
+                    Problem("altered", "the bundle", "it is compressed; bundles are never compressed")
+                ]
             entries = {info.filename: stored_bytes(data, info) for info in infos}
     except (zipfile.BadZipFile, zipfile.LargeZipFile, struct.error, OSError, EOFError, ValueError) as error:
-        return {}, [Problem("truncated", "the bundle", f"it is cut off or no bundle: {error}")]
+        return {}, [Problem("truncated", "the bundle", f"it is cut off or not a bundle: {error}")]
     if not entries:
         return {}, [Problem("missing", "manifest.json", "the bundle is empty")]
     problems = []
     if pack(entries) != data:
-        problems.append(Problem("altered", "the bundle", "it holds bytes or an order that no bundle has"))
+        problems.append(Problem("altered", "the bundle", "it has bytes or an order that no bundle has"))
     return entries, problems
 
 
@@ -400,16 +400,16 @@ def check_manifest(entries: Mapping[str, bytes]) -> list[Problem]:
     claimed = {entry["name"]: entry for entry in json.loads(entries["manifest.json"])["files"]}
     for name in sorted((set(entries) | set(claimed)) - {"manifest.json"}):
         if name not in entries:
-            problems.append(Problem("missing", name, "the manifest names it"))
+            problems.append(Problem("missing", name, "the manifest lists it"))
         elif name not in claimed:
-            problems.append(Problem("inserted", name, "the manifest does not name it"))
+            problems.append(Problem("inserted", name, "the manifest does not list it"))
         elif hashlib.sha256(entries[name]).hexdigest() != claimed[name]["sha256"]:
-            problems.append(Problem("altered", name, "it is not the file that the manifest names"))
+            problems.append(Problem("altered", name, "it does not match the hash in the manifest"))
     return problems
 
 
 def verify(data: bytes, head: str | None = None, anchored: Iterable[Record] = ()) -> list[Problem]:
-    """Everything that is wrong, the most exact place first; nothing when the bundle proves itself."""
+    """All problems, the most exact place first; empty if the bundle is intact."""
     entries, problems = read_entries(data)
     if not entries:
         return problems
@@ -418,10 +418,10 @@ def verify(data: bytes, head: str | None = None, anchored: Iterable[Record] = ()
         bundle = Bundle(entries)
         bundle.check()
         if manifest(entries) != entries["manifest.json"] and not shallow:
-            shallow.append(Problem("altered", "manifest.json", "it claims what the other files do not"))
+            shallow.append(Problem("altered", "manifest.json", "it does not match the other files"))
     except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
         missing = sorted(name for name in (*PROOF_FILES, "run.json") if name not in entries)
-        found = [Problem("missing", name, "no bundle is without it") for name in missing]
+        found = [Problem("missing", name, "every bundle has this file") for name in missing]
         broken = Problem("altered", "the bundle", f"it cannot be read: {type(error).__name__} {error}")
         return (found or [broken]) + problems
     hashes = {block["block_hash"] for block in bundle.blocks.values()}
@@ -437,8 +437,8 @@ def verify(data: bytes, head: str | None = None, anchored: Iterable[Record] = ()
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Verify an evidence bundle of Stepwell, offline.")
     parser.add_argument("bundle", help="the file to verify")
-    parser.add_argument("--head", help="a block hash that you trust and that the bundle must hold")
-    parser.add_argument("--anchor", help="a file of anchored block headers, one JSON object per line")
+    parser.add_argument("--head", help="a trusted block hash that the bundle must contain")
+    parser.add_argument("--anchor", help="a file of anchored block headers, one JSON object in each line")
     given = parser.parse_args(arguments)
     try:
         with open(given.bundle, "rb") as file:  # noqa: PTH123 - one file, one import less

@@ -1,4 +1,4 @@
-"""Keep what is due, lost or silent moving: receives a database, returns runs started and units woken."""
+"""The keeper: fires timers and schedules, recovers expired leases, seals the log."""
 
 from stepwell.keeper.background import BackgroundKeeper
 from stepwell.keeper.keeper import Keeper, Tick

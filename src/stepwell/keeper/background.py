@@ -1,6 +1,6 @@
-"""Keep in a thread beside other work: receives a conninfo, keeps until it is closed.
+"""Run a keeper in a thread: receives a conninfo, runs until it is closed.
 
-Every worker has one, on a connection of its own, so that no worker is ever without a keeper.
+Every worker has one with its own connection, so that a database with a worker always has a keeper.
 `stepwell keeper` is one alone.
 """
 
@@ -11,7 +11,7 @@ import threading
 
 from stepwell.keeper.keeper import Keeper
 
-# A duty may finish; then its statement is ended.
+# A duty has so long to finish; then its statement is cancelled.
 FINISH_SECONDS = 1.0
 END_SECONDS = 5.0
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class BackgroundKeeper:
-    """A keeper and its thread, begun when it is made."""
+    """A keeper and its thread, which starts immediately."""
 
     def __init__(self, conninfo: str, *, poll_seconds: float = 1.0, anchor: str | None = None) -> None:
         self._keeper = Keeper(conninfo, poll_seconds=poll_seconds, anchor=anchor)
@@ -27,7 +27,7 @@ class BackgroundKeeper:
         self._thread.start()
 
     def close(self) -> None:
-        """Gives the lead back; blocks until the thread has ended, for a few seconds at most."""
+        """End the keeper; blocks until its thread has ended, at most a few seconds."""
         self._keeper.stop()
         self._thread.join(FINISH_SECONDS)
         if self._thread.is_alive():

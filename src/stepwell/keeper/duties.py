@@ -1,7 +1,7 @@
-"""Carry out duties apart from each other: receives what to do, returns its result or what stands for it.
+"""Run the duties of a keeper independently of each other: receives a duty, returns its result or a default.
 
-Each duty is a transaction of its own, with its own error and its own pause: one that fails is tried again
-later and later, and the others go on.
+Each duty is one transaction and has its own error and pause. A duty that fails is tried again after growing
+pauses; the others continue.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _log = logging.getLogger(__name__)
 @dataclass(slots=True)
 class _Failures:
     count: int
-    # On this process's clock.
+    # On the clock of this process.
     not_before: float
 
 
 class Duties:
-    """What failed, how often, and when it may be tried again."""
+    """Which duties failed, how often, and when each may be tried again."""
 
     def __init__(self, is_stopping: Callable[[], bool]) -> None:
         self._is_stopping = is_stopping
         self._failed: dict[str, _Failures] = {}
 
     def perform(self, connection: KeeperConnection, what: str, act: Callable[[], T], otherwise: T) -> T:
-        """`otherwise` when the duty fails or rests after a failure; a lost connection ends the tick."""
+        """Returns `otherwise` if the duty fails or waits after a failure; a lost connection ends the tick."""
         failures = self._failed.get(what)
         if failures is not None and time.monotonic() < failures.not_before:
             return otherwise
@@ -58,8 +58,8 @@ class Duties:
     def _note(self, what: str, error: StepwellError) -> None:
         failures = self._failed.setdefault(what, _Failures(0, 0.0))
         failures.count += 1
-        # What somebody else has locked may be free soon; anything else is not mended by haste.
+        # A lock of another session may be free soon; for other errors the pause grows.
         doublings = 0 if error.is_transient else min(failures.count - 1, 10)
         pause = min(PAUSE_FIRST_SECONDS * 2.0**doublings, PAUSE_MAX_SECONDS) * random.uniform(0.5, 1.0)
         failures.not_before = time.monotonic() + pause
-        _log.warning("the keeper could not %s, and tries again in %.1f s: %s", what, pause, error)
+        _log.warning("the keeper could not %s; it tries again in %.1f s: %s", what, pause, error)

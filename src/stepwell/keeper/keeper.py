@@ -1,9 +1,9 @@
-"""One loop over everything that is due: receives a conninfo, runs until it is told to stop.
+"""The loop of a keeper: receives a conninfo, runs until `stop`.
 
-Any number of keepers may run, one in each worker: one leads, the others stand by and ask for the lead, which
-a keeper loses when its connection ends. Each duty is one transaction in the database; a keeper that dies
-leaves nothing half done, and a duty that fails stops no other. Partitions come first: nothing can be written
-without the partition of the present month.
+Several keepers may run, one in each worker. One of them has the lead and acts; the others try to get the
+lead, which a keeper loses when its connection ends. Each duty is one transaction, so a keeper that dies
+leaves nothing half done, and a duty that fails does not stop the others. Partitions come first: without the
+partition of the present month nothing can be written.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ SCHEDULE_LIMIT = 100
 RECEIPT_LIMIT = 100
 REPLAY_LIMIT = 500
 PROBLEM_LIMIT = 500
-# Rounds of one tick in which full batches are followed by more, before stop and lead are looked at again.
+# In one tick, full batches are followed by more, at most so often; then stop and lead are checked again.
 ROUND_LIMIT = 50
 HOUSEKEEPING_PERIOD = timedelta(hours=1)
-# How often problems are looked at, and a slice of the units is searched for leases that no list names.
+# How often problems are checked, and a part of the units is searched for leases of lost sessions.
 LOOK_PERIOD = timedelta(seconds=1)
 PAUSE_MIN_SECONDS = 0.005
 RECONNECT_MAX_SECONDS = 10.0
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What one look did. `acted` is false when another keeper leads."""
+    """What one pass did. `acted` is false if another keeper has the lead."""
 
     acted: bool
     recovered_count: int = 0
@@ -51,11 +51,11 @@ class Tick:
 
 
 class Keeper:
-    """Keeps one database. `poll_seconds` bounds how late anything due is seen; `anchor` is told of seals."""
+    """A keeper of one database. `poll_seconds`: longest pause; `anchor`: where block headers are written."""
 
     def __init__(self, conninfo: str, *, poll_seconds: float = 1.0, anchor: str | None = None) -> None:
         if not 0.01 <= poll_seconds <= 60:
-            raise InvalidInput("poll_seconds: must be between 0.01 and 60", field="poll_seconds")
+            raise InvalidInput(f"poll_seconds is {poll_seconds}; accepted: 0.01 to 60", field="poll_seconds")
         self._conninfo = conninfo
         self._poll_seconds = poll_seconds
         self._stop = threading.Event()
@@ -72,14 +72,14 @@ class Keeper:
         self._stop.set()
 
     def cancel(self) -> None:
-        """End the statement that runs now. Its transaction leaves nothing; a later look does it again."""
+        """Cancel the current statement. Its transaction is rolled back; a later pass repeats it."""
         connection = self._connection
         if connection is not None:
             connection.cancel()
         self._sealing.cancel()
 
     def run(self) -> None:
-        """Work until stopped. Nothing else ends it: a lost database is waited for, a fault is logged."""
+        """Work until stopped. If the database is unavailable it waits; other errors are logged."""
         delay_seconds = self._poll_seconds
         while not self._stop.is_set():
             try:
@@ -92,7 +92,7 @@ class Keeper:
             except StepwellError as error:
                 _log.error("the keeper cannot work: %s", error.sentence())
             except Exception:
-                _log.exception("the keeper failed and begins again")
+                _log.exception("the keeper failed and restarts")
             finally:
                 self._connection = None
             self._stop.wait(delay_seconds)
@@ -100,7 +100,7 @@ class Keeper:
         self._sealing.close()
 
     def run_once(self) -> Tick:
-        """Look once, on a connection of its own; for tests and for cron-like use."""
+        """Make one pass on a new connection; for tests and for cron."""
         with keeper_connection(self._conninfo) as connection:
             tick = self._tick(connection) if connection.try_lead() else Tick(acted=False)
             return replace(tick, sealed_count=self._sealing.wait())
@@ -160,13 +160,13 @@ class Keeper:
             except StepwellError as error:
                 if error.is_transient or connection.is_broken:
                     raise
-                # One schedule that cannot be fired stops no other.
-                _log.warning("the keeper set schedule %s aside: %s", due.name, error)
+                # A schedule that cannot be fired does not stop the others.
+                _log.warning("the keeper postponed schedule %s: %s", due.name, error)
                 connection.perform(keep.set_aside(due.tenant_id, "schedule", due.name, error))
         return started
 
     def _make_partitions(self, connection: KeeperConnection, now: datetime) -> None:
-        """Hourly by the database's clock, and when this keeper takes the lead."""
+        """Every hour of the database clock, and when this keeper gets the lead."""
         if (
             self._partitions_at is None
             or not self._partitions_at - HOUSEKEEPING_PERIOD <= now < self._partitions_at
@@ -177,7 +177,7 @@ class Keeper:
             self._partitions_at = None if made is None else now + HOUSEKEEPING_PERIOD
 
     def _look(self, connection: KeeperConnection, now: datetime) -> None:
-        """Close what has settled by itself, and search a slice of the units for lost leases."""
+        """Close problems that no longer exist, and search a part of the units for lost leases."""
         if self._look_at is not None and self._look_at - LOOK_PERIOD <= now < self._look_at:
             return
         self._look_at = now + LOOK_PERIOD
@@ -192,7 +192,7 @@ class Keeper:
         )
 
     def _sweep(self, connection: KeeperConnection, now: datetime) -> None:
-        """Hourly by the database's clock, and when this keeper takes the lead."""
+        """Every hour of the database clock, and when this keeper gets the lead."""
         if self._sweep_at is not None and self._sweep_at - HOUSEKEEPING_PERIOD <= now < self._sweep_at:
             return
         self._sweep_at = now + HOUSEKEEPING_PERIOD
@@ -200,10 +200,10 @@ class Keeper:
             connection, "sweep", lambda: connection.perform(keep.sweep_retention()), dict[str, int]()
         )
         if any(removed.values()):
-            _log.info("removed what is older than its retention: %s", removed)
+            _log.info("removed rows older than their retention: %s", removed)
 
 
 def firing(due: schedules.DueSchedule) -> Call[list[tuple[int, datetime]]]:
-    """The call that starts what a due schedule owes, and sets its next time."""
+    """The call that starts the runs of a due schedule and sets its next time."""
     found = cron.plan(due.cron, due.time_zone, due.misfire, due.backfill_limit, due.next_at, due.now_at)
     return schedules.fire_schedule(due, found.fire_ats, found.next_at)

@@ -1,7 +1,7 @@
-"""Seal the log when it is time and have the anchor told: receives the database's time, returns counts.
+"""Seal the log at intervals and write to the anchor: receives the time of the database, returns counts.
 
-All of it happens in a thread with a connection of its own: hashing takes time, an anchor may be slow or gone,
-and timers and leases wait for neither.
+It runs in a separate thread with its own connection: hashing takes time and an anchor may be slow, but timers
+and leases must not wait for them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from stepwell.store.calls import audit, keep
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection
 
 TENANT_LIMIT = 1000
-# Blocks of one tenant in one look, so that none keeps the others waiting; the next look goes on at once.
+# Most blocks of one tenant in one pass, so that other tenants do not wait; the next pass starts immediately.
 ROUND_LIMIT = 100
-# Until the database has said how often, and while sealing is switched off.
+# The interval until it was read from the database, and while sealing is switched off.
 LOOK_PERIOD = timedelta(minutes=1)
 CLOSE_SECONDS = 2.0
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class Sealing:
-    """Looks when it is due, one look at a time."""
+    """Makes a pass when it is due, one at a time."""
 
     def __init__(self, conninfo: str, anchor: str | None) -> None:
         self._conninfo = conninfo
@@ -40,7 +40,7 @@ class Sealing:
         self._thread: ThreadPoolExecutor | None = None
 
     def look(self, now: datetime) -> None:
-        """Begin to seal if it is time and the last look has ended; comes back at once."""
+        """Start a pass if it is due and the last one has ended; returns immediately."""
         is_due = self._due_at is None or now >= self._due_at
         if self._closed or not is_due or not (self._looking is None or self._looking.done()):
             return
@@ -49,19 +49,19 @@ class Sealing:
         self._looking = self._thread.submit(self._look)
 
     def wait(self) -> int:
-        """Until the look that was begun has ended; how many blocks it sealed."""
+        """Wait until the current pass has ended; return how many blocks it sealed."""
         looking, self._looking = self._looking, None
         return 0 if looking is None else looking.result()
 
     def cancel(self) -> None:
-        """Close, and end the statement that runs now; the next keeper's look does it again."""
+        """Close, and cancel the current statement; the pass of the next keeper repeats it."""
         self._closed = True
         connection = self._connection
         if connection is not None:
             connection.cancel()
 
     def close(self) -> None:
-        """A look ends with the block it is at. An anchor that is slow to answer is not waited for."""
+        """Close: a pass ends after its current block. It does not wait long for a slow anchor."""
         self._closed = True
         if self._thread is not None:
             if self._looking is not None:
@@ -78,7 +78,7 @@ class Sealing:
                     tell(connection, self._anchor, lambda: self._closed)
         except StepwellError as error:
             if not self._closed:
-                _log.warning("the seal or its anchor could not be finished, the next look goes on: %s", error)
+                _log.warning("sealing or anchoring failed; the next pass continues: %s", error)
         finally:
             self._connection = None
         return count
@@ -93,7 +93,7 @@ class Sealing:
             except StepwellError as error:
                 if self._closed or error.is_transient or connection.is_broken:
                     raise
-                # One log that cannot be sealed stops no other.
+                # A log that cannot be sealed does not stop the others.
                 _log.warning("the seal of tenant %s was set aside: %s", tenant_id, error)
                 connection.perform(keep.set_aside(tenant_id, "seal", str(tenant_id), error))
         return count

@@ -1,4 +1,4 @@
-"""Fold transitions for reading: receives one row per actor, returns one row per thing that can happen."""
+"""Combine transitions for display: receives one row for each actor, returns one row for each transition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stepwell.machines.model import Machine, Transition
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Rows of one code that differ only in where they start and who may do them: any of each."""
+    """Transitions with one code that differ only in their first state and their actor."""
 
     transition: Transition
     from_states: tuple[str, ...]
@@ -22,7 +22,7 @@ class Fold:
 
 
 def fold(machine: Machine) -> list[Fold]:
-    """First the actors of one edge, then the starts of one code with the same actors."""
+    """First combine the actors of each edge, then the first states of each code with the same actors."""
     by_edge: dict[tuple[object, ...], list[Transition]] = {}
     for transition in machine.transitions:
         by_edge.setdefault((transition.from_state, *_likeness(transition)), []).append(transition)

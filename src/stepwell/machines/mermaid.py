@@ -1,4 +1,4 @@
-"""Draw a machine as Mermaid text: receives a machine, returns a `stateDiagram-v2` any viewer can show."""
+"""Draw a machine as Mermaid text: receives a machine, returns a `stateDiagram-v2`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def mermaid(registry: Registry, machine: Machine, lang: Lang) -> str:
 
 
 def _lines(registry: Registry, machine: Machine, lang: Lang) -> Iterator[str]:
-    # A state nobody enters or leaves is declared for the floor's sake; a picture is clearer without it.
+    # A state without transitions exists only because the floor requires it; leave it out.
     edges: dict[tuple[str, str], list[str]] = {}
     for row in machine.transitions:
         codes = edges.setdefault((row.from_state, row.to_state), [])

@@ -1,4 +1,4 @@
-"""Hold the registry in memory: receives the document of `fn_registry_read`, returns frozen values."""
+"""The registry in memory: receives the document of `fn_registry_read`, returns frozen values."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """A pair of the traffic light: `fg` is read on `bg`."""
+    """A pair of colours: text `fg` on background `bg`."""
 
     fg: str
     bg: str
@@ -149,7 +149,7 @@ class Registry:
         return next((machine for machine in self.machines if machine.scope == scope and machine.active), None)
 
     def text(self, key: str, lang: Lang) -> str:
-        """The text, or its key where somebody forgot it: a diagram with a gap would hide the mistake."""
+        """The text; if it is missing, its key, so that the error is visible."""
         return self.texts.get(lang, {}).get(key, key)
 
     @classmethod
@@ -183,6 +183,6 @@ def _rows(kind: type[_Row], rows: Sequence[Document]) -> tuple[_Row, ...]:
 
 
 def _row(kind: type[_Row], row: Document, **replaced: Any) -> _Row:
-    """A later schema may have more columns than we know; those are left out."""
+    """Columns of a later schema that this release does not know are left out."""
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{name: value for name, value in row.items() if name in known} | replaced)

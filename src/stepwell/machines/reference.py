@@ -1,6 +1,6 @@
 """Write the reference of every machine: receives the registry, returns one Markdown page.
 
-The page is committed as `docs/state-machines.md`; a test holds it equal to a freshly migrated database.
+The page is committed as `docs/state-machines.md`; a test compares it with a newly migrated database.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ HEADER = """\
 # State machines
 
 Written by `stepwell machine reference` from the registry of a fresh database; do not edit by hand.
-The rows are in `src/stepwell/sql/migrations/`, the rules that hold them together in `fn_registry_check`.
+The rows are in `src/stepwell/sql/migrations/`; `fn_registry_check` checks the rules between them.
 
 Every unit of work — a run, a step, a task, a free-standing job, an approval, a proposal — has one state,
-and one machine that says what may happen to it. A transition is done only when its row exists for the
-actor, its trigger is the declared one, its guard holds, its audit reference is given where one is required,
+and one machine that defines what may happen to it. A transition is done only if its row exists for the
+actor, its trigger is the declared one, its guard holds, its audit reference is given if one is required,
 and its event is registered. Nothing else changes a state.
 
-`stepwell machine show step` prints a machine with every transition on a line of its own;
+`stepwell machine show step` prints a machine with one line for each transition;
 `stepwell machine draw step` prints it as a Mermaid diagram.
 """
 
@@ -132,13 +132,13 @@ def _events(registry: Registry) -> str:
         ]
         rows.append(_row(f"`{event.event_type}`", event.description, "<br>".join(payload)))
     note = (
-        "A `?` marks an optional field; further fields are welcome. `fn_event_type_schema` gives JSON Schema."
+        "A `?` marks an optional field; further fields are allowed. `fn_event_type_schema` gives JSON Schema."
     )
     return _section("Events", [note, "", *rows])
 
 
 def _dialects(registry: Registry) -> str:
-    """One row per state and qualifier; an empty cell falls back to the row without a qualifier."""
+    """One row for each state and qualifier; for an empty cell use the row without a qualifier."""
     rows = list(_head("scope", "state", "when", *DIALECTS, "note"))
     words: dict[tuple[str, str, str], dict[str, str]] = {}
     notes: dict[tuple[str, str, str], str] = {}
@@ -149,7 +149,7 @@ def _dialects(registry: Registry) -> str:
     for key, by_dialect in words.items():
         cells = (f"`{by_dialect[name]}`" if name in by_dialect else "" for name in DIALECTS)
         rows.append(_row(key[0], f"`{key[1]}`", key[2], *cells, notes[key]))
-    note = "Read-only words of other vocabularies for the same states. Nothing executes on them."
+    note = "Read-only names of the same states in other vocabularies. The engine does not use them."
     return _section("Dialects", [note, "", *rows])
 
 

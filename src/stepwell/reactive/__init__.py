@@ -1,4 +1,4 @@
-"""Project the event log: receives a graph and call events, returns live statuses, past states, dry runs."""
+"""Project the event log: receives a graph and call events, returns statuses, past states and simulations."""
 
 from stepwell.reactive.call_graph import Call, CallEdge, CallGraph
 from stepwell.reactive.event_log import LogRow, UnitRow, call_events, paths_of

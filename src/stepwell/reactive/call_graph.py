@@ -1,7 +1,7 @@
 """Project the log as a graph of calls: receives events, returns calls and the edges between them.
 
-`triggered` (`a->b`): call a made call b. `depends_on` (`a->b:depends_on`): the node of b waits for that of a;
-for the reader's eyes only, nothing executes on it. Keys are made of request ids.
+`triggered` (`a->b`): call a made call b. `depends_on` (`a->b:depends_on`): the node of b waits for the node
+of a; it is only for display. Keys are made of request ids.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt. `pending`: others speak of it, itself it has not been seen."""
+    """One attempt. `pending`: another event refers to it, but it has no event of its own yet."""
 
     request_id: str
     node: str | None = None
@@ -48,7 +48,7 @@ def edge_key(source: str, target: str, type: EdgeType) -> str:
 
 @dataclass
 class CallGraph:
-    """Grows by `append`; the same event twice changes nothing."""
+    """`append` adds an event; the same event twice changes nothing."""
 
     graph: Graph
     calls: dict[str, Call] = field(default_factory=dict)
@@ -87,8 +87,8 @@ class CallGraph:
         self.edges[key] = CallEdge(key, source, target, type)
 
     def _calls_before(self, path: str) -> list[str]:
-        """The latest calls of the nodes this one waits for; of a conditional or map, which makes none, those
-        before it."""
+        """The latest calls of the nodes that this one waits for. Conditionals and maps make no calls; for
+        them, the calls before them."""
         cut = path.rfind("].") + 2 if "]." in path else 0
         prefix, node = path[:cut], self.graph.by_id.get(path[cut:])
         found: dict[str, None] = {}

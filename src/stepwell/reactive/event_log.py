@@ -1,7 +1,7 @@
-"""Read a stored log as call events: receives rows of `event_log`, returns what a projection takes.
+"""Read a stored log as call events: receives rows of `event_log`, returns events for a projection.
 
-Only what happened to calls is read. Readiness, conditionals, skips, map items and aborts are derived again,
-so that a rebuilt state proves the stored one.
+It reads only events of calls. Readiness, conditionals, skips, map items and aborts are derived again, so that
+the derived state can be compared with the stored one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DERIVED_KINDS = ("conditional", "map")
 
 @dataclass(frozen=True, slots=True)
 class UnitRow:
-    """A row of `work_unit`: which node it is an instance of, and of which item of which map."""
+    """A row of `work_unit`: its node, and its map and item if it has one."""
 
     unit_id: int
     def_no: int
@@ -30,7 +30,7 @@ class UnitRow:
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """A row of `event_log`, with the output of the attempt where it completed."""
+    """A row of `event_log`, with the output of the attempt if it completed."""
 
     unit_id: int
     request_id: int | None
@@ -42,7 +42,7 @@ class LogRow:
 
 
 def paths_of(graph: Graph, units: Iterable[UnitRow]) -> dict[int, str]:
-    """Unit id → instance path such as `pack_all[3].pack`. A map's unit comes before those of its items."""
+    """Unit id → instance path such as `pack_all[3].pack`. The unit of a map comes before its items."""
     paths: dict[int, str] = {}
     for unit in sorted(units, key=lambda row: row.unit_id):
         prefix = ""
@@ -53,12 +53,12 @@ def paths_of(graph: Graph, units: Iterable[UnitRow]) -> dict[int, str]:
 
 
 def call_events(graph: Graph, paths: Mapping[int, str], rows: Iterable[LogRow]) -> Iterator[CallEvent]:
-    """The calls behind the rows, in their order."""
+    """The call events of the rows, in the order of the rows."""
     kinds = {node.id: node.kind for node in graph.steps}
     for row in rows:
         path = paths.get(row.unit_id)
         if path is None:
-            # The run itself; its other states follow from its steps.
+            # An event of the run itself; its other states are derived from its steps.
             if row.to_state == "cancelled":
                 yield CallEvent(CallEventType.RUN_ABORTED, f"run:{row.unit_id}", at=row.at)
             continue
@@ -79,4 +79,4 @@ def call_events(graph: Graph, paths: Mapping[int, str], rows: Iterable[LogRow]) 
             case "cancelled" if row.event_type != "step.aborted":
                 yield CallEvent(CallEventType.ABORTED, request_id, path, at=row.at)
             case _:
-                pass  # ready, waiting, blocked, skipped: derived, or no fact about a call
+                pass  # ready, waiting, blocked, skipped: derived, or not about a call

@@ -1,5 +1,5 @@
-"""Hold the state of a run in plain objects: a frame is the run itself or one item of a Map, a unit is one
-node in a frame. Receives a graph, returns units by path such as `pack_all[3].pack`.
+"""The state of a run in plain objects: a frame is the run itself or one item of a Map, a unit is one node
+in a frame. Receives a graph, returns units by path such as `pack_all[3].pack`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Frame", "Line", "Unit", "reopen"]
 
 
 class Unit:
-    """One node of one frame. `pending` predecessors are open, `blockers` of them failed or aborted."""
+    """One node in one frame. `pending`: number of open predecessors; `blockers`: failed or aborted ones."""
 
     __slots__ = (
         "blockers",
@@ -50,7 +50,7 @@ class Unit:
         self.is_caught = False
         self.has_slot = False
         self.is_parked = False
-        # Of a map: its items, how many are open, how many failed.
+        # For a map: its items, how many are open, how many failed.
         self.items: list[Frame] = []
         self.open_item_count = 0
         self.failed_item_count = 0
@@ -64,7 +64,7 @@ class Unit:
         return self.status is NodeStatus.FAILED and self.node.mandatory and not self.is_caught
 
     def inside(self) -> Iterator[Unit]:
-        """Every unit of every item, at any depth, outermost first."""
+        """Every unit of every item, at any depth, the outermost first."""
         pending = list(reversed(self.items))
         while pending:
             frame = pending.pop()
@@ -74,7 +74,7 @@ class Unit:
 
 
 class Line:
-    """A counting limit, of a group in one frame or of a map: who holds a slot, who stands in line for one."""
+    """A concurrency limit of a group in one frame or of a map: how many have a slot, which units wait."""
 
     __slots__ = ("held_count", "limit", "waiting")
 
@@ -91,7 +91,7 @@ class Line:
         self.waiting = [entry for entry in self.waiting if entry[1] is not unit]
 
     def admit(self) -> Iterator[Unit]:
-        """Those who get a slot now, first in line first."""
+        """The units that get a slot now, in their order."""
         while self.waiting and self.held_count < self.limit:
             _, unit = self.waiting.pop(0)
             self.held_count += 1
@@ -118,7 +118,7 @@ class Frame:
         self.lines: dict[int, Line] = {}
 
     def line(self, graph: Graph, unit: Unit) -> Line | None:
-        """The line a unit stands in. Only work for a worker counts: a wait holds no slot."""
+        """The line of a unit. Only operations need a slot."""
         if unit.node.kind != "operation":
             return None
         owner, group = self.owner, unit.node.group
@@ -132,7 +132,7 @@ class Frame:
         return self.lines[group]
 
     def find(self, no: int) -> Unit | None:
-        """The unit of a node here or in a frame around this one."""
+        """The unit of a node, in this frame or in a frame around it."""
         frame: Frame | None = self
         while frame is not None:
             unit = frame.units.get(no)
@@ -143,7 +143,7 @@ class Frame:
 
 
 def reopen(graph: Graph, unit: Unit) -> list[Unit]:
-    """Open a settled unit again, and what settled behind it without a call of its own; counters follow."""
+    """Open a settled unit again, with the units after it that settled without a call; update the counters."""
     frame = unit.frame
     again: dict[int, Unit] = {unit.node.no: unit}
     pending = [unit.node.no]

@@ -1,6 +1,7 @@
-"""Evaluate SQL/JSON paths without a database: receives a path and a document, returns what PostgreSQL would.
+"""Evaluate SQL/JSON paths without a database: receives a path and a document, returns the same as PostgreSQL.
 
-Lax mode, the part of the language rules use; `match` is jsonb_path_match, `first` is jsonb_path_query_first.
+It supports lax mode and the part of the language that rules use. `match` is jsonb_path_match, `first` is
+jsonb_path_query_first.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class PathError(ValueError):
 
 
 def query(path: str, document: Any) -> list[Any]:
-    """Every item the path finds, as jsonb_path_query; a condition gives one true, false or null."""
+    """Every item that the path finds, as jsonb_path_query; a condition gives one true, false or null."""
     parsed = parse_path(path)
     looking = _Looking(document)
     if isinstance(parsed, Predicate):
@@ -53,7 +54,7 @@ def first(path: str, document: Any) -> Any:
 
 
 def match(path: str, document: Any) -> bool:
-    """The one boolean the path gives. Raises PathError when it gives anything else, or nothing."""
+    """The boolean that the path gives. Raises PathError if it gives nothing or anything else."""
     found = query(path, document)
     if len(found) == 1 and isinstance(found[0], bool):
         return found[0]
@@ -62,7 +63,7 @@ def match(path: str, document: Any) -> bool:
 
 
 class _Looking:
-    """One evaluation: keeps the document that `$` stands for, and the array that `last` belongs to."""
+    """One evaluation: has the document of `$` and the array of `last`."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
@@ -186,7 +187,7 @@ class _Looking:
         current: Any,
         test: Callable[[Any, Any], Truth],
     ) -> Truth:
-        """Lax mode: one pair that holds is enough; else one that cannot be compared makes it unknown."""
+        """Lax mode: true if one pair is true; else unknown if a pair cannot be compared."""
         try:
             lefts = _flat(self.items(left, current))
             rights = [None] if right is None else _flat(self.items(right, current))
@@ -203,12 +204,12 @@ class _Looking:
 
 
 def _members(item: Mapping[str, Any]) -> list[Any]:
-    """In the order in which jsonb keeps an object: shorter keys first, then by their bytes."""
+    """The members in the order of jsonb: shorter keys first, then by their bytes."""
     return [item[key] for key in sorted(item, key=lambda key: (len(key.encode()), key.encode()))]
 
 
 def _flat(items: list[Any]) -> list[Any]:
-    """Lax mode opens arrays, one level."""
+    """Lax mode unwraps arrays, one level."""
     if not any(isinstance(item, list) for item in items):
         return items
     return [inner for item in items for inner in (item if isinstance(item, list) else [item])]
@@ -249,7 +250,7 @@ def _type_of(value: Any) -> str:
 def _compare(operator: str, left: Any, right: Any) -> Truth:
     left_type, right_type = _type_of(left), _type_of(right)
     if left_type != right_type:
-        # A null differs from everything and is neither less nor greater; other types cannot be compared.
+        # null != every other type, and is neither less nor greater; other types cannot be compared.
         return operator == "!=" if "null" in (left_type, right_type) else None
     if left_type in ("array", "object"):
         return None

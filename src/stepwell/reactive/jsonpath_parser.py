@@ -1,6 +1,6 @@
 """Parse a SQL/JSON path into a small tree: receives text, returns frozen nodes that `jsonpath` evaluates.
 
-The part of the language that rules use; what is left out is refused by name, never silently misread.
+It supports the part of the language that rules use; for all other parts it raises PathSyntaxError.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _PLAIN_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 class PathSyntaxError(ValueError):
-    """The text is no path, or uses a part of the language that only PostgreSQL evaluates."""
+    """The text is not a path, or uses a part of the language that only PostgreSQL evaluates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """`$` (the document) or `@` (the item a filter looks at)."""
+    """`$` (the document) or `@` (the current item of a filter)."""
 
     is_current: bool = False
 
@@ -59,7 +59,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """`[low]`, or `[low to high]`; None stands for `last` alone being asked for by an expression."""
+    """`[low]` (`high` is None) or `[low to high]`."""
 
     low: Expression
     high: Expression | None = None
@@ -67,7 +67,7 @@ class Subscript:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One accessor behind a base: member, any member, subscripts, wildcard, filter or method."""
+    """One accessor after a base: member, any member, subscripts, wildcard, filter or method."""
 
     base: Expression
     kind: str
@@ -83,7 +83,7 @@ class Last:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """`left` is None for a sign in front of a value."""
+    """`left` is None for a sign before a value."""
 
     operator: str
     left: Expression | None
@@ -132,7 +132,7 @@ Parsed = Predicate | Expression
 
 @lru_cache(maxsize=4096)
 def parse_path(text: str) -> Parsed:
-    """The tree of a path. Raises PathSyntaxError naming the place and what would be accepted."""
+    """The tree of a path. Raises PathSyntaxError with the place and what is accepted."""
     parsing = _Parsing(text)
     found = parsing.disjunction()
     if parsing.token.kind != "end":
@@ -189,7 +189,7 @@ class _Parsing:
     def disjunction(self) -> Parsed:
         self.depth += 1
         if self.depth > _MAX_DEPTH:
-            raise PathSyntaxError(f"is nested more than {_MAX_DEPTH} deep")
+            raise PathSyntaxError(f"is nested more than {_MAX_DEPTH} levels deep")
         found = self.conjunction()
         while self.is_operator("||"):
             self.position += 1
@@ -221,7 +221,7 @@ class _Parsing:
         if isinstance(found, Predicate):
             return found
         raise PathSyntaxError(
-            f"a value stands where a condition is needed before {self.token.at + 1}; accepted: "
+            f"a value is not accepted before {self.token.at + 1}; accepted: "
             f"a comparison such as $.input.flag == true, or exists (…) (in {self.text!r})"
         )
 

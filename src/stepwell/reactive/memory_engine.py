@@ -1,7 +1,7 @@
-"""Run a whole workflow without a database: receives a graph and scripted outcomes, returns what happened.
+"""Run a whole workflow without a database: receives a graph and given outcomes, returns what happened.
 
-Deterministic: calls run in the order they became possible, in an order drawn from a seed, or in a given one.
-Time passes only when nothing else can happen; then the oldest wait that has a time-out times out.
+It is deterministic: calls run in the order in which they become possible, in a random order from a seed, or
+in a given order. Only when nothing else is possible, the oldest wait with a time-out times out.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ DEFAULT_MAX_ATTEMPTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that happens. Steps of a sub-workflow have the path of their step and `/` in front."""
+    """One action of a run. The path of a step in a sub-workflow begins with the path of its step and `/`."""
 
     kind: Literal["call", "retry", "signal", "timeout", "cancel", "abort"]
     path: str = ""
 
 
 class NotPossible(RuntimeError):
-    """The given order asks for something that cannot happen now."""
+    """The given order contains an action that is not possible now."""
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What happened: statuses by path, of the runs by the path of their step ("" is the run itself)."""
+    """The result: statuses by path, and runs by the path of their step ("" is the run itself)."""
 
     status: RunStatus
     statuses: Mapping[str, NodeStatus]
@@ -63,7 +63,7 @@ class _Run:
 
 
 class MemoryEngine:
-    """One simulated run. `workflows` None: a sub-workflow is one scripted step; else unknown names fail."""
+    """One simulated run. If `workflows` is None, a sub-workflow is one step with a given outcome."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class MemoryEngine:
         self.graph = graph
         self.input = {} if input is None else input
         self.script = Script(outcomes)
-        # Payload by event type; None: it never comes. What is not named comes with an empty payload.
+        # Event type → payload; None: the event never comes. All other events come with an empty payload.
         self.signals = dict(signals or {})
         self.workflows = workflows
         self.failure_policy = failure_policy
@@ -169,7 +169,7 @@ class MemoryEngine:
         return run
 
     def _follow(self) -> None:
-        """What changed opens or closes possibilities; a sub-workflow that ended ends its step."""
+        """Update the possible actions after changes; an ended sub-workflow ends its step."""
         while True:
             while self._changed:
                 changed, self._changed = self._changed, []
@@ -200,7 +200,7 @@ class MemoryEngine:
                 case "subworkflow" if self.workflows is not None:
                     self._subrun_starts(run, unit)
                 case "human" if isinstance(self.script.outcome(unit.path, unit.node.id, 0), Never):
-                    pass  # nobody takes it
+                    pass  # no person does it
                 case _:
                     self._possible[Action("call", path)] = None
         elif path in self._resumed and run.projection.may_run(unit.path):
@@ -255,7 +255,7 @@ class MemoryEngine:
     def _call(self, run: _Run, unit: Unit) -> None:
         path = run.prefix + unit.path
         if unit.pending or unit.blockers:
-            raise NotPossible(f"call {path}: what it waits for has not completed")
+            raise NotPossible(f"call {path}: a step before it has not completed")
         self._resumed.discard(path)
         call_no = self._call_counts.get(path, 0)
         request_id = self._request(run, unit)
@@ -309,7 +309,7 @@ class MemoryEngine:
 
 
 def _judge(outcome: Outcome, retry: Mapping[str, Any]) -> tuple[dict[str, str], bool]:
-    """The error as the log keeps it, and whether another attempt is pointless."""
+    """The error as it is stored in the log, and whether it is permanent."""
     match outcome:
         case Dead(reason=reason):
             return rules.failure("Dead", reason), True

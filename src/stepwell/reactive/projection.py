@@ -1,7 +1,7 @@
-"""Fold call events into the state of a run: statuses, results, conditionals, map items, skips and aborts.
+"""Compute the state of a run from call events: statuses, results, conditionals, map items, skips and aborts.
 
-Receives a graph and events, returns the state after each. One worklist, no recursion: a chain of any length
-costs the same per step. `root` puts signals on top; `memory_engine` drives it; a stored log rebuilds it.
+Receives a graph and events, returns the state after each event. It uses a worklist, not recursion, so a long
+chain costs the same for each step. `root` adds signals; `memory_engine` simulates runs with it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNSTARTED: Final = (NodeStatus.IDLE, NodeStatus.WAITING, NodeStatus.READY)
 
 
 class Projection:
-    """The document's EventLogProjection. The same events give the same state, whenever and however often."""
+    """EventLogProjection of the source document. The same events always give the same state."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class Projection:
         self._seen: set[tuple[str, str, bool]] = set()
         self._node_of_request: dict[str, str] = {}
         self._settled: deque[Unit] = deque()
-        # Conditionals and maps whose turn has come; what one of them releases goes before the others.
+        # Conditionals and maps that can be decided now; those that one of them releases come first.
         self._due: deque[Unit] = deque()
         self._released: list[Unit] = []
-        # Conditionals that wait for something open behind an aborted predecessor.
+        # Conditionals that wait for an open step before an aborted predecessor.
         self._held: list[Unit] = []
         self._open_maps: dict[str, Unit] = {}
         self.frame = Frame(graph, None)
@@ -63,7 +63,7 @@ class Projection:
         self._drain()
 
     def append(self, event: CallEvent) -> bool:
-        """Take in one event. An event seen before changes nothing and gives False."""
+        """Add one event. An event that was added before changes nothing and returns False."""
         key = (event.request_id, event.type, event.will_retry)
         if key in self._seen:
             return False
@@ -84,13 +84,13 @@ class Projection:
         return True
 
     def abort_node(self, path: str) -> None:
-        """Cancel one node; what depends on it is aborted along the edges."""
+        """Cancel one node; the nodes that depend on it are aborted too."""
         unit = self.unit(path)
         request_id = unit.request_id or f"abort:{path}:{len(unit.events)}"
         self.append(CallEvent(CallEventType.ABORTED, request_id, path))
 
     def abort_all(self) -> None:
-        """Cancel everything that has not ended."""
+        """Cancel all nodes that have not ended."""
         self.append(CallEvent(CallEventType.RUN_ABORTED, f"run:{len(self.log)}"))
 
     def unit(self, path: str) -> Unit:
@@ -127,7 +127,7 @@ class Projection:
             past.append(event)
         return past
 
-    # A unit that waits for something outside holds no slot; it stands in line again when it goes on.
+    # A unit that waits for an event has no slot; it joins the line again when it continues.
 
     def park(self, path: str) -> None:
         unit = self.unit(path)
@@ -142,7 +142,7 @@ class Projection:
             self._line_up(unit)
 
     def may_run(self, path: str) -> bool:
-        """Ready or going on, and in possession of a slot where its group has a limit."""
+        """True if the unit is ready or continues, and has a slot if its group has a limit."""
         unit = self.unit(path)
         is_due = unit.status is NodeStatus.READY or (unit.status is NodeStatus.RUNNING and not unit.is_parked)
         return is_due and (unit.has_slot or unit.frame.line(self.graph, unit) is None)
@@ -181,7 +181,7 @@ class Projection:
                 self._propagate(self._settled.popleft())
             elif self._due:
                 self._carry_out(self._due.popleft())
-            # Maps last: a conditional that catches a failure at once has done so.
+            # Failed maps come last, because a conditional may catch the failure before.
             elif not self._free_held() and not self._abort_failed_maps():
                 return
 
@@ -219,7 +219,7 @@ class Projection:
             self._frame_ended(frame)
 
     def _consider(self, unit: Unit) -> None:
-        """Something this unit waits for has ended well, or is caught: may it go, or does it wait on?"""
+        """Start the unit if all predecessors have ended and none of them blocks it."""
         if unit.pending:
             return
         if unit.node.kind == "conditional" or (unit.node.kind == "map" and not unit.blockers):
@@ -251,7 +251,7 @@ class Projection:
         if unit.status in _UNSTARTED:
             self._set(unit, NodeStatus.READY)
         elif self._on_change is not None:
-            self._on_change(unit)  # goes on after a wait or a failed attempt
+            self._on_change(unit)  # continues after a wait or a failed attempt
 
     def _release(self, unit: Unit) -> None:
         line = unit.frame.line(self.graph, unit)
@@ -271,14 +271,14 @@ class Projection:
         unit.is_parked = False
         line = unit.frame.line(self.graph, unit)
         if line is not None and not unit.has_slot:
-            # The log is the authority: what runs holds a slot, even one too many.
+            # The log decides: a running unit has a slot, even above the limit.
             line.leave(unit)
             line.held_count += 1
             unit.has_slot = True
         self._run(unit)
 
     def _reopen(self, unit: Unit) -> None:
-        """A new attempt of a node that had ended: what was only derived from its end is open again."""
+        """A new attempt of an ended node: open again what was derived from its end."""
         frame = unit.frame
         if frame.owner is None:
             self.run_status = RunStatus.RUNNING
@@ -302,7 +302,7 @@ class Projection:
     def _ended(self, unit: Unit, event: CallEvent) -> None:
         unit.request_id = event.request_id
         if unit.is_settled:
-            return  # a late writer changes nothing; its event stays in the history
+            return  # a late event changes nothing; it stays in the log
         match event.type:
             case CallEventType.ABORTED:
                 self._abort(unit)
@@ -375,7 +375,7 @@ class Projection:
             self._items_ended(owner)
 
     def _abort_failed_maps(self) -> bool:
-        """Under abort-dependents the first failed item ends the others of its map, running ones too."""
+        """With abort-dependents, a failed item aborts the other items of its map, also running ones."""
         if self.failure_policy != "abort-dependents":
             return False
         failed = [unit for unit in self._open_maps.values() if any(item.failed_count for item in unit.items)]
@@ -395,5 +395,5 @@ class Projection:
 
 
 def _turn(unit: Unit) -> tuple[bool, int]:
-    """Conditionals before maps, each in the order of the graph."""
+    """Sort key: conditionals before maps, each in the order of the graph."""
     return (unit.node.kind != "conditional", unit.node.no)

@@ -1,4 +1,4 @@
-"""Name what the log says and what is derived from it: call events in, node statuses out. Pure values."""
+"""The values of the projection: call events as input, node statuses as output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class NodeStatus(StrEnum):
-    """`running`, `completed`, `failed`, `aborted` come from calls; the others exist only in a workflow."""
+    """`running`, `completed`, `failed` and `aborted` come from calls; the others exist only in a workflow."""
 
     IDLE = "idle"
     WAITING = "waiting"
@@ -43,7 +43,7 @@ SETTLED: Final = SATISFYING | {NodeStatus.FAILED, NodeStatus.ABORTED}
 
 
 class CallEventType(StrEnum):
-    """The call protocol; `run.aborted` is the one addition: abort_all, kept in the log like the rest."""
+    """The call protocol, with one addition: `run.aborted`, which `abort_all` writes to the log."""
 
     REQUESTED = "call.requested"
     RESPONDED = "call.responded"
@@ -55,10 +55,10 @@ class CallEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallEvent:
-    """One fact about one call. A request id stands for one attempt; a retry has a new one.
+    """One event of one call. A request id belongs to one attempt; a retry has a new one.
 
-    `node` may be left out after `call.requested`. `will_retry` on an error says that another attempt follows:
-    the node goes on running, and nothing that depends on it is aborted.
+    `node` may be omitted after `call.requested`. `will_retry` on an error means that another attempt follows:
+    the node stays running, and no node that depends on it is aborted.
     """
 
     type: CallEventType
@@ -73,7 +73,7 @@ class CallEvent:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What expressions see of a node that has ended."""
+    """The values of an ended node that expressions can read."""
 
     status: NodeStatus
     output: Any = None
@@ -81,7 +81,7 @@ class CallResult:
 
 
 class UnknownNode(KeyError):
-    """The event or question names a node that the graph does not have (or not yet: an item not expanded)."""
+    """The graph does not have this node, or its map is not expanded yet."""
 
     def __str__(self) -> str:
         return f"there is no node {self.args[0]!r} in this run"

@@ -1,8 +1,8 @@
-"""Put signals on a run: receives a graph and call events, returns statuses, preconditions and results that
-tell whoever reads them when they change.
+"""Signals for a run: receives a graph and call events, returns statuses, preconditions and results as
+signals, which notify their readers of changes.
 
-A signal exists from the moment somebody asks for it. The fold underneath needs none, so that rebuilding a
-long log costs the same whether two nodes are watched or none.
+A signal is created when it is requested. The projection itself needs no signals, so that computing a long log
+costs the same with and without watchers.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ log = logging.getLogger(__name__)
 
 
 class Disposed(RuntimeError):
-    """The root has been disposed of, by its owner or by its error boundary."""
+    """The root was disposed, by its owner or after an error."""
 
 
 class WorkflowReactiveRoot:
-    """Owns every signal, computed and effect of one run; `dispose` ends them all.
+    """Owns every signal, computed and effect of one run; `dispose` ends all of them.
 
-    The coordinator appends events; the root derives. Nothing else changes a status, save `abort_node` and
-    `abort_all`, which are written to the log like the rest.
+    The coordinator appends events; the root derives statuses. Only `abort_node` and `abort_all` change a
+    status in another way; they are written to the log too.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class WorkflowReactiveRoot:
         self._projection = Projection(graph, failure_policy, input=input, on_change=self._changed)
         self._publish()
 
-    # The event log projection of the document.
+    # EventLogProjection of the source document.
 
     def append(self, event: CallEvent) -> bool:
-        """Take in one event; False when it was known. An error of the engine itself aborts the run."""
+        """Add one event; False if it was added before. An error of the engine itself aborts the run."""
         self._require_open()
         if event.type.startswith("call.") and event.node is not None:
-            self._projection.unit(event.node)  # a wrong name is the caller's error, not the engine's
+            self._projection.unit(event.node)  # a wrong name is an error of the caller, not of the engine
         return bool(self._guarded(lambda: self._projection.append(event)))
 
     def get_status(self, node: str) -> NodeStatus:
@@ -107,7 +107,7 @@ class WorkflowReactiveRoot:
         self._require_open()
         self._guarded(self._projection.abort_all)
 
-    # Signals, each made once, when it is first asked for.
+    # Signals, each created at its first use.
 
     @property
     def run_status(self) -> ReadonlySignal[RunStatus]:
@@ -115,30 +115,31 @@ class WorkflowReactiveRoot:
 
     @property
     def node_count(self) -> ReadonlySignal[int]:
-        """Grows when a map expands: new nodes can be asked for."""
+        """The number of nodes; it grows when a map expands."""
         return self._node_count.as_readonly()
 
     def status(self, node: str) -> ReadonlySignal[NodeStatus]:
         return self._status(node).as_readonly()
 
     def preconditions(self, node: str) -> Computed[bool]:
-        """True when every predecessor is completed or skipped."""
+        """True if every predecessor is completed or skipped."""
         return self._once("preconditions", node, lambda unit: self._all_satisfied(unit))
 
     def blocked_by_failure(self, node: str) -> Computed[bool]:
-        """True when a predecessor failed or was aborted and this node is no boundary for it."""
+        """True if a predecessor failed or was aborted and this node does not catch it."""
         return self._once("blocked", node, lambda unit: self._any_broken(unit))
 
     def can_start(self, node: str) -> Computed[bool]:
-        """Preconditions, and a slot where the group of the node has a limit."""
+        """True if the preconditions hold and, if its group has a limit, a slot is free."""
         return self._once("can_start", node, lambda unit: self._has_slot(unit))
 
     def result(self, node: str) -> Computed[CallResult | None]:
-        """What Conditional tests and Map sources read; the latest attempt's."""
+        """The result of the latest attempt, which tests and map sources read."""
         return self._once("result", node, lambda unit: self._result(unit))
 
     def effect(self, function: Callable[[], None]) -> Callable[[], None]:
-        """Run now and whenever a signal it reads changes; returns its disposer. Errors end the run."""
+        """Run the function now and after each change of a signal it reads; return the function that stops it.
+        An error aborts the run."""
         self._require_open()
         made = Effect(lambda: self._effect_body(function))
         self._effects.append(made)
@@ -154,7 +155,7 @@ class WorkflowReactiveRoot:
         self, start: Callable[[str], None], abort: Callable[[str, str | None], None] | None = None
     ) -> None:
         """Call `start(node)` once for each node that becomes ready, `abort(node, request_id)` for each call
-        that is under way when its node is aborted. Both may append.
+        that runs when its node is aborted. Both may append events.
         """
         self._is_driven = True
         self._to_start.extend(self._projection.ready)
@@ -163,7 +164,7 @@ class WorkflowReactiveRoot:
             self.effect(lambda: self._drain(self._abort_count, self._abort_next, abort))
 
     def dispose(self) -> None:
-        """End every effect and let go of every signal. What was read stays readable."""
+        """End every effect and remove every signal. The statuses stay readable."""
         self._is_disposed = True
         for effect in self._effects:
             effect.dispose()
@@ -175,7 +176,7 @@ class WorkflowReactiveRoot:
 
     def _require_open(self) -> None:
         if self._is_disposed:
-            raise Disposed("the root has been disposed of") from self.error
+            raise Disposed("the root was disposed") from self.error
 
     def _status(self, node: str) -> Signal[NodeStatus]:
         self._require_open()
@@ -247,7 +248,7 @@ class WorkflowReactiveRoot:
         return self._to_abort.popleft() if self._to_abort else None
 
     def _drain(self, count: Signal[int], following: Callable[[], Any], callback: Callable[..., None]) -> None:
-        # A loop, not a chain of effects: what a callback appends is picked up here, however long the chain.
+        # A loop instead of nested effects: it also handles the nodes that a callback makes ready.
         count()
         while not self._is_disposed and (arguments := following()) is not None:
             untracked(partial(callback, *arguments))
@@ -259,7 +260,7 @@ class WorkflowReactiveRoot:
             self._fail(error)
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
-        """The error boundary: a signal graph that raised is inconsistent, and the run ends."""
+        """The error boundary: after an error the signals are inconsistent, so the run is aborted."""
         try:
             with batch():
                 done = action()

@@ -1,5 +1,5 @@
-"""Decide what the graph leaves to data: tests, map sources, inputs, results. Receives units, returns values
-or a failure `{"type", "message"}`; never raises for what a workflow's author wrote.
+"""Evaluate tests, map sources, inputs and results: receives units, returns values or a failure
+`{"type", "message"}`. An error in the workflow is a failure, never an exception.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def failure(type: str, message: str) -> dict[str, str]:
 
 
 def catches(node: GraphStep, broken: GraphStep) -> bool:
-    """A conditional is an error boundary for the predecessors its test reads, and for no other."""
+    """A conditional catches only the failures of predecessors that its test reads."""
     return node.kind == "conditional" and broken.no in (node.reads or ())
 
 
 def behind(graph: Graph, conditional: Unit) -> Iterator[Unit]:
-    """The steps before a conditional, and before those of them that were aborted. A step that ran has nothing
-    open or broken before it, save what was caught.
+    """The steps before a conditional, and the steps before those of them that were aborted. All steps before
+    a step that ran have ended, and their failures were caught.
     """
     units = conditional.frame.units
     seen: set[int] = set()
@@ -58,17 +58,17 @@ def behind(graph: Graph, conditional: Unit) -> Iterator[Unit]:
 
 
 def must_wait(graph: Graph, conditional: Unit) -> bool:
-    """A conditional waits until all before it has ended: what it reads and catches depends on no order."""
+    """A conditional waits until all steps before it have ended; so the order of events does not matter."""
     return conditional.blockers > 0 and any(not unit.is_settled for unit in behind(graph, conditional))
 
 
 def caught_by(graph: Graph, conditional: Unit) -> Iterator[Unit]:
-    """The failures behind a conditional: of its predecessors, and of what those were aborted for."""
+    """The failed steps before a conditional: predecessors, and steps whose failure aborted a predecessor."""
     return (unit for unit in behind(graph, conditional) if unit.status is NodeStatus.FAILED)
 
 
 def document_of(unit: Unit, run_input: Any) -> dict[str, Any]:
-    """What an expression of this unit may read: the input, the steps it names, and inside a map the item."""
+    """The document of the expressions of a unit: input, the steps that it reads, and in a map the item."""
     steps: dict[str, Any] = {}
     for no in unit.node.reads or ():
         read = unit.frame.find(no)
@@ -84,7 +84,7 @@ def document_of(unit: Unit, run_input: Any) -> dict[str, Any]:
 
 
 def evaluate_test(unit: Unit, run_input: Any) -> bool | dict[str, str]:
-    """True or false, or why the test gives neither."""
+    """True or false, or a failure if the test gives neither."""
     test = unit.node.test
     if isinstance(test, Mapping):
         no = (unit.node.reads or (0,))[0]
@@ -101,7 +101,7 @@ def evaluate_test(unit: Unit, run_input: Any) -> bool | dict[str, str]:
 
 
 def items_of(unit: Unit, run_input: Any) -> list[Any] | dict[str, str]:
-    """The list a map runs over, or why there is none."""
+    """The list of a map, or a failure."""
     try:
         found = jsonpath.first(str(unit.node.over), document_of(unit, run_input))
     except (jsonpath.PathError, jsonpath.PathSyntaxError) as error:
@@ -116,7 +116,7 @@ def items_of(unit: Unit, run_input: Any) -> list[Any] | dict[str, str]:
 
 
 def bind_inputs(unit: Unit, run_input: Any) -> Any:
-    """The input of a sub-workflow: its paths over this unit's document, or the run's own input."""
+    """The input of a sub-workflow: the values of its paths, or the input of the run if it has none."""
     if not unit.node.inputs:
         return run_input
     document = document_of(unit, run_input)
@@ -132,7 +132,7 @@ def _found(path: str, document: Any) -> Any:
 
 
 def result_of(graph: Graph, frame: Frame) -> Any:
-    """The result of a run: the output of the only last node that completed, or an object of them by id."""
+    """The result of a run: the output of its last node; if several completed, an object with their ids."""
     last = [frame.units[node.no] for node in graph.exits()]
     done = [unit for unit in last if unit.status is NodeStatus.COMPLETED]
     if len(done) == 1:
@@ -141,7 +141,7 @@ def result_of(graph: Graph, frame: Frame) -> Any:
 
 
 def item_result_of(graph: Graph, frame: Frame) -> Any:
-    """The result of a map item: the output of the body's only last node, or an object of them by id."""
+    """The result of a map item: the output of the last node, or an object by id if there are several."""
     last = [frame.units[node.no] for node in graph.exits(frame.owner.node.no if frame.owner else 0)]
     return last[0].output if len(last) == 1 else {unit.node.id: unit.output for unit in last}
 

@@ -1,7 +1,7 @@
-"""Say in advance how each step will end: receives outcomes by step, returns the outcome of each call.
+"""The given outcomes of a simulation: receives outcomes by step, returns the outcome of each call.
 
-The outcomes are those of real handlers: Completed, Waiting, RetryLater, Dead, an exception; `NEVER` gives no
-answer. The JSON form serves the command line.
+They are the outcomes of real handlers: Completed, Waiting, RetryLater, Dead or an exception; with `NEVER` a
+call gets no answer. The command line uses the JSON form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stepwell.outcome import Completed, Dead, RetryLater, Waiting
 
 __all__ = ["NEVER", "PERMANENT_EXCEPTIONS", "Never", "Outcome", "Raises", "Script", "read_outcomes"]
 
-# The exception names that failure_class_registry holds to be permanent; a test keeps the two equal.
+# The names of exceptions that are permanent in failure_class_registry; a test compares both.
 PERMANENT_EXCEPTIONS: Final = frozenset(
     (
         *("TypeError", "ValidationError", "InvalidInput", "OutputContractError", "ExpressionError"),
@@ -28,7 +28,7 @@ PERMANENT_EXCEPTIONS: Final = frozenset(
 _WORDS: Final = ("completed", "error", "retry", "dead", "waiting", "never")
 _ACCEPTED: Final = (
     'accepted: "completed", {"completed": value}, {"error": "ValueError"}, {"retry": "why"}, '
-    '{"dead": "why"}, {"waiting": "event", "timeout": "5m"}, "never", or a list of these, one per call'
+    '{"dead": "why"}, {"waiting": "event", "timeout": "5m"}, "never", or a list of these, one for each call'
 )
 
 
@@ -46,7 +46,7 @@ class Raises:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """Nothing is ever heard of the call."""
+    """The call never gets an answer."""
 
 
 NEVER: Final = Never()
@@ -54,7 +54,7 @@ Outcome = Completed | Waiting | RetryLater | Dead | Raises | Never
 
 
 class Script:
-    """Outcomes by instance path (`pack_all[3].pack`) or, failing that, by step id; the last one repeats."""
+    """Outcomes by instance path (`pack_all[3].pack`), else by step id; the last outcome repeats."""
 
     def __init__(self, outcomes: Mapping[str, Any] | None = None) -> None:
         self._outcomes = {
@@ -69,7 +69,7 @@ class Script:
         return tuple(self._outcomes)
 
     def outcome(self, path: str, step_id: str, call_no: int) -> Outcome:
-        """What call number `call_no` (from 0) gives; Completed(None) when nothing is said."""
+        """The outcome of call number `call_no` (from 0); Completed(None) if none is given."""
         given = self._outcomes.get(path) or self._outcomes.get(step_id)
         if given is None:
             return Completed()
@@ -77,7 +77,7 @@ class Script:
 
 
 def _outcome(given: Any) -> Outcome:
-    """A plain value means Completed(value), an exception or its class means Raises."""
+    """A plain value becomes Completed(value), an exception or its class becomes Raises."""
     if isinstance(given, Outcome):
         return given
     if isinstance(given, BaseException):
@@ -88,15 +88,18 @@ def _outcome(given: Any) -> Outcome:
 
 
 def read_outcomes(text: str) -> dict[str, list[Outcome]]:
-    """The JSON form: an object of step ids or instance paths. Raises InvalidInput naming the step."""
+    """Read the JSON form: an object of step ids or instance paths. An InvalidInput names the step."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidInput(
-            f"outcomes: no JSON (line {error.lineno}, column {error.colno}: {error.msg})", field="outcomes"
+            f"outcomes is not JSON (line {error.lineno}, column {error.colno}: {error.msg})", field="outcomes"
         ) from None
     if not isinstance(data, dict):
-        raise InvalidInput('outcomes: accepted: an object such as {"charge": "completed"}', field="outcomes")
+        accepted = '{"charge": "completed"}'
+        raise InvalidInput(
+            f"outcomes is not a JSON object; accepted: an object such as {accepted}", field="outcomes"
+        )
     return {
         step: [_read(step, one) for one in (given if isinstance(given, list) else [given])]
         for step, given in data.items()
@@ -124,12 +127,14 @@ def _read(step: str, given: Any) -> Outcome:
         case "error":
             return Raises(value or "Exception", str(given.get("message", "")))
         case "retry":
-            return RetryLater(given.get("after"), value or "another attempt is asked for")
+            return RetryLater(given.get("after"), value or "the handler asked for another attempt")
         case "dead":
             return Dead(value or "no attempt can help")
         case "waiting":
             if not isinstance(value, str) or not value:
-                raise InvalidInput(f"outcomes.{step}.waiting: accepted: the name of an event", field=step)
+                raise InvalidInput(
+                    f"outcomes.{step}.waiting is not a text; accepted: the name of an event", field=step
+                )
             return Waiting(value, given.get("timeout"))
         case "never":
             return NEVER

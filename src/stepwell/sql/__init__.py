@@ -1,6 +1,6 @@
-"""Hold the SQL of the engine: numbered migrations and re-appliable routines, shipped in the wheel.
+"""The SQL of the engine: numbered migrations, and routines that can be applied again; both are in the wheel.
 
-`support/` is the SQL of the installer and the doctor: bookkeeping tables, questions to the catalog.
+`support/` is the SQL of the installer and the doctor: bookkeeping tables and queries of the catalog.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The only Python that touches Postgres: receives calls, returns rows."""
+"""The only Python package that uses Postgres directly: receives calls, returns rows."""

@@ -1,8 +1,8 @@
 """Run workflows to their end in a test: real Postgres, a worker in this process, a clock that the test moves.
 
-The clock stands still. When nothing can be done at the present time, the harness moves it to the next moment
-at which something is due, and never past work or a decision of a person unless it is told to. No real time
-enters: the same test takes the same way on a fast and on a slow machine.
+The clock is stopped. When nothing can be done at the present time, the harness moves the clock to the time at
+which something is due next. It does not move the clock while a person has to act, unless the test allows it.
+Real time has no effect: the same test does the same on a fast and on a slow machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DUTY_LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """An event for a run, delivered when the run starts or so long after it."""
+    """An event for a run, sent when the run starts or so long after the start."""
 
     event: str
     payload: Mapping[str, Any] = field(default_factory=dict)
@@ -56,9 +56,9 @@ class Ended:
 
 
 class Harness(PeopleActs):
-    """`async with Harness(app) as harness:` — the app works on a database that lives as long as the block.
+    """`async with Harness(app) as harness:` — the app uses a database that exists during the block.
 
-    `start_at` is the time at which the clock stands first; now, when it is left out.
+    `start_at` is the first time of the clock; default: now.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Harness(PeopleActs):
         limit_seconds: float = 60.0,
     ) -> None:
         if start_at is not None and start_at.tzinfo is None:
-            raise InvalidInput("start_at: a time with its time zone is required", field="start_at")
+            raise InvalidInput("start_at has no time zone; accepted: a time with a zone", field="start_at")
         self.app = app
         self._dsn = dsn
         self._start_at = start_at
@@ -99,7 +99,7 @@ class Harness(PeopleActs):
         await self._stack.enter_async_context(self.app)
         self.client: Client = await self.app.client()
         rehearsal.require_empty(await self.client.perform(rehearsal.run_count()))
-        # What is due happens when the harness says so: the keepers of workers stand by.
+        # The harness takes the lead, so that the keepers of workers do nothing: it fires what is due itself.
         lead = keep.leading(dsn)
         await asyncio.to_thread(lead.__enter__)
         self._stack.push_async_callback(asyncio.to_thread, lead.__exit__, None, None, None)
@@ -124,7 +124,7 @@ class Harness(PeopleActs):
     async def start(
         self, workflow: str, input: Mapping[str, Any] | None = None, *, key: str | None = None
     ) -> RunHandle:
-        """Start a run and do what can be done at the present time."""
+        """Start a run and do all work that is possible at the present time."""
         started = await self.app.start(workflow, input, key=key)
         await self.until_idle()
         return started
@@ -138,7 +138,7 @@ class Harness(PeopleActs):
         key: str | None = None,
         past_people: bool = False,
     ) -> Ended:
-        """Start a run and bring it to its end, as `end` does."""
+        """Start a run and run it to its end, as `end` does."""
         started = await self.app.start(workflow, input, key=key)
         return await self.end(started, signals=signals, past_people=past_people)
 
@@ -149,10 +149,10 @@ class Harness(PeopleActs):
         signals: Iterable[Signal | tuple[str, Mapping[str, Any]]] = (),
         past_people: bool = False,
     ) -> Ended:
-        """Bring a run to its end: work, move the clock to what is due next, deliver each signal at its time.
+        """Run a run to its end: do work, move the clock to what is due next, send each signal at its time.
 
-        While a person is asked (an open human step or approval of the run) the clock does not move: Stuck is
-        raised. With `past_people` time goes on, and deadlines, escalations and expiries happen.
+        While a person has to act (an open human step or approval of the run) the clock does not move: Stuck
+        is raised. With `past_people` the clock moves, and deadlines, escalations and expiries happen.
         """
         run_id = run if isinstance(run, int) else run.id
         began_at = await self.now()
@@ -179,43 +179,43 @@ class Harness(PeopleActs):
         )
 
     async def _refuse_to_pass(self, run_id: int, at: datetime, flight: Flight) -> None:
-        """Who is asked gets the time to answer; nor does an approval of another run expire unnoticed."""
+        """Raise Stuck if a person has to act, or if an approval of another run would expire."""
         asked = await self.client.perform(rehearsal.asked(self.client.tenant_id, run_id))
         if asked:
             steps = await self._reasons(run_id)
             named = {name.rpartition(" → ")[2] for name in steps}
             raise Stuck(
-                f"run {run_id} waits for people, and the clock does not move past them",
+                f"run {run_id} waits for people, so the clock does not move",
                 {**steps, **reasons_of([item for item in asked if item.name not in named])},
-                hint="act for them (harness.complete, harness.approve), or pass past_people=True",
+                hint="act for them (harness.complete, harness.approve), or give past_people=True",
             )
         if flight.next_expiry_at is not None and flight.next_expiry_at <= at:
             others = await self.client.perform(rehearsal.asked(self.client.tenant_id, None))
             raise Stuck(
-                f"run {run_id} needs the clock to move past an approval of another run",
+                f"run {run_id} can continue only after an approval of another run has expired",
                 reasons_of(others),
-                hint="decide it (harness.approve, harness.reject), or pass past_people=True",
+                hint="decide it (harness.approve, harness.reject), or give past_people=True",
             )
 
     async def signal(
         self, run: RunHandle | int, event: str, payload: Mapping[str, Any] | None = None
     ) -> None:
-        """Deliver an event now, and do what follows from it at the present time."""
+        """Send an event now, and do all work that is possible at the present time."""
         await self.client.signal(run, event, payload)
         await self.until_idle()
 
     # -- time ---------------------------------------------------------------------------------------------
 
     async def now(self) -> datetime:
-        """Where the clock stands."""
+        """The time of the clock."""
         return (await self._look()).now_at
 
     async def jump(self, duration: Duration) -> datetime:
-        """Let so much time pass. What is due on the way happens at its own time."""
+        """Move the clock forward by this duration. What is due in between happens at its own time."""
         return await self.jump_to(await self.now() + timedelta(seconds=parse_duration(duration, "duration")))
 
     async def jump_to(self, at: datetime) -> datetime:
-        """The same, up to a moment."""
+        """Move the clock forward to this time. What is due in between happens at its own time."""
         for _ in range(self._jump_limit):
             flight = await self.until_idle()
             if flight.next_due_at is None or flight.next_due_at > at:
@@ -225,7 +225,7 @@ class Harness(PeopleActs):
         raise Stuck(f"the clock has not reached {at:%Y-%m-%d %H:%M:%S %Z} after {self._jump_limit} jumps")
 
     async def until_idle(self) -> Flight:
-        """Do all that can be done at the present time; returns when nothing runs and nothing is due."""
+        """Do all work that is possible at the present time; return when nothing runs and nothing is due."""
         pause = LOOK_FIRST_SECONDS
         try:
             async with asyncio.timeout(self._limit_seconds):
@@ -245,14 +245,14 @@ class Harness(PeopleActs):
         except TimeoutError as error:
             standing = await self.client.perform(rehearsal.standing(self.client.tenant_id))
             raise Stuck(
-                f"work is still in flight after {self._limit_seconds:g} s of real time", reasons_of(standing)
+                f"work has not ended after {self._limit_seconds:g} s of real time", reasons_of(standing)
             ) from error
 
     async def _look(self) -> Flight:
         return await self.client.perform(rehearsal.look(self.app.executors(), list(self.app.handlers)))
 
     async def _do_duties(self) -> None:
-        """What a keeper does when something is due."""
+        """Fire timers and schedules, as a keeper does."""
         await self.client.perform(keep.fire_timers(DUTY_LIMIT))
         for due in await self.client.perform(schedules.due_schedules(DUTY_LIMIT)):
             await self.client.perform(firing(due))
@@ -264,7 +264,7 @@ class Harness(PeopleActs):
     # -- look ---------------------------------------------------------------------------------------------
 
     async def states(self, run: RunHandle | int) -> dict[str, str]:
-        """State of each step by its id."""
+        """Step id → state."""
         run_id = run if isinstance(run, int) else run.id
         steps = await self.client.perform(views.steps(self.client.tenant_id, run_id, with_reasons=False))
         return {step.name: step.state_code for step in steps}

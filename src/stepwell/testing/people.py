@@ -1,8 +1,8 @@
-"""Act for people in one line each: receives a step by its name and who acts; does all that follows at once.
+"""Act for people in a test: receives a step and a person, performs the call and the work that follows.
 
-A step is named by its id where one such step is open (`"sign-off"`, `"pack[1]"`, `"sign-off/check"`),
-otherwise by `(run, "sign-off")` or its number. Each call first brings the runs to that point, as `end` would.
-A person whom the test has not added is added with the role that the step or approval requires.
+If only one such step is open, its id is enough (`"sign-off"`, `"pack[1]"`, `"sign-off/check"`); otherwise
+give `(run, "sign-off")` or its number. Each call first runs the runs until the step is open, as `end` does. A
+person whom the test has not added is added with the role that the step or approval requires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OpenStep = str | StepName
 
 
 class PeopleActs(ABC):
-    """What people do in a test."""
+    """The calls of people in a test."""
 
     app: App
     client: Client
@@ -44,7 +44,7 @@ class PeopleActs(ABC):
     # -- steps --------------------------------------------------------------------------------------------
 
     async def complete(self, step: OpenStep, *, by: str, output: Mapping[str, Any] | None = None) -> Answer:
-        """Complete a human step or task; claim it first if nobody is in charge of it."""
+        """Complete a human step or task; claim it first if it has no person in charge."""
         found = await self._open_step(step, by)
         if found.state_code == "ready":
             await self.app.step_claim(found.step_run_id, by)
@@ -80,14 +80,14 @@ class PeopleActs(ABC):
     # -- approvals ----------------------------------------------------------------------------------------
 
     async def approve(self, about: OpenStep | None = None, *, by: str, reason: str | None = None) -> str:
-        """Say yes to the open approval; returns its state, `requested` while others must agree too.
+        """Approve the open approval; return its state, which is `requested` while others must approve too.
 
-        `about` names one of several: by its step or its action, as `(run, "step")`, or by its number.
+        `about` selects one of several: its step or its action, `(run, "step")`, or its number.
         """
         return await self._decide(about, "approve", by, reason)
 
     async def reject(self, about: OpenStep | None = None, *, by: str, reason: str) -> str:
-        """Say no to the open approval, and why."""
+        """Reject the open approval, with a reason."""
         return await self._decide(about, "reject", by, reason)
 
     async def _decide(self, about: OpenStep | None, decision: str, by: str, reason: str | None) -> str:
@@ -138,7 +138,7 @@ class PeopleActs(ABC):
         return next((step.name for step in steps if step.step_run_id == approval.subject_unit_id), None)
 
     async def _come_to(self, what: str, matching: Callable[[], Awaitable[Sequence[T]]]) -> T:
-        """The one that is open, when it is; the clock moves for it while nobody else is asked."""
+        """Wait until exactly one matching item is open. The clock moves only while no person has to act."""
         for _ in range(self._jump_limit):
             flight = await self.until_idle()
             found = await matching()
@@ -147,13 +147,13 @@ class PeopleActs(ABC):
             asked = await self.client.perform(rehearsal.asked(self.client.tenant_id, None))
             if found:
                 raise UsageError(
-                    f"{len(found)} are open that could be {what}: {', '.join(reasons_of(asked))}",
-                    hint='name one of them: (run, "step"), or its number',
+                    f"{len(found)} open items match {what}: {', '.join(reasons_of(asked))}",
+                    hint='choose one of them: (run, "step"), or its number',
                     field="step",
                 )
             if asked or flight.next_due_at is None:
                 raise Stuck(
-                    f"no {what} is open" + (", and these are" if asked else ", and nothing is due"),
+                    f"no {what} is open" + ("; open are" if asked else ", and nothing is due"),
                     reasons_of(asked),
                     hint="let time pass with harness.jump(…)" if flight.next_due_at else None,
                 )

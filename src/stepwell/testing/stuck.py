@@ -1,4 +1,4 @@
-"""Say why a test cannot go on: receives what stands still, names each step and its reason in one error."""
+"""Explain why a test cannot continue: one error lists each step that has not ended, with its reason."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ DEPTH_LIMIT = 5
 
 
 class Stuck(StepwellError):
-    """Nothing can happen by itself, or a limit of the harness was reached.
+    """Nothing can happen without the test, or a limit of the harness was reached.
 
-    `reasons` has a sentence for each step that has not ended, by the step's name.
+    `reasons` maps the name of each step that has not ended to a sentence.
     """
 
     code = "stuck"
@@ -34,7 +34,7 @@ class Stuck(StepwellError):
 
 
 def reasons_of(items: Sequence[Open]) -> dict[str, str]:
-    """Open work by the name a person would type: `7/sign-off`."""
+    """Name of the open item, such as `7/sign-off` → its reason."""
     return {
         item.name if item.run_id is None else f"{item.run_id}/{item.name}": f"{item.why} ({item.state_code})"
         for item in items
@@ -42,9 +42,9 @@ def reasons_of(items: Sequence[Open]) -> dict[str, str]:
 
 
 async def reasons_in(client: Client, run_id: int, known: frozenset[str], depth: int = 0) -> dict[str, str]:
-    """Each step of a run that has not ended and why, with the steps of the runs inside it.
+    """Each step of a run that has not ended, with its reason; also the steps of its sub-workflow runs.
 
-    `known` are the operations of the app: a step of another one waits for a worker that no test has.
+    `known` are the operations of the app: no worker of the test can run a step of another operation.
     """
     found: dict[str, str] = {}
     for step in await client.perform(views.steps(client.tenant_id, run_id)):

@@ -36,9 +36,9 @@ HEALTH: Final[dict[str, Translation]] = {
     "schema.pending": Translation("{count} migrations missing", "thiếu {count} lần nâng cấp"),
     "schema.outdated": Translation("routines outdated", "các hàm đã cũ"),
     "schema.remedy": Translation("run 'stepwell db migrate'", "chạy 'stepwell db migrate'"),
-    "partitions.ready": Translation("the log has its months", "nhật ký có đủ các tháng"),
+    "partitions.ready": Translation("the log has the partitions that it needs", "nhật ký có đủ các tháng"),
     "partitions.made": Translation(
-        "{count} months of the log were missing and are made now",
+        "{count} missing partitions of the log were created",
         "đã tạo {count} tháng còn thiếu của nhật ký",
     ),
     "partitions.missing": Translation(

@@ -44,17 +44,17 @@ REFERENCES = [
     (Sequential(Operation("charge"), reads("$.steps.chrage.output")), 'did you mean "charge"?'),
     (Sequential(Operation("sign-off"), reads("$.steps.sign.output")), 'did you mean $.steps."sign-off"?'),
     (reads("$.steps.x.output"), "reads its own step"),
-    (Parallel(a, reads("$.steps.a.output")), "need not have ended before"),
-    (Sequential(reads("$.steps.a.output"), a), "need not have ended before"),
+    (Parallel(a, reads("$.steps.a.output")), "may not have ended yet"),
+    (Sequential(reads("$.steps.a.output"), a), "may not have ended yet"),
     (
         Conditional("$.input.t == 1", then=a, otherwise=reads("$.steps.a.output")),
-        "need not have ended before",
+        "may not have ended yet",
     ),
     (
         Sequential(Map("$.input.l", a, id="m"), reads("$.steps.a.output")),
         'read the list of results of "m" instead',
     ),
-    (Map("$.input.l", reads("$.steps.m.output"), id="m"), "need not have ended before"),
+    (Map("$.input.l", reads("$.steps.m.output"), id="m"), "may not have ended yet"),
     (Sequential(reads("$.item")), "exist only inside the body of a Map"),
     (Map("$.item", a), "exist only inside the body of a Map"),
     (reads("$.steps.a"), 'comes nothing; accepted: .status, .output or .error (in "$.steps.a")'),
@@ -116,7 +116,7 @@ def test_nesting_has_a_limit():
     for _ in range(MAX_NESTING):
         step = Sequential(step)
     freeze(Workflow("w", step))
-    with pytest.raises(DefinitionError, match=f"nested more than {MAX_NESTING} deep"):
+    with pytest.raises(DefinitionError, match=f"nested more than {MAX_NESTING} levels deep"):
         freeze(Workflow("w", Sequential(step)))
 
 

@@ -97,7 +97,7 @@ SHAPES = [
     ("steps.0.inputs", {"x": []}, "steps[0].inputs.x: ", "is not accepted"),
     ("steps.0.retry", {"max_attempts": 1}, "steps[0].retry.initial_seconds: ", "is missing"),
     ("steps.0.timeout_seconds", -1, "steps[0].timeout_seconds: ", "above zero"),
-    ("steps.2.role", ..., "steps[2].role: ", "nobody could do it"),
+    ("steps.2.role", ..., "steps[2].role: ", "no person can do the step"),
     ("steps.3.test", {"stp": "a"}, "steps[3].test: ", '"stp" is not known (did you mean "step"?)'),
     ("steps.1.no", 1, "steps.no: ", "1, 2, 3"),
     ("edges.0.to", 99, "edges: ", "99 is not the number of a step"),
@@ -131,7 +131,7 @@ STRUCTURES = [
     ("steps.7.scope", 2, "is not 0 and not a map"),
     ("steps.1.scope", 7, "is not 0 and not a map"),
     ("steps.7.scope", 0, "the map has no body"),
-    ("edges.0", {"from": 3, "to": 8}, "across the edge of a Map body"),
+    ("edges.0", {"from": 3, "to": 8}, "which is in another scope"),
     ("edges.0", {"from": 2, "to": 4}, 'waits for "b" twice'),
     ("edges.0.branch", 1, 'branch 1 does not belong to "a"'),
     ("branches.0.conditional", 1, "a branch belongs to a conditional"),
@@ -142,7 +142,7 @@ STRUCTURES = [
     ("steps.0.branch", 1, "does not wait for the conditional of its branch"),
     ("steps.1.branch", 1, 'waits for "a", past the conditional of its branch'),
     ("steps.4.branch", 2, "is not in the branch that the edge from"),
-    ("steps.0.inputs.x", "$.steps.b.output", "need not have ended before"),
+    ("steps.0.inputs.x", "$.steps.b.output", "may not have ended yet"),
     ("steps.0.inputs.x", "$.input.", "something is missing"),
 ]
 

@@ -40,7 +40,7 @@ def test_the_fields_are_in_the_graph_and_read_back_from_json_and_yaml():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"tasks": [{"id": "a"}]}, "nobody could do it"),
+        ({"tasks": [{"id": "a"}]}, "nothing can do the task"),
         ({"tasks": [{"id": "a", "role": "r"}, {"id": "a", "role": "r"}]}, "twice"),
         ({"tasks": [{"id": "a", "role": "r", "wen": "$.input.x"}]}, "accepted: an object with id"),
         ({"tasks": [{"id": "a", "role": "r", "when": "$.inputs.x =="}]}, "tasks[0].when"),

@@ -147,7 +147,7 @@ MISTAKES = [
     ),
     (
         "workflow: w\nsteps:\n  - operation: a\n    timeout: 4 hours\n",
-        '4:14: timeout: "4 hours" is not a length',
+        '4:14: timeout: "4 hours" is not a duration',
     ),
     ("workflow: w\nsteps:\n  - operation: a\n    timeout:\n", "timeout: is empty; write a value or leave"),
     (
@@ -175,7 +175,7 @@ MISTAKES = [
     ),
     ("workflow: w\nsteps:\n  - if: $.input.x\n", "3:5: then: has neither then nor otherwise"),
     ("workflow: w\nsteps:\n  - if: $.input.x\n    else: []\n", "4:11: an empty list"),
-    ("workflow: w\nsteps:\n  - human: x\n", "nobody could do it"),
+    ("workflow: w\nsteps:\n  - human: x\n", "no person can do the step"),
     ("workflow: w\nsteps:\n  - a\n  - operation: b\n    id: a\n", '5:9: step "a": id: the id is used twice'),
     ("workflow: w\nsteps:\n  - workflow: w\n", "3:15: step"),
     ("workflow: w\nsteps:\n  - &x a\n  - *x\n", "3:5: anchors and aliases are not accepted"),
@@ -276,7 +276,7 @@ def test_a_reference_to_an_unreadable_step_is_no_second_mistake():
 
 
 PARTS = {
-    "timeout: soon": "is not a length of time",
+    "timeout: soon": "is not a duration",
     "timout: 1h": "is not known",
     "priority: high": "is not accepted",
     "inputs: {x: $.steps.nothing.output}": "does not exist",
@@ -304,10 +304,10 @@ def test_registered_operations_can_be_checked_with_their_line():
 def test_the_size_and_the_nesting_of_a_file_are_limited():
     with pytest.raises(DefinitionError, match="the limit is 1,048,576"):
         read_yaml("#" + "x" * MAX_YAML_BYTES)
-    with pytest.raises(DefinitionError, match="nested more than 100 deep"):
+    with pytest.raises(DefinitionError, match="nested more than 100 levels deep"):
         read_yaml("[" * 100_000)
     nested = "{if: $.input.x, then: " * 40 + "a" + "}" * 40
-    with pytest.raises(DefinitionError, match="nested more than 32 deep"):
+    with pytest.raises(DefinitionError, match="nested more than 32 levels deep"):
         read_yaml(f"workflow: w\nsteps: {nested}")
 
 

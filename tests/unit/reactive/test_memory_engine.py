@@ -128,7 +128,7 @@ def test_a_given_order_is_followed_and_an_impossible_action_is_named():
     order = [Action("call", "b"), Action("call", "a"), Action("call", "c")]
     assert MemoryEngine(graph, order=order).run().actions == tuple(order)
     for wrong, message in (
-        (Action("call", "c"), "call c: what it waits for has not completed"),
+        (Action("call", "c"), "call c: a step before it has not completed"),
         (Action("call", "x"), "there is no step x"),
         (Action("call", "b"), "call b: it has ended"),
     ):
@@ -162,12 +162,12 @@ def test_outcomes_are_read_from_json():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "outcomes: no JSON"),
-        ("[]", "outcomes: accepted: an object"),
+        ("{", "outcomes is not JSON"),
+        ("[]", "outcomes is not a JSON object; accepted: an object"),
         ('{"a": "done"}', 'outcomes.a: {"done": null} is not an outcome; accepted: "completed"'),
         ('{"a": 5}', "outcomes.a: 5 is not an outcome"),
         ('{"a": {"completed": 1, "dead": "x"}}', "outcomes.a: .* is not an outcome"),
-        ('{"a": {"waiting": ""}}', "outcomes.a.waiting: accepted: the name of an event"),
+        ('{"a": {"waiting": ""}}', "outcomes.a.waiting is not a text; accepted: the name of an event"),
     ],
 )
 def test_bad_outcomes_name_the_step_and_what_is_accepted(text: str, message: str):

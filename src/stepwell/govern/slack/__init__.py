@@ -1,1 +1,1 @@
-"""Ask for approvals in Slack and take the answers: cards out, signed callbacks in, one way to decide."""
+"""Approvals in Slack: send cards, receive signed callbacks, decide with `fn_approval_decide`."""

@@ -1,7 +1,7 @@
-"""Take what people press in Slack: receives a signed callback, decides the approval as the mapped person.
+"""Handle the buttons in Slack: receives a signed callback, decides the approval as the mapped person.
 
-There is no second way to decide: the word goes to `fn_approval_decide`, and what that refuses is told to
-whoever pressed, and to nobody else.
+`fn_approval_decide` makes the decision, as everywhere. If it refuses, only the person who pressed the button
+sees the reason.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Later = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What goes back at once, and what is said to Slack afterwards: it waits three seconds and no longer."""
+    """The response, and a call to Slack that follows later, because Slack waits only three seconds."""
 
     body: dict[str, Any] | None = None
     later: Later | None = None
@@ -42,7 +42,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """Somebody pressed a button, or sent the dialog of one."""
+    """A pressed button, or the submitted dialog of a button."""
 
     tenant_id: int
     approval_id: int
@@ -54,20 +54,20 @@ class Press:
 
 
 class SlackCallback:
-    """Bound to one set of settings; holds no state."""
+    """Has the settings and no other state."""
 
     def __init__(self, given: SlackSettings) -> None:
         self._settings = given
         self._api = SlackApi(api_url=given.api_url, limit_seconds=given.limit_seconds)
 
     def check_signature(self, body: bytes, timestamp: str, signature: str) -> int:
-        """The time it was signed at. Raises PermissionDenied for anything Slack did not sign."""
+        """Return the time of the signature. Raises PermissionDenied if Slack did not sign the callback."""
         if self._settings.signing_secret is None:
             raise PermissionDenied(
-                "callbacks of Slack are not accepted here", hint="set STEPWELL_SLACK_SIGNING_SECRET"
+                "callbacks of Slack are not enabled", hint="set STEPWELL_SLACK_SIGNING_SECRET"
             )
         if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
-            raise PermissionDenied("the callback carries no time", field="header.X-Slack-Request-Timestamp")
+            raise PermissionDenied("the callback has no time", field="header.X-Slack-Request-Timestamp")
         with opened_secrets() as opened:
             verifier = SignatureVerifier(opened.open(self._settings.signing_secret).reveal())
             try:
@@ -80,7 +80,7 @@ class SlackCallback:
         return int(timestamp)
 
     async def take(self, client: Client, body: bytes, signature: str, sent_epoch: int) -> Answered:
-        """After the signature: once and fresh, then what was pressed."""
+        """Refuse a repeated or old callback, then handle the button or dialog. Check the signature before."""
         await client.perform(slack.accept_callback(client.tenant_id, signature, sent_epoch))
         payload = _payload(body)
         match payload.get("type"):
@@ -115,15 +115,15 @@ class SlackCallback:
 
     async def _person(self, client: Client, press: Press) -> str:
         if press.tenant_id != client.tenant_id:
-            raise PermissionDenied("this approval belongs to somebody else")
+            raise PermissionDenied("this approval belongs to another tenant")
         found = await client.perform(slack.user(client.tenant_id, press.slack_user_id))
         if found is None:
             raise PermissionDenied(
-                "nobody here knows who you are",
-                hint=f"somebody with access can say so with: stepwell slack map PERSON {press.slack_user_id}",
+                "your Slack account belongs to no person",
+                hint=f"an operator can assign it with: stepwell slack map PERSON {press.slack_user_id}",
             )
         if not found.is_active:
-            raise PermissionDenied(f"{found.person_name} does not take part any longer")
+            raise PermissionDenied(f"{found.person_name} is not active any more")
         return found.person_name
 
     async def _decide(self, client: Client, press: Press, person: str) -> None:
@@ -141,7 +141,7 @@ class SlackCallback:
         )
 
     async def _tell(self, press: Press, text: str) -> None:
-        """Seen by whoever pressed, and by nobody else."""
+        """Send a message that only the person who pressed the button sees."""
         await self._say("chat.postEphemeral", channel=press.channel, user=press.slack_user_id, text=text)
 
     async def _say(self, method: str, **arguments: Any) -> None:
@@ -149,12 +149,12 @@ class SlackCallback:
             with opened_secrets() as opened:
                 await self._api.call(opened.open(self._settings.token), method, **arguments)
         except StepwellError as error:
-            # The decision stands, or was refused, whether or not Slack shows it.
+            # The decision is already made or refused, even if Slack cannot show it.
             _log.warning("an answer did not reach Slack: %s", error.sentence())
 
 
 def _refusal(error: StepwellError) -> str:
-    """A sentence for whoever pressed. A failure of the database is no refusal: Slack itself tells of it."""
+    """A sentence for the person. A database failure is raised again; then Slack itself shows an error."""
     if isinstance(error, DatabaseFailure):
         raise error
     text = error.sentence()
@@ -168,7 +168,7 @@ def _payload(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise InvalidInput("payload: a form with a JSON object in it is accepted", field="payload")
+        raise InvalidInput("payload is not accepted; accepted: a form with a JSON object", field="payload")
     return found
 
 
@@ -199,7 +199,7 @@ def _dialog(payload: Mapping[str, Any]) -> Press | None:
         channel = place["channel"]
         numbers = str(place["tenant_id"]), str(place["approval_id"])
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput("payload.view: not the dialog that was sent", field="payload.view") from error
+        raise InvalidInput("payload.view is not our dialog", field="payload.view") from error
     text = reason.strip()[: card.REASON_LENGTH_LIMIT] if isinstance(reason, str) else None
     return Press(
         _number(numbers[0]), _number(numbers[1]), "reject", _id(payload, "user"), str(channel), text or None
@@ -216,5 +216,5 @@ def _id(payload: Mapping[str, Any], name: str) -> str:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise InvalidInput("payload: not a button of ours", field="payload.actions")
+        raise InvalidInput("payload.actions is not our button", field="payload.actions")
     return int(text)

@@ -1,6 +1,6 @@
-"""Draw an approval as a Slack message: receives it as the database tells it, returns Block Kit. Pure.
+"""Write an approval as a Slack message: receives a row of the database, returns Block Kit. No I/O.
 
-Everything people wrote is escaped: a reason that says <!channel> must not call the whole channel.
+All texts of people are escaped: a reason with <!channel> must not notify the whole channel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HEADS: Final = {
     "approved": "✅ Approved",
     "rejected": "❌ Rejected",
     "expired": "⌛ Expired",
-    "cancelled": "⊘ No longer asked",
+    "cancelled": "⊘ Withdrawn",
 }
 SECTION_LIMIT: Final = 2_900
 SHORT_LIMIT: Final = 300
@@ -30,7 +30,7 @@ Block = dict[str, Any]
 
 
 def draw(tenant_id: int, approval: Approval, *, has_buttons: bool = True) -> tuple[str, list[Block]]:
-    """The text for notifications, and the blocks."""
+    """The text for notifications, and the blocks of the message."""
     state = str(approval["state_code"])
     head = HEADS.get(state, state)
     summary = _summary(approval)
@@ -54,7 +54,7 @@ def draw(tenant_id: int, approval: Approval, *, has_buttons: bool = True) -> tup
 
 
 def reason_dialog(tenant_id: int, approval_id: int, channel: str) -> Block:
-    """Asks why, before a refusal counts."""
+    """The dialog that asks for the reason of a rejection."""
     place = {"tenant_id": tenant_id, "approval_id": approval_id, "channel": channel}
     return {
         "type": "modal",
@@ -64,7 +64,7 @@ def reason_dialog(tenant_id: int, approval_id: int, channel: str) -> Block:
         "submit": _plain("Reject"),
         "close": _plain("Cancel"),
         "blocks": [
-            _section(f"Approval {approval_id} is refused for good. Everybody concerned sees the reason."),
+            _section(f"Approval {approval_id} will be rejected finally. All reviewers see the reason."),
             {
                 "type": "input",
                 "block_id": REASON,
@@ -89,12 +89,12 @@ def _summary(approval: Approval) -> str:
         undo = ", can be undone" if about.get("reversible") else ", cannot be undone"
         return f"{asker} {what} `{_code(about.get('target'))}`{step and f' in {step}'}{run}{undo}."
     if about.get("kind") == "policy":
-        return f"{asker} to put another policy in force."
+        return f"{asker} to activate another policy."
     return f"{asker} to *{_short(approval['action'])}*{step and f' {step}'}{run}."
 
 
 def _where(approval: Approval) -> tuple[str, str]:
-    """The step or job it is about, and its run; empty where there is none."""
+    """The step or job of the approval, and its run; empty if there is none."""
     subject = str(approval.get("subject") or "")
     step = f"*{_short(subject)}*" if subject and not subject.startswith("run ") else ""
     workflow = approval.get("workflow")
@@ -103,7 +103,7 @@ def _where(approval: Approval) -> tuple[str, str]:
 
 def _facts(approval: Approval, state: str) -> Iterator[str]:
     yield f"*Tier*\n{TIERS.get(approval.get('tier', 1), 'low')}"
-    yield f"*Agreed*\n{approval.get('approve_count', 0)} of {approval.get('quorum', 1)}"
+    yield f"*Approved*\n{approval.get('approve_count', 0)} of {approval.get('quorum', 1)}"
     acting = approval.get("acting")
     if acting and acting != approval.get("requested_by"):
         yield f"*Acting*\n{_short(acting)}"
@@ -133,10 +133,10 @@ def _why(approval: Approval, about: Mapping[str, Any]) -> str:
 
 
 def _votes(approval: Approval) -> list[str]:
-    """At most ten lines: more is for the list of approvals."""
+    """One line for each decision, at most ten."""
     lines = []
     for vote in (approval.get("votes") or [])[:10]:
-        word = "agreed" if vote.get("decision") == "approve" else "refused"
+        word = "approved" if vote.get("decision") == "approve" else "rejected"
         reason = f": {_short(vote['reason'])}" if vote.get("reason") else ""
         lines.append(f"*{_short(vote.get('voter'))}* {word}{reason}")
     return lines
@@ -170,7 +170,7 @@ def _plain(text: str) -> Block:
 
 
 def _date(epoch: int) -> str:
-    """In the reader's own time zone."""
+    """A time that Slack shows in the time zone of the reader."""
     otherwise = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"<!date^{epoch}^{{date_short_pretty}} {{time}}|{otherwise}>"
 
@@ -197,7 +197,7 @@ def _cut(text: str, limit: int) -> str:
         return text
     head = text[: limit - 1]
     entity = head.rfind("&", -6)
-    # Half an entity would be shown as it stands.
+    # Do not cut inside an entity such as &amp;, because Slack would show the rest of it.
     if entity >= 0 and ";" not in head[entity:]:
         head = head[:entity]
     return f"{head}…"

@@ -1,7 +1,8 @@
-"""Keep Slack in step with the approvals: receives a conninfo, posts what is missing, changes what is behind.
+"""Show approvals in Slack: receives a conninfo, posts missing messages and updates outdated ones.
 
-The state of the approvals is the outbox: nothing is sent within a transaction, and whatever was missed, by a
-crash or by Slack, is found again at the next look. A message may come twice only when Slack cannot be asked.
+The state of the approvals is the outbox: nothing is sent in a transaction. After a crash or a failure of
+Slack the next pass finds what is missing. A message is posted twice only if Slack cannot tell whether it was
+posted.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from stepwell.govern.slack.settings import SlackSettings
 from stepwell.store.calls import slack
 from stepwell.store.calls.slack import DueCard
 
-# Each may take two calls of three limits: they are done before their hold is over.
+# Few enough to finish before HOLD_SECONDS, even if each needs two slow calls.
 CARDS_PER_LOOK: Final = 5
 HOLD_SECONDS: Final = 300
 POLL_SECONDS: Final = 1.0
@@ -36,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class SlackNotifier:
-    """Any number may run: a card is held by one of them at a time."""
+    """Several notifiers may run: each card is reserved for one of them at a time."""
 
     def __init__(self, conninfo: str, given: SlackSettings, *, poll_seconds: float = POLL_SECONDS) -> None:
         self._conninfo = conninfo
@@ -48,7 +49,7 @@ class SlackNotifier:
         self._api = SlackApi(api_url=given.api_url, limit_seconds=given.limit_seconds)
 
     def run(self, stop: threading.Event) -> None:
-        """Until stopped; a lost database is waited for."""
+        """Run until stopped; wait for the database if it is unavailable."""
         delay_seconds = self._poll_seconds
         while not stop.is_set():
             try:
@@ -61,12 +62,12 @@ class SlackNotifier:
                 _log.error("the Slack notifier cannot work: %s", error.sentence())
                 stop.wait(RECONNECT_MAX_SECONDS)
             except Exception:
-                # A card nobody can draw must not silence all the others for good.
+                # One card with an error must not stop all others for ever.
                 _log.exception("the Slack notifier failed")
                 stop.wait(RECONNECT_MAX_SECONDS)
 
     def run_once(self) -> int:
-        """One look, on a connection of its own; how many messages were brought up to date."""
+        """Make one pass on a new connection; return how many messages were sent or updated."""
 
         async def look() -> int:
             client = await self._connect()
@@ -92,7 +93,7 @@ class SlackNotifier:
         )
 
     async def look(self, client: Client) -> int:
-        """Bring up to date what is due now."""
+        """Send or update the messages that are due now."""
         take = slack.take_cards(client.tenant_id, self._settings.channel, CARDS_PER_LOOK, HOLD_SECONDS)
         shown_count = 0
         for due in await client.perform(take):
@@ -105,7 +106,7 @@ class SlackNotifier:
         try:
             message_ts = await self._brought_up_to_date(tenant, due)
         except SlackRefused as error:
-            # Somebody deleted the message: the approval goes on without it.
+            # The message was deleted in Slack: the approval continues without it.
             is_gone = error.error == "message_not_found"
             note = slack.note_card(tenant, approval_id, error=error.sentence(), is_final=is_gone)
             await client.perform(note)
@@ -124,7 +125,7 @@ class SlackNotifier:
         return message_ts is not None
 
     async def _brought_up_to_date(self, tenant: int, due: DueCard) -> str | None:
-        """The message that now shows the approval; None when there is none and none is needed any more."""
+        """Post or update the message and return its id; None if there is none and none is needed any more."""
         text, blocks = card.draw(tenant, due.approval, has_buttons=self._settings.signing_secret is not None)
         action = Action(
             tenant, CONNECTOR, "post", due.channel, {"text": text, "blocks": blocks},
@@ -132,7 +133,7 @@ class SlackNotifier:
         )  # fmt: skip
         message_ts = due.message_ts
         if message_ts is None:
-            # An earlier attempt may have come through without our hearing of it.
+            # An earlier attempt may have posted the message although its answer was lost.
             found = await self._found(action) if due.try_count > 1 else None
             if found is None:
                 if due.approval["state_code"] != "requested":
@@ -150,20 +151,20 @@ class SlackNotifier:
         try:
             return await self._connector.confirm(action)
         except (SlackRefused, EffectUnknown) as error:
-            # Without the right to read the channel nobody can know; rather twice than never.
+            # Without the right to read the channel it is unknown; post it again rather than never.
             _log.warning("Slack does not tell whether a message was posted: %s", error.sentence())
             return None
 
 
 def notify_once(conninfo: str) -> int | None:
-    """One look; None where Slack is not set up."""
+    """Make one pass; None if Slack is not set up."""
     given = settings.load()
     return None if given is None else SlackNotifier(conninfo, given).run_once()
 
 
 @contextmanager
 def notifying(conninfo: str) -> Iterator[SlackNotifier | None]:
-    """A notifier in a thread of its own, for as long as the block runs; None where Slack is not set up."""
+    """A notifier in a separate thread during the block; None if Slack is not set up."""
     given = settings.load()
     if given is None:
         yield None

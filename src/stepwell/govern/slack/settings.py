@@ -1,4 +1,4 @@
-"""Read how Slack is set up: receives the environment, returns settings with references, never secrets."""
+"""Read the settings for Slack: receives the environment, returns settings with references to secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHANNEL = re.compile(r"[A-Z][A-Z0-9]{1,30}")
 
 @dataclass(frozen=True, slots=True)
 class SlackSettings:
-    """One workspace serves one tenant. Without a signing secret cards are sent, but have no buttons."""
+    """One workspace is for one tenant. Without a signing secret the cards have no buttons."""
 
     token: SecretRef
     channel: str
@@ -28,14 +28,14 @@ class SlackSettings:
 
 
 def load(environ: Mapping[str, str] | None = None) -> SlackSettings | None:
-    """None when Slack is not set up: neither a token nor a channel is named."""
+    """The settings; None if neither a token nor a channel is set."""
     env = os.environ if environ is None else environ
     token, channel = env.get("STEPWELL_SLACK_TOKEN"), env.get("STEPWELL_SLACK_CHANNEL")
     if not token and not channel:
         return None
     if not token or not channel:
         raise UsageError(
-            "STEPWELL_SLACK_TOKEN and STEPWELL_SLACK_CHANNEL go together",
+            "STEPWELL_SLACK_TOKEN and STEPWELL_SLACK_CHANNEL must both be set",
             hint="write STEPWELL_SLACK_TOKEN=env:NAME and STEPWELL_SLACK_CHANNEL=C0123456789",
             field="STEPWELL_SLACK_TOKEN" if not token else "STEPWELL_SLACK_CHANNEL",
         )
@@ -59,7 +59,7 @@ def _reference(text: str, name: str) -> SecretRef:
     try:
         return SecretRef(text)
     except UsageError as error:
-        # The value is not repeated: it may be the secret itself.
+        # The message does not contain the value: it may be the secret itself.
         raise UsageError(f"{name} is not a reference", hint=error.hint, field=name) from None
 
 

@@ -21,7 +21,7 @@ from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
 CANCEL_LIMIT_SECONDS = 2.0
-# A keeper rather comes back later than waits for what somebody else has locked.
+# A keeper does not wait long for a lock; it tries again later.
 LOCK_LIMIT_SECONDS = 2
 # "stepkeep" as a number; each database has its own lock.
 LEAD_LOCK_KEY = 0x737465706B656570
@@ -70,17 +70,17 @@ def settle_replays(limit: int) -> Call[int]:
 
 
 def settle_problems(limit: int) -> Call[int]:
-    """How many problems were closed because what they are about goes on."""
+    """The number of problems that were closed because they no longer exist."""
     return Call("select stepwell.fn_problems_settle(%s)", (limit,), _first)
 
 
 def find_leases(from_page: int) -> Call[int]:
-    """Where the next slice of the search begins; 0 at the end of the table."""
+    """Where the next part of the search begins; 0 at the end of the table."""
     return Call("select stepwell.fn_leases_find(%s)", (from_page,), lambda rows: int(rows[0][0]))
 
 
 def set_aside(tenant_id: int, duty: str, subject: str, error: StepwellError) -> Call[datetime]:
-    """When the duty may be tried again for this subject."""
+    """Record the problem; return when the duty may be tried again for this subject."""
     code = error.sqlstate if error.sqlstate is not None else error.code
     return Call(
         "select stepwell.fn_duty_set_aside(%s, %s, %s, %s, %s)",

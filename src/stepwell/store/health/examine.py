@@ -148,7 +148,7 @@ def check_schema(subject: Subject) -> Iterable[Finding]:
 
 
 def check_partitions(subject: Subject) -> Iterable[Finding]:
-    """Makes the months of the log that are missing: without the present one nothing can be written."""
+    """Create missing partitions of the log; without the partition of this month nothing can be written."""
     may_make = "select has_function_privilege('stepwell.fn_partitions_ensure(timestamptz, int)', 'execute')"
     if subject.value("select to_regproc('stepwell.fn_partitions_ensure')") is None:
         return

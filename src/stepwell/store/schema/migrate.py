@@ -115,7 +115,7 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
 
 
 def _make_partitions(connection: Connection) -> None:
-    """The log has no default partition: without this month's no event could be written."""
+    """The log has no default partition: without the partition of this month no event can be written."""
     if connection.execute("select to_regproc('stepwell.fn_partitions_ensure')").fetchone() != (None,):
         connection.execute("select stepwell.fn_partitions_ensure()")
 
