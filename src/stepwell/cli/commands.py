@@ -42,6 +42,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "slack": _entry("slack", "Set up approvals in Slack: which account belongs to which person."),
     },
     "Governance": {
+        "problems": _entry("governance_problems", "List, show and close what is wrong and needs a person."),
         "policy": _entry("policy", "Show, check, test, explain and propose the rules for actions."),
         "receipts": _entry(
             "receipts", "List and show receipts of actions on other systems; settle unconfirmed ones."

@@ -17,12 +17,23 @@ from stepwell.errors import NotFound, UsageError
 from stepwell.govern.policy_file import PolicyFile, read_policy
 from stepwell.handles import JobHandle
 from stepwell.store.calls import policy as policy_calls
+from stepwell.store.calls import problems as problem_calls
 from stepwell.store.calls import receipts as receipt_calls
 from stepwell.store.calls.policy import PolicyVersion, RuleAnswer, Verdict
+from stepwell.store.calls.problems import Problem
 from stepwell.store.calls.receipts import Receipt
 from stepwell.store.connection.call import Call
 
-__all__ = ["CaseOutcome", "Explained", "Govern", "GovernCalls", "PolicyVersion", "Receipt", "Verdict"]
+__all__ = [
+    "CaseOutcome",
+    "Explained",
+    "Govern",
+    "GovernCalls",
+    "PolicyVersion",
+    "Problem",
+    "Receipt",
+    "Verdict",
+]
 
 T = TypeVar("T")
 
@@ -137,6 +148,30 @@ class GovernCalls(Calls):
     async def verdicts(self, run_id: int | None = None, *, limit: int = 100) -> list[Verdict]:
         """The verdicts on actions, the newest first."""
         return await self._govern(lambda client: policy_calls.verdicts(client.tenant_id, run_id, limit))
+
+    # -- problems -----------------------------------------------------------------------------------------
+
+    async def problems(
+        self, *, category: str | None = None, with_closed: bool = False, limit: int = 100
+    ) -> list[Problem]:
+        """What is wrong and needs a person, the newest first."""
+        return await self._govern(
+            lambda client: problem_calls.problems(
+                client.tenant_id, with_closed=with_closed, category=category, limit=limit
+            )
+        )
+
+    async def problem(self, problem_id: int) -> Problem:
+        found = await self._govern(lambda client: problem_calls.problem(client.tenant_id, problem_id))
+        if found is None:
+            raise NotFound(f"problem {problem_id} does not exist", field="problem")
+        return found
+
+    async def problem_close(self, problem_id: int, reason: str) -> None:
+        """Say that a problem is settled, and how; the log has it as an event."""
+        await self._govern(
+            lambda client: problem_calls.close_problem(client.tenant_id, problem_id, client.actor, reason)
+        )
 
     # -- receipts -----------------------------------------------------------------------------------------
 
