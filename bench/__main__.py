@@ -1,4 +1,4 @@
-"""`python -m bench`: measures Stepwell and its peers side by side, prints a table, writes bench/results/."""
+"""`python -m bench`: measures Stepwell and its peers on one server, prints a table, writes bench/results/."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHER_PARTS = ("floor", "core", "engine", "history", "graphs", "rebuild")
 
 def main() -> int:
     arguments = _arguments()
-    # A default SIGTERM would leave the server running: as an exception it ends every block it is in.
+    # By default SIGTERM ends this process and leaves the server running; an exception runs every clean-up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: stopped"))
     with bench_server(arguments.database_url) as server:
         result = _measure(server, arguments)
@@ -148,9 +148,12 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--without-stepwell", action="store_true", help="measure the peers alone")
     parser.add_argument("--repeat", type=int, default=3, help="rounds; the table shows medians (default 3)")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, one round: does everything run?")
     parser.add_argument(
-        "--database-url", help="a Postgres to use instead of the embedded one; it must be durable"
+        "--quick", action="store_true", help="tiny sizes and one round, to see that everything runs"
+    )
+    parser.add_argument(
+        "--database-url",
+        help="a Postgres to use instead of the embedded one; it must wait for the disk",
     )
     parser.add_argument("--publish", action="store_true", help="rewrite the results in docs/benchmarks.md")
     parser.add_argument("--results-dir", default=str(ROOT / "bench" / "results"))
@@ -158,7 +161,7 @@ def _arguments() -> argparse.Namespace:
     if not 1 <= arguments.repeat <= 20:
         parser.error(f"--repeat {arguments.repeat}: give a number from 1 to 20")
     if arguments.quick and arguments.publish:
-        parser.error("--publish: a quick run proves nothing; leave --quick away")
+        parser.error("--publish: a quick run proves nothing; remove --quick")
     if arguments.quick:
         arguments.repeat = 1
     arguments.contestants = [*([] if arguments.without_stepwell else [STEPWELL]), *arguments.peers]

@@ -1,7 +1,7 @@
-"""Contest: the protocol every contestant speaks, and the stop-watch they share.
+"""Contestant: the protocol that every contestant follows, and the stop-watch that all of them use.
 
 A contestant is a module run as `python -m bench.peers.<name> '<order>'`. It receives an `Order` as JSON and
-hands on one line of JSON on stdout: its numbers, or the reason why a cell is empty.
+writes one line of JSON to stdout: its numbers, or the reason why a cell is empty.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Tally:
             self._loop.call_soon_threadsafe(self._reached.set)
 
     async def wait(self, timeout_seconds: float) -> bool:
-        """True when the target was reached in time; a slower contestant is judged by what it did."""
+        """True when the target was reached in time; else the caller measures the calls that were made."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._reached.wait()
@@ -78,7 +78,7 @@ class Tally:
 
 @dataclass
 class StopWatch:
-    """Times one bulk workload: begin → (all started) → the database says that nothing is left."""
+    """Times one bulk workload: begin → (all started) → no unfinished work is left in the database."""
 
     meter: Meter
     budget_seconds: float
@@ -92,7 +92,7 @@ class StopWatch:
         self.started_at_seconds = time.perf_counter()
 
     async def finish(self, tally: Tally, unfinished_query: str) -> dict[str, Any]:
-        """Waits for the last handler, then for its record: work counts when it is durable."""
+        """Waits for the last handler, then until the database has recorded its end."""
         remaining = self.budget_seconds - (time.perf_counter() - self.before.at_seconds)
         in_time = await tally.wait(max(remaining, 0.0))
         if in_time:
@@ -115,7 +115,7 @@ class StopWatch:
 
 
 async def settled(meter: Meter, unfinished_query: str, timeout_seconds: float) -> bool:
-    """Polls until the query counts 0; asked only after the last handler, so it does not disturb the work."""
+    """Polls until the query returns 0; called only after the last handler, so it does not slow the work."""
     deadline = time.perf_counter() + timeout_seconds
     while time.perf_counter() < deadline:
         if meter.scalar(unfinished_query) == 0:
@@ -127,8 +127,8 @@ async def settled(meter: Meter, unfinished_query: str, timeout_seconds: float) -
 def as_steps(numbers: dict[str, Any], *, atomic_start: bool) -> dict[str, Any]:
     """Names a bulk result for W1, W1b and W3.
 
-    `atomic_start` says that all runs became visible in one commit: only then is "once all are started" a
-    number of its own, because otherwise the worker has long been busy when the last run starts.
+    `atomic_start` says that one commit made all runs visible. Only then the speed "once all are started" is
+    reported: otherwise the worker is already busy before the last run starts.
     """
     named = {
         **numbers,
@@ -153,11 +153,11 @@ def percentiles(samples_seconds: list[float]) -> dict[str, Any]:
 async def sample_one_by_one(
     order: Order, once: Callable[[], Awaitable[float]], *, spaced: bool, warm_up: int = 5
 ) -> dict[str, Any]:
-    """Repeats `once`, which returns its own duration; `spaced` leaves the worker idle for a moment before."""
+    """Repeats `once`, which returns its own duration; `spaced` leaves the worker idle before each call."""
     gaps = random.Random(4)
     samples: list[float] = []
     wanted = order.sizes["samples"]
-    # A contestant that loses a job must not hold the bench: what was measured until then is reported.
+    # A contestant that loses a job must not block the bench: the samples measured before are reported.
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(order.budget_seconds):
             for _ in range(warm_up):

@@ -1,6 +1,6 @@
-"""Measure the transition core: what a judged, logged, counted state change costs beside a bare one.
+"""Measure the transition core: the cost of a checked, logged, counted state change and of a bare one.
 
-Receives a fresh database URL; hands on transitions/s and Postgres CPU for batches of 1, 100 and 1,000, and
+Receives a fresh database URL; returns transitions/s and Postgres CPU for batches of 1, 100 and 1,000, and
 the ratio to plain pairs of `update` and `insert` on tables of the same shape.
 """
 
@@ -20,12 +20,12 @@ TENANT = 1
 BATCHES = {1: 1000, 100: 40, 1000: 8}
 QUICK_BATCHES = {1: 20, 100: 2}
 START_CHUNK = 1000
-# Units of one batch come from few runs (a fan-out) or each from a run of its own (many chains).
+# The units of one batch belong to few runs (a fan-out), or each unit to another run (many chains).
 SHAPES = {"10 units a run": 10, "1 unit a run": 1}
 
 _APPLY = "select bench.core(%(ids)s::bigint[], %(to)s, %(trigger)s, %(session)s)"
 
-# The core leaves its settings to its callers; this caller has those of fn_job_report.
+# The core uses the settings of its caller; this caller has the settings of fn_job_report.
 _CORE = """
 create function bench.core(p_ids bigint[], p_to text, p_trigger text, p_session bigint) returns bigint
 language plpgsql
@@ -152,7 +152,7 @@ def _measure_shape(
 
 
 def _cost(meter: Meter, call: Callable[[list[int], str, str], int], parts: list[list[int]]) -> Cost:
-    """Each unit is claimed and then completed: two transitions, as in its life."""
+    """Each unit is claimed and then completed: two transitions."""
     before = meter.read()
     for to_state, trigger in (("in_progress", "step_claim"), ("completed", "step_complete")):
         for part in parts:
@@ -180,7 +180,7 @@ def _open_session(connection: psycopg.Connection[Any]) -> int:
 
 
 def _ready_units(connection: psycopg.Connection[Any], per_run: int, count: int) -> list[int]:
-    """Real runs with all their steps ready, started as a user starts them."""
+    """Units of real runs, which the public function started; all their steps are ready."""
     steps = [Operation("bench.noop", id=f"step{n}") for n in range(per_run)]
     name = f"bench.core{per_run}"
     graph = freeze(Workflow(name, Parallel(*steps)))
@@ -212,8 +212,9 @@ def _quotient(ours: float | None, theirs: float | None) -> float | None:
 
 def markdown(result: dict[str, Any]) -> str:
     lines = [
-        "Transition core (a judged, logged, counted state change) beside plain `update` + `insert` pairs on "
-        "tables of the same shape: pairs one by one inside one statement, and as one set-based statement.",
+        "Transition core (a checked, logged and counted state change) compared with plain `update` + "
+        "`insert` pairs on tables of the same shape: pairs one by one inside one statement, and as one "
+        "set-based statement.",
         "",
         "| units | batch | transitions/s | CPU ms a batch | ratio to pairs | ratio to sets |",
         "|---|---|---|---|---|---|",

@@ -1,7 +1,7 @@
 """Measure the engine alone: one connection claims and reports through the SQL functions, without a worker.
 
-Receives the server; hands on units/s, the cost of a unit, and where in the routines its time goes. What the
-worker adds is the difference to the workloads; what a routine costs shows where to look first.
+Receives the server; returns units/s, the cost of a unit, and the time that each routine takes of it. The
+difference to the workloads is what the worker adds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ where schemaname = 'stepwell' order by self_time desc limit %s
 
 @dataclass(frozen=True)
 class Load:
-    """What is in the database before the clock starts; no workflow means free-standing jobs."""
+    """The work in the database before the measurement starts; without a workflow it is free-standing jobs."""
 
     label: str
     workflow: Workflow | None
@@ -96,7 +96,7 @@ def _measure(url: str, load: Load) -> dict[str, Any]:
 
 
 def _routine_times(connection: psycopg.Connection[Any], load: Load, session_id: int) -> dict[str, float]:
-    """Self time a unit of the dearest routines; a second pass, because counting them costs time itself."""
+    """Self time per unit of the slowest routines, in a second pass: to count the time takes time."""
     connection.execute("set track_functions = 'all'")
     fill(connection, load, load.count)
     units = drain(connection, session_id, load.batch)
@@ -124,7 +124,7 @@ def fill(connection: psycopg.Connection[Any], load: Load, count: int) -> float:
 
 
 def drain(connection: psycopg.Connection[Any], session_id: int, batch: int) -> int:
-    """Claims and reports until nothing is claimable; gives up rather than turn for ever."""
+    """Claims and reports until nothing is claimable; raises SystemExit after BUDGET_SECONDS."""
     units = 0
     deadline = time.perf_counter() + BUDGET_SECONDS
     rows = connection.execute(_CLAIM, [session_id, batch]).fetchall()
@@ -150,7 +150,7 @@ def markdown(results: list[dict[str, Any]]) -> str:
     lines = [
         "The engine alone (claim and report in SQL, one connection, work loaded before):",
         "",
-        "| load | batch | units/s | starts/s | Postgres CPU µs | WAL bytes | dearest routines, µs a unit |",
+        "| load | batch | units/s | starts/s | Postgres CPU µs | WAL bytes | slowest routines, µs a unit |",
         "|---|---|---|---|---|---|---|",
     ]
     for result in results:

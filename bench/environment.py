@@ -1,6 +1,6 @@
-"""Prepare the peers' environment: receives `peers.lock`, hands on the Python that has the peers installed.
+"""Prepare the peers' environment: receives `peers.lock`, returns the Python that has the peers installed.
 
-A second environment, because the peers' dependencies must neither bind nor be bound by ours.
+It is a second environment, because the versions that the peers need and those that we need are independent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ INSTALL_SECONDS = 600
 
 
 def peers_python() -> Path:
-    """Installs once per lock file; raises `CalledProcessError` when the packages cannot be had."""
+    """Installs once per lock file; raises `CalledProcessError` when the packages cannot be installed."""
     python = FOLDER / "bin" / "python"
     stamp = FOLDER / ".installed"
     wanted = hashlib.sha256(LOCK.read_bytes()).hexdigest()

@@ -1,7 +1,7 @@
 """Find the floor: how many single-row insert commits a second this server makes, by pgbench.
 
-Receives a database URL; hands on commits/s with 1 and with 8 clients. An engine that commits every step by
-itself cannot be faster than that; one that commits in batches can.
+Receives a database URL; returns commits/s with 1 and with 8 clients. An engine that commits
+each step separately cannot be faster than that; an engine that commits in batches can.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Measure graphs: does a step cost the same in a run of 10 steps and in one of 10,000?
+"""Measure graphs: whether a step costs the same in a run of 10 steps and in one of 10,000.
 
-Receives the server; hands on Postgres CPU and time per step for chains, fan-outs and random layers of growing
-size, from the start of the runs to their recorded end. One connection claims and reports; cells of one shape
-have about as many steps in flight at every size, so that batches are equally full, and the same least number
-of steps, so that a small graph is measured as well as a large one.
+Receives the server; returns Postgres CPU and time per step for chains, fan-outs and random layers of growing
+size, from the start of the runs to their recorded end. One connection claims and reports; all sizes
+of one shape have about the same number of steps in flight, so that batches are equally full, and at least
+the same number of steps, so that a small graph is measured as exactly as a large one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIZES = {
     "layers": (10, 100, 1000, 10_000),
 }
 QUICK_SIZES = (10, 40)
-# Chains and layers: as many runs at once at every size. Fans: as many steps at once at every size.
+# Chains and layers: the same number of runs at once at every size. Fans: the same number of steps at once.
 RUNS_AT_ONCE = {"chain": 4, "layers": 4}
 FAN_STEPS_AT_ONCE = 10_000
 BATCH = {"chain": 4, "layers": 32, "fan": 100}
@@ -55,7 +55,7 @@ def _cell(url: str, shape: str, steps: int, *, quick: bool) -> dict[str, Any]:
     try:
         with psycopg.connect(url, autocommit=True, prepare_threshold=1) as connection:
             session_id = open_session(connection)
-            # Warms what a connection keeps, with a small graph, and publishes the one that is measured.
+            # A small graph fills the caches of the connection; then the graph that is measured is published.
             fill(connection, Load(shape, shapes.of(shape, QUICK_SIZES[0])[0], 20, BATCH[shape]), 20)
             fill(connection, load, 1)
             drain(connection, session_id, load.batch)
@@ -64,7 +64,7 @@ def _cell(url: str, shape: str, steps: int, *, quick: bool) -> dict[str, Any]:
             ]
     finally:
         meter.close()
-    # The least of a few repeats: noise of the machine only ever adds.
+    # The lowest of a few repeats: other load on the machine can only make a number higher.
     cheapest = min(found, key=lambda one: one["postgres_cpu_us"] or one["elapsed_us"])
     return {"runs": load.count, **cheapest}
 
@@ -72,7 +72,7 @@ def _cell(url: str, shape: str, steps: int, *, quick: bool) -> dict[str, Any]:
 def _measured(
     connection: psycopg.Connection[Any], meter: Meter, session_id: int, load: Load, groups: int
 ) -> dict[str, Any]:
-    """Groups of runs, each started together and brought to their end before the next start."""
+    """Measures groups of runs: the runs of a group start together and end before the next group starts."""
     assert load.workflow is not None
     connection.execute("vacuum analyze")
     units = 0

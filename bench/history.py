@@ -1,7 +1,7 @@
-"""Measure with a past: does claiming slow down when the tables hold many finished runs?
+"""Measure with finished runs: whether claiming becomes slower when the tables hold many finished runs.
 
-Receives a fresh database URL; hands on CPU and time per unit of claim and report before and after the past
-was written. The past is one finished run copied by SQL: how it came about does not matter to the indexes.
+Receives a fresh database URL; returns CPU and time per unit of claim and report before and after the finished
+runs were written. SQL copies one finished run: for the indexes it does not matter how the rows were made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REPEATS = 5
 SLOWER_WITHIN = 1.2
 PAST_FLOW = Workflow("bench.past", Operation("step"))
 
-# The columns that carry the number of the run, and how it is packed into them.
+# The columns that contain the number of the run, and the expression for a copy.
 _SHIFTED = {
     "run_detail": {"run_id": "t.run_id + g"},
     "run_progress": {"run_id": "t.run_id + g"},
@@ -65,7 +65,7 @@ def measure(database_url: str, *, quick: bool) -> dict[str, Any]:
 def _cheapest(
     connection: psycopg.Connection[Any], meter: Meter, session_id: int, load: Load
 ) -> dict[str, Any]:
-    """The least of a few repeats: noise of the machine only ever adds."""
+    """The lowest of a few repeats: other load on the machine can only make a number higher."""
     found: list[dict[str, Any]] = []
     for _ in range(REPEATS):
         fill(connection, load, load.count)
@@ -81,7 +81,7 @@ def _cheapest(
 
 
 def _write_past(connection: psycopg.Connection[Any], session_id: int, runs: int) -> None:
-    """Copies of one finished one-step run; new runs get numbers beyond them."""
+    """Writes copies of one finished one-step run; later runs get higher numbers."""
     fill(connection, Load("past", PAST_FLOW, 1, 1), 1)
     drain(connection, session_id, 1)
     row = connection.execute("select max(run_id) from stepwell.run_detail").fetchone()
@@ -108,7 +108,7 @@ def markdown(result: dict[str, Any]) -> str:
         f"Claim and report with {result['finished_runs']:,} finished runs in the tables (at most "
         f"{SLOWER_WITHIN}× is wanted):",
         "",
-        "| number, µs a step | without a past | with it | ratio |",
+        "| number, µs a step | without finished runs | with them | ratio |",
         "|---|---|---|---|",
     ]
     for key, label in (("elapsed_us", "elapsed"), ("postgres_cpu_us", "Postgres CPU")):

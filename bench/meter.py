@@ -1,6 +1,6 @@
-"""Measure: what a piece of work cost on both sides of the connection.
+"""Measure: what a piece of work costs in Postgres and in this process.
 
-Receives a database URL; hands on CPU seconds of Postgres and of this process, bytes of WAL and the number of
+Receives a database URL; returns CPU seconds of Postgres and of this process, bytes of WAL and the number of
 transactions that wrote. Runs in every contestant's environment, so it needs psycopg and Linux's /proc only.
 """
 
@@ -18,18 +18,18 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Reading:
-    """One look at all the counters; only differences of two readings mean something."""
+    """The values of all counters at one time; only the difference of two readings has a meaning."""
 
     at_seconds: float
     python_cpu_seconds: float
-    # By process, because one that ends between two readings takes its time with it.
+    # By process, because the counter of a process that ends between two readings is gone.
     postgres_cpu_seconds: dict[int, float] | None
     wal_bytes: int
     xid: int
 
 
 class Meter:
-    """Reads the counters over a connection of its own, which does nothing between two readings."""
+    """Reads the counters over its own connection, which does nothing between two readings."""
 
     def __init__(self, database_url: str) -> None:
         self._connection = psycopg.connect(database_url, autocommit=True)
@@ -78,7 +78,7 @@ def postgres_cpu_between(before: Reading, after: Reading) -> float | None:
 
 
 def cost_between(before: Reading, after: Reading, units: int) -> dict[str, float | None]:
-    """The price of one unit (a step, a job); microseconds and bytes, as people compare them."""
+    """The cost of one unit (a step, a job), in microseconds and bytes."""
     postgres_seconds = postgres_cpu_between(before, after)
     postgres_us = None if postgres_seconds is None else postgres_seconds * 1e6 / units
     return {
@@ -97,7 +97,7 @@ def _parent_pid(backend_pid: int) -> int | None:
     except OSError:
         return None
     name, _, rest = stat.partition("(")[2].rpartition(")")
-    # A server in another namespace has foreign pid numbers: a process of another name must not be counted.
+    # The pid of a server in another namespace may belong to another process here, which must not be counted.
     return int(rest.split()[1]) if name.startswith("postgres") else None
 
 

@@ -1,7 +1,7 @@
-"""Measure the rebuild: how long does it take to derive the state of a 2,000-step run from its stored log?
+"""Measure the rebuild: how long it takes to derive the state of a 2,000-step run from its stored log.
 
-Receives the server; hands on the time to read the rows and the time to fold them into statuses, for a chain,
-a fan-out and random layers. What is rebuilt is compared with the stored state: a fast wrong answer is none.
+Receives the server; returns the time to read the rows and the time to fold them into statuses, for a chain,
+a fan-out and random layers. The rebuilt state must be equal to the stored state.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _measure(url: str, shape: str, steps: int) -> dict[str, Any]:
         row = connection.execute("select max(run_id) from stepwell.run_detail").fetchone()
         assert row is not None
         found = [_rebuild(connection, graph, row[0]) for _ in range(REPEATS)]
-    # The least of a few repeats: noise of the machine only ever adds.
+    # The lowest of a few repeats: other load on the machine can only make a number higher.
     return {"steps": steps, **{key: min(one[key] for one in found) for key in found[0]}}
 
 

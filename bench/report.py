@@ -1,4 +1,4 @@
-"""Report: receives the records of all cells, hands on medians, ratios and a Markdown table."""
+"""Report: receives the records of all cells, returns medians, ratios and a Markdown table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Figure:
 
     @property
     def spread(self) -> float:
-        """Half the distance of the extremes, as a part of the median: 0.1 reads as ± 10 %."""
+        """Half the distance between lowest and highest, as a part of the median: 0.1 is shown as ± 10 %."""
         return (self.high - self.low) / 2 / self.median if self.median else 0.0
 
 
@@ -56,7 +56,7 @@ def figures(records: list[dict[str, Any]]) -> Table:
 
 
 def ratio(table: Table, workload: str, metric: Metric, peer: str) -> float | None:
-    """How many times better Stepwell is, whichever way better points; below 1 it is worse."""
+    """How many times better Stepwell is, for a metric of either direction; below 1 it is worse."""
     ours = table.get(workload, {}).get(STEPWELL, {}).get(metric.key)
     theirs = table.get(workload, {}).get(peer, {}).get(metric.key)
     if ours is None or theirs is None or not ours.median or not theirs.median:

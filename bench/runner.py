@@ -1,7 +1,7 @@
-"""Run cells: receives what to measure, hands on one record per contestant, workload and round.
+"""Run cells: receives a plan, returns one record per contestant, workload and round.
 
-Contestants take turns within a round, so that a slow minute of the machine falls on all of them. Each cell is
-a process of its own, in a group of its own, that is ended whatever happens.
+Contestants take turns within a round, so that a slow minute of the machine affects all of them. Each cell
+runs in its own process, in its own process group, which is always ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bench.environment import ROOT
 from bench.server import BenchServer
 from bench.workloads import BUDGET_SECONDS, WORKLOADS, sizes_for
 
-# Beyond the budget of the work itself: imports, schema, warm-up, shut-down.
+# Added to the budget of the work: time for imports, schema, warm-up and shut-down.
 GRACE_SECONDS = 60.0
 PEERS = ("dbos", "procrastinate", "absurd", "pgqueuer")
 STEPWELL = "stepwell"
@@ -89,7 +89,10 @@ def answer_of(contestant: Contestant, order: Order) -> dict[str, Any]:
 
 
 def _end_group(process: subprocess.Popen[str]) -> None:
-    """The group: a contestant may have children. Never after it was reaped: the number may be reused."""
+    """Ends the whole group, because a contestant may have child processes.
+
+    Never called after the process was reaped: its number may then belong to another process.
+    """
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

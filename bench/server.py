@@ -1,6 +1,6 @@
 """Serve: one Postgres for all contestants, with durability checked, and a fresh database per cell.
 
-Receives a URL, or none (then the embedded PostgreSQL starts in a temporary folder); hands on a `BenchServer`.
+Receives a URL, or none (then the embedded PostgreSQL starts in a temporary folder); returns a `BenchServer`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from psycopg import conninfo, sql
 
 from stepwell.store.embedded.server import EmbeddedServer
 
-TOLD_SETTINGS = ("shared_buffers", "max_wal_size", "wal_compression", "checkpoint_timeout", "jit")
+REPORTED_SETTINGS = ("shared_buffers", "max_wal_size", "wal_compression", "checkpoint_timeout", "jit")
 MUST_BE_ON = ("fsync", "synchronous_commit", "full_page_writes")
 
 
@@ -29,13 +29,13 @@ class BenchServer:
 
     @contextlib.contextmanager
     def fresh_database(self, name: str) -> Iterator[str]:
-        """A database that exists for one cell only, so that nobody works beside another's leftovers."""
+        """A database that exists for one cell only, so that no cell finds rows of another cell."""
         database = f"bench_{name}_{next(_numbers)}".lower()
         identifier = sql.Identifier(database)
         with psycopg.connect(self.admin_url, autocommit=True) as connection:
             connection.execute(sql.SQL("drop database if exists {} with (force)").format(identifier))
             connection.execute(sql.SQL("create database {}").format(identifier))
-            # The former cell's dirty pages must not be written during this cell.
+            # The dirty pages of the previous cell must not be written during this cell.
             connection.execute("checkpoint")
         try:
             yield self.url_of(database)
@@ -51,7 +51,7 @@ _numbers = itertools.count(1)
 
 
 def as_url(url: str, database: str) -> str:
-    """A URL, not a conninfo string, because not every peer reads those."""
+    """A URL, not a conninfo string, because not every peer can read a conninfo string."""
     parts = conninfo.conninfo_to_dict(url)
     user = quote(str(parts.get("user") or "postgres"), safe="")
     password = f":{quote(str(parts['password']), safe='')}" if parts.get("password") else ""
@@ -65,7 +65,7 @@ def as_url(url: str, database: str) -> str:
 
 @contextlib.contextmanager
 def bench_server(database_url: str | None) -> Iterator[BenchServer]:
-    """Refuses a server that does not wait for the disk: its numbers would mean nothing beside the others."""
+    """Refuses a server that does not wait for the disk: its numbers could not be compared."""
     if database_url is not None:
         yield _described(database_url)
         return
@@ -77,7 +77,7 @@ def _described(url: str) -> BenchServer:
     with psycopg.connect(url, autocommit=True) as connection:
         rows = connection.execute(
             "select name, current_setting(name) from pg_settings where name = any(%s)",
-            [[*MUST_BE_ON, *TOLD_SETTINGS]],
+            [[*MUST_BE_ON, *REPORTED_SETTINGS]],
         )
         settings: dict[str, str] = dict(rows.fetchall())
         version = connection.execute("select current_setting('server_version')").fetchone()

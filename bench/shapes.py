@@ -1,4 +1,4 @@
-"""Shape graphs: receives a size, hands on a workflow of no-op steps: chain, fan-out with join, layers."""
+"""Shape graphs: receives a size, returns a workflow of no-op steps: chain, fan-out with join, layers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fan(width: int) -> Workflow:
 
 
 def layers(steps: int) -> Workflow:
-    """Layers of random width, each waiting for the whole layer before it; one size, one graph."""
+    """Layers of random width, each waiting for the whole layer before it; the size decides the graph."""
     widths = random.Random(steps)
     rows: list[Operation | Parallel] = []
     placed = 0

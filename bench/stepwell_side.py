@@ -1,7 +1,7 @@
 """Stepwell as a contestant: the same workloads through the public API, one worker in this process.
 
-Every feature is on: registry, events, roll-up, fencing. The clock stops when the database says that all runs
-ended.
+Every feature is on: registry, events, roll-up, fencing. The clock stops when the database has recorded
+the end of all runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bench.workloads import WORKER_SLOTS
 from stepwell import App, Worker, Workflow, __version__
 from stepwell.store.schema.migrate import migrate
 
-# The worker begins with the first five hundred while the next are being started.
+# The worker begins with the first five hundred runs while the next ones are being started.
 START_BATCH = 500
 ENQUEUE_BATCH = 10_000
 WARM_UP_RUNS = 20
@@ -63,7 +63,7 @@ async def start_all(app: App, name: str, runs: int) -> None:
 
 
 async def run_flow(order: Order, meter: Meter, flow: Workflow, runs: int, steps_of_run: int) -> Answer:
-    """Warm worker, then all runs at once, until every run has ended."""
+    """Warms the worker up, starts all runs, and measures until every run has ended."""
     async with opened(order) as app:
         counting: list[Tally] = []
 
@@ -96,10 +96,10 @@ async def fan(order: Order, meter: Meter) -> Answer:
 
 
 async def chain_alone(order: Order, meter: Meter) -> Answer:
-    """From the call of `run` until it returns, which is after the last handler: when the end is recorded.
+    """Measures from the call of `run` until it returns: the end of the run is then recorded.
 
-    A second series starts the next run at the moment of the last handler, when the worker is about to fall
-    idle: a wake-up that gets lost there shows as a jump of its median.
+    A second series starts the next run when the last handler runs, shortly before the worker becomes idle:
+    a wake-up that is lost at that time makes its median much higher.
     """
     async with opened(order) as app:
         done = asyncio.Event()

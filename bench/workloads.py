@@ -1,6 +1,6 @@
-"""Workloads: what is measured, how much of it, and which number of it is compared.
+"""Workloads: what is measured, how much of it, and which of its numbers is compared.
 
-Receives nothing; hands on `WORKLOADS`, and `sizes_for` which says how large a cell is for one contestant.
+Receives nothing; offers `WORKLOADS`, and `sizes_for`, which returns the size of a cell for one contestant.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 CHAIN_STEPS = 10
 FAN_WIDTH = 100
 BUDGET_SECONDS = 60.0
-# Handlers do nothing, so what limits is the size of a batch.
+# Handlers do nothing, so the size of a batch limits the speed.
 WORKER_SLOTS = 1000
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a workload as a row of the table; `more_is_better` turns a ratio the right way round."""
+    """One number of a workload as a row of the table; `more_is_better` decides the direction of a ratio."""
 
     key: str
     label: str
@@ -100,7 +100,7 @@ SLOW_PEERS = frozenset({"dbos", "procrastinate", "absurd"})
 
 
 def sizes_for(workload: Workload, contestant: str, *, quick: bool) -> dict[str, int]:
-    """The size of one cell; a smaller one for a slow peer is reported beside its numbers."""
+    """The size of one cell; a slow peer gets a smaller size, which is reported with its numbers."""
     if quick:
         return dict(workload.quick_sizes)
     if contestant in SLOW_PEERS and workload.slow_sizes:

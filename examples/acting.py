@@ -1,4 +1,4 @@
-"""Orders in a shop of somebody else: a step that acts on another system, under the policy beside it.
+"""Orders in the shop of another company: a step acts in another system, as examples/policy.yaml allows.
 
 stepwell policy propose examples/policy.yaml
 stepwell policy activate 1
@@ -22,7 +22,7 @@ app.connector(
         "shop",
         os.environ.get("SHOP_URL", "http://127.0.0.1:8099"),
         operations={
-            # The shop takes an order once for each Idempotency-Key; deleting it is the way back.
+            # The shop accepts one order for each Idempotency-Key; deleting the order reverses it.
             "order": HttpOperation(
                 "POST", honours_key=True, inverse=HttpInverse("delete", "/orders/{result.id}")
             ),

@@ -1,6 +1,6 @@
-"""An order from charge to pick-up: every kind of machine step in one workflow.
+"""An order from charge to pick-up: parallel steps, a condition, a map and a wait in one workflow.
 
-Run it beside the server with `stepwell up --app examples/order.py:app`, then in another terminal:
+Run it together with the server: `stepwell up --app examples/order.py:app`, then in another terminal:
 
     stepwell start order.process -i order_id=A-1 --key A-1
     stepwell signal order.process/A-1 carrier.picked_up

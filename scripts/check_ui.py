@@ -24,7 +24,7 @@ def npm(*arguments: str) -> int:
 
 
 def install() -> int:
-    """Install the locked packages, developer tools included, unless this lock is already in place."""
+    """Install the locked packages with the developer tools, unless they are already installed."""
     lock_hash = hashlib.sha256((UI / "package-lock.json").read_bytes()).hexdigest()
     tools = UI / "node_modules" / "eslint"
     if tools.exists() and STAMP.exists() and STAMP.read_text() == lock_hash:

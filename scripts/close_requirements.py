@@ -1,4 +1,4 @@
-"""Take every requirement that has a test off the open list.
+"""Remove every requirement that has a test from the list of open requirements.
 
 Receives the markers in tests/; rewrites tests/requirements_open.txt; never adds a line.
 """

@@ -1,6 +1,6 @@
-"""Make sure of the programs the tests need from the system: a Chromium, and PostgreSQL with plpgsql_check.
+"""Find or install the programs that the tests need: a Chromium, and PostgreSQL with plpgsql_check.
 
-Receives nothing; prints what was found. As root with apt it installs Debian's packages, else it says how.
+Receives nothing; prints what was found. As root with apt it installs Debian's packages; else it prints how.
 Without a browser it fails; without plpgsql_check one test is skipped, unless CI=true.
 """
 
@@ -20,7 +20,7 @@ BROWSER_PACKAGES = ("chromium", "fonts-liberation")
 # Where Debian puts each version; tests/support/checker.py looks in the same place.
 SERVERS = Path("/usr/lib/postgresql")
 OLDEST_SERVER = 15
-# Debian would start a server with the package; the tests start their own.
+# The Debian package would start a server; the tests start their own.
 NO_CLUSTER = Path("/etc/postgresql-common/createcluster.d/stepwell-tests.conf")
 APT_SECONDS = 600
 HOW_BROWSER = (
@@ -30,7 +30,7 @@ HOW_BROWSER = (
     "  elsewhere        put a `chromium` executable on the PATH"
 )
 HOW_CHECKER = (
-    "No PostgreSQL with plpgsql_check was found; the test that looks into every function body is skipped.\n"
+    "No PostgreSQL with plpgsql_check was found; the test that checks every function body is skipped.\n"
     "  Debian, Ubuntu   sudo apt-get install postgresql-15-plpgsql-check   (or another version from 15 on)"
 )
 
@@ -69,9 +69,9 @@ def apt(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def install(packages: Sequence[str]) -> None:
-    """The output of apt is shown only when it fails."""
+    """Installs the packages; the output of apt is shown only when it fails."""
     command = ("apt-get", "install", "--yes", "--no-install-recommends", *packages)
-    # The package lists may be absent (a container image), stale, or fine: try the cheap way first.
+    # The package lists may be absent (a container image) or old: `apt-get update` runs only when needed.
     done = apt(*command)
     if done.returncode != 0:
         apt("apt-get", "update")
@@ -120,7 +120,7 @@ def _stream(found: object) -> object:
 
 
 def main() -> int:
-    # Both, so that whoever has to install something is told everything at once.
+    # A list, so that both run: the output then names everything that must be installed.
     return 0 if all([ensure_browser(), ensure_checker()]) else 1
 
 

@@ -1,1 +1,1 @@
-"""The peers a user would pick instead: one module each, all speaking the protocol of `contestant.py`."""
+"""The peers a user would pick instead: one module each, all following the protocol of `contestant.py`."""

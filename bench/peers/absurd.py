@@ -1,7 +1,7 @@
 """Absurd: durable tasks in Postgres functions; a task calls `ctx.step`, each step is a checkpoint.
 
 Settings: its coroutine worker, which claims in batches; the client has no bulk spawn and one connection. The
-schema comes from the `absurdctl` package (`BUNDLED_SCHEMA_SQL`), the SDK package does not carry it.
+schema comes from the `absurdctl` package (`BUNDLED_SCHEMA_SQL`), the SDK package does not contain it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOTE = f"concurrency {CONCURRENCY}, polled every {POLL_SECONDS} s (default 0.25 
 
 @contextlib.asynccontextmanager
 async def opened(order: Order) -> AsyncIterator[AsyncAbsurd]:
-    """A client of its own for spawning: the worker's only connection is busy with the worker."""
+    """A second client that spawns tasks: the worker uses the only connection of its own client."""
     async with await psycopg.AsyncConnection.connect(order.database_url, autocommit=True) as connection:
         await connection.execute(BUNDLED_SCHEMA_SQL)
     app = AsyncAbsurd(order.database_url, queue_name=QUEUE)
@@ -41,7 +41,7 @@ async def opened(order: Order) -> AsyncIterator[AsyncAbsurd]:
 
 @contextlib.asynccontextmanager
 async def working(order: Order) -> AsyncIterator[AsyncAbsurd]:
-    """Hands on the worker's client, where tasks are registered before the first one arrives."""
+    """Yields the client of the worker; the caller registers its tasks there before the first spawn."""
     app = AsyncAbsurd(order.database_url, queue_name=QUEUE)
     concurrency = int(order.options.get("concurrency", CONCURRENCY))
     task = asyncio.create_task(app.start_worker(concurrency=concurrency, poll_interval=POLL_SECONDS))

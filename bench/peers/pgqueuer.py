@@ -42,7 +42,7 @@ class Bench:
             self._warmed.add()
 
     async def warm_up(self) -> None:
-        """Until the worker listens and the connections have their prepared statements."""
+        """Waits until the worker listens and the connections have their prepared statements."""
         await self.enqueue("warm", [None] * DEQUEUE_BATCH)
         await self._warmed.wait(WARM_UP_SECONDS)
 
@@ -152,7 +152,7 @@ async def jobs(order: Order, meter: Meter) -> Answer:
 
 
 async def fan(order: Order, meter: Meter) -> Answer:
-    """No join in the library: the last parallel job finds the counter at zero and enqueues the join."""
+    """The library has no join: the last parallel job finds the counter at zero and enqueues the join."""
     runs, width = order.sizes["runs"], order.sizes["width"]
     async with opened(order) as bench:
         tally = Tally(runs * (width + 2))

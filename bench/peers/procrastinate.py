@@ -59,7 +59,7 @@ async def working(app: procrastinate.App, order: Order) -> AsyncIterator[None]:
 
 
 async def warm_up(app: procrastinate.App) -> None:
-    """Until the worker listens and every connection has its prepared statements."""
+    """Waits until the worker listens and every connection has its prepared statements."""
     ready = Tally(CONCURRENCY * 5)
 
     @app.task(name="warm")
@@ -140,7 +140,7 @@ async def jobs(order: Order, meter: Meter) -> Answer:
 
 
 async def fan(order: Order, meter: Meter) -> Answer:
-    """No join in the library: the last of the parallel jobs finds the counter at zero and defers the join."""
+    """The library has no join: the last parallel job finds the counter at zero and defers the join."""
     runs, width = order.sizes["runs"], order.sizes["width"]
     async with opened(order) as app:
         tally = Tally(runs * (width + 2))

@@ -1,4 +1,4 @@
-"""Dependencies point one way; the contracts are in pyproject.toml."""
+"""No module imports a module of a layer above it; pyproject.toml lists the layers and the contracts."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def test_the_import_contracts_hold():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_module_has_its_layer():
+def test_every_module_is_in_a_layer():
     layers = contracts()["layers"]["layers"]
     layered = {name.strip(" ()") for layer in layers for name in layer.split(":")}
     assert top_level_modules() - OUTSIDE_LAYERS <= layered, "add the module to the layers in pyproject.toml"
 
 
-def test_every_pure_module_is_held_by_its_contract():
-    held = {name.removeprefix("stepwell.") for name in contracts()["pure"]["source_modules"]}
-    assert held == PURE & top_level_modules(), "list it in the contract `pure` of pyproject.toml"
+def test_the_contract_lists_every_pure_module():
+    listed = {name.removeprefix("stepwell.") for name in contracts()["pure"]["source_modules"]}
+    assert listed == PURE & top_level_modules(), "list it in the contract `pure` of pyproject.toml"
 
 
-def test_only_store_touches_postgres():
+def test_only_the_store_imports_a_postgres_driver():
     outside = [
         f"{path}:{node.lineno}"
         for path in files(".py", under="src/stepwell")

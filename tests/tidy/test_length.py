@@ -1,4 +1,4 @@
-"""Files stay under 400 lines and functions under 70: a reader holds one thought at a time."""
+"""A file has at most 400 lines and a function at most 70, so that each can be read at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain English: the phrases that the word list of CONTRIBUTING.md refuses are not used."""
+"""No file uses a phrase that the word list of CONTRIBUTING.md refuses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.tidy.sources import files, read
 
 LIST = Path("CONTRIBUTING.md")
-FOLDERS = ("src", "docs", "ui/src", "tests")
+FOLDERS = ("src", "docs", "ui/src", "tests", "bench", "scripts", "examples")
 SUFFIXES = (".py", ".sql", ".md", ".ts", ".vue", ".json", ".yaml", ".toml")
 # Migrations are immutable; the map of renames and this file name the phrases.
 EXEMPT = ("src/stepwell/sql/migrations/", "docs/renames.", "tests/tidy/test_plain_words.py")
@@ -24,7 +24,7 @@ REFUSED = {
     r"says why": "gives the reason",
     r"in vain": "without success",
 }
-# Folder → how many are left there: words of rows that a migration stored. The numbers only shrink.
+# Folder → how many refused phrases it may still hold: texts that a migration stored. The numbers only shrink.
 LEFT: dict[str, int] = {
     "src/stepwell/sql": 1,
     "tests/sql/fn_why_not_running": 1,
@@ -62,13 +62,13 @@ def test_no_refused_phrase_is_used():
     assert {folder: sum(map(len, by_file.values())) for folder, by_file in found().items()} == LEFT
 
 
-def test_the_list_is_in_the_guide():
+def test_the_contributing_guide_lists_what_to_write_instead():
     text = read(LIST)
     for phrase, instead in REFUSED.items():
         for word in instead.split(", "):
             assert word in text, f"{LIST} does not offer {word!r} instead of {phrase}"
 
 
-def test_the_rule_sees_line_breaks_comments_and_names():
+def test_the_rule_finds_phrases_over_line_breaks_in_comments_and_in_names():
     text = "it hands\n-- on a row; test_it_is_handed_on; LENT; # in the\n# hands of a worker; one-handed one"
     assert Counter(refused(text)) == Counter(["hands on", "handed on", "LENT", "in the hands of"])

@@ -1,4 +1,4 @@
-"""The files around the code are true: the workflow, the hooks of a commit, the rules of the editor."""
+"""The CI workflow, the commit hooks, the editor settings and SECURITY.md agree with the project."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_there_is_a_workflow():
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=str)
-def test_a_workflow_is_whole(path):
+def test_a_workflow_has_all_required_keys_and_pinned_actions(path):
     found = yaml(path)
     assert {"name", "on", "permissions", "jobs"} <= set(found)
     for name, job in found["jobs"].items():
@@ -54,7 +54,7 @@ def test_a_workflow_is_whole(path):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=str)
-def test_what_a_workflow_runs_can_be_read_by_the_shell_and_is_there(path):
+def test_the_scripts_of_a_workflow_parse_and_call_make_targets_that_exist(path):
     for step in steps(path):
         script = EXPRESSION.sub("x", step.get("run", ""))
         done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
@@ -80,7 +80,7 @@ def test_every_supported_version_is_tested():
     assert named == matrix["python"]
 
 
-def test_the_hooks_call_our_own_tools():
+def test_the_hooks_call_only_tools_of_this_project():
     for repository in yaml(HOOKS)["repos"]:
         assert repository["repo"] == "local"
         for hook in repository["hooks"]:
@@ -92,17 +92,17 @@ def test_the_hooks_call_our_own_tools():
             assert all((ROOT / word).exists() for word in call if word.startswith("tests/")), hook["id"]
 
 
-def test_the_hooks_ask_what_make_check_asks():
-    """A commit that passes them passes `make check`: the same tools with the same folders."""
+def test_the_hooks_run_the_same_tools_as_make_check():
+    """A commit that passes the hooks passes `make check`: both run the same tools on the same folders."""
     hooks = " ".join(hook["entry"] for repository in yaml(HOOKS)["repos"] for hook in repository["hooks"])
     recipe = re.search(r"^check:.*?\n((?:\t.*\n)+)", read(Path("Makefile")), re.MULTILINE)
     assert recipe is not None
-    asked = set(re.findall(r"ruff \w+|mypy|scripts/\w+\.py|tests/\w+", recipe[1]))
-    assert asked
-    assert asked == set(re.findall(r"ruff \w+|mypy|scripts/\w+\.py|tests/\w+", hooks))
+    wanted = set(re.findall(r"ruff \w+|mypy|scripts/\w+\.py|tests/\w+", recipe[1]))
+    assert wanted
+    assert wanted == set(re.findall(r"ruff \w+|mypy|scripts/\w+\.py|tests/\w+", hooks))
 
 
-def test_the_editor_writes_what_the_rules_accept():
+def test_the_editor_settings_agree_with_the_linter():
     config = configparser.ConfigParser()
     config.read_string("[top]\n" + read(Path(".editorconfig")))
     assert config["Makefile"]["indent_style"] == "tab"
@@ -110,7 +110,7 @@ def test_the_editor_writes_what_the_rules_accept():
     assert int(config["*.{py,pyi}"]["max_line_length"]) == pyproject()["tool"]["ruff"]["line-length"]
 
 
-def test_the_page_on_security_names_tests_that_exist():
+def test_every_test_that_the_security_page_names_exists():
     named = re.findall(r"`(tests/[\w/.]+)`", read(Path("SECURITY.md")))
     assert named
     known = {str(path) for path in files(".py", under="tests")}

@@ -1,4 +1,4 @@
-"""SQL lives in src/stepwell/sql: Python calls functions and reads views, and only in store/calls."""
+"""SQL is in src/stepwell/sql only: Python calls functions and reads views, and only in store/calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATEMENT = re.compile(
     r"|select .*\bfrom ",
     re.IGNORECASE | re.DOTALL,
 )
-# What makes a query of a call; the place for it is a view or a function.
+# Keywords that a plain call does not need; a statement with one of them belongs into a view or a function.
 QUERY = re.compile(
     r"\bjoin\b|\bunion\b|\bcase\b|\bover\b|\bgroup by\b|\(\s*select\b|\bfrom\b.*\bfrom\b"
     r"|\b(with|insert|update|delete)\b",
@@ -24,7 +24,7 @@ QUERY = re.compile(
 
 
 def texts(tree: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
-    """Every text with its line; what an f-string fills in counts as one word."""
+    """Every text with its line; each value that an f-string inserts counts as one word."""
     parts = {id(part) for node in tree if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in tree:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
@@ -40,7 +40,7 @@ def statements(tree: Sequence[ast.AST]) -> list[tuple[int, str]]:
     return [(line, text) for line, text in texts(tree) if STATEMENT.match(text.strip())]
 
 
-def test_only_calls_hold_statements():
+def test_only_the_modules_in_store_calls_hold_statements():
     found = [
         f"{path}:{line}"
         for path in files(".py", under="src/stepwell")

@@ -1,4 +1,4 @@
-"""Every requirement is proven by a test or openly listed as not yet; the list only shrinks."""
+"""A test proves each requirement, or the list of open requirements names it; that list only shrinks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def git(*arguments: str) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def test_ids_have_the_one_form():
+def test_the_ids_of_requirements_have_one_form():
     assert all(ID.fullmatch(requirement) for requirement in known_ids())
 
 
@@ -28,11 +28,11 @@ def test_a_test_names_only_known_requirements():
 
 
 def test_every_requirement_has_a_test_or_is_listed_as_open():
-    silent = known_ids() - set(marked_ids()) - set(open_ids())
-    assert not silent, "mark the test that proves it with @pytest.mark.requirement"
+    without_test = known_ids() - set(marked_ids()) - set(open_ids())
+    assert not without_test, "mark the test that proves it with @pytest.mark.requirement"
 
 
-def test_the_open_list_names_nothing_that_has_a_test():
+def test_the_open_list_names_no_requirement_that_has_a_test():
     closed = set(open_ids()) & set(marked_ids())
     assert not closed, f"remove these from {OPEN}: python scripts/close_requirements.py"
 
@@ -46,7 +46,7 @@ def test_the_open_list_is_sorted_known_and_without_repeats():
 def test_the_open_list_only_shrinks():
     """Each version of the file in the history, and the working copy, is a subset of the one before.
 
-    A requirement that is new in requirements.toml may enter; one that was closed never comes back.
+    A requirement that is new in requirements.toml may be added; one that was closed is never added again.
     """
     commits = git("log", f"-{HISTORY_COMMITS}", "--format=%H", "--", str(OPEN)).split()
     newer = set(open_ids())

@@ -1,4 +1,4 @@
-"""The rooms of sql/routines: which may call which, and where a helper stands."""
+"""The rooms of sql/routines: which room may call which, and which file a helper belongs to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.tidy import sql_source
 from tests.tidy.sources import ROOT, files, read
 from tests.tidy.sql_calls import FOLDER, cycles, graph
 
-# Room → the rooms it calls, from the ground up. A room may be called by every room below its line.
+# Room → the rooms it calls. A room calls only rooms on lines above its own.
 MAY_CALL: dict[str, set[str]] = {
     "base": set(),
     "expression": {"base"},
@@ -79,7 +79,7 @@ MAY_CALL: dict[str, set[str]] = {
 RECURSIONS = {
     frozenset(
         {"fn_workflow_rollup_compute", "_rollup_bridge"}
-    ): "the colour of a step is that of the run in it",
+    ): "the colour of a subworkflow step is that of the run it started",
     frozenset(
         {
             "_schema_problem",
@@ -90,11 +90,11 @@ RECURSIONS = {
     ): "a schema holds schemas, as deep as the value it describes",
 }
 
-# A helper that has one caller and stands in another file, and why.
-_KIND = "a kind of step is a file: advance/steps.sql finds out which kind, the file of the kind does the rest"
+# A helper that has one caller and is in another file than its caller, and why.
+_KIND = "each kind of step has its file; advance/steps.sql decides the kind and calls that file"
 _CAP = "tenancy/ holds every place where a cap or a limit is enforced"
-_RECEIPT = "the life of a receipt is one file"
-STANDS_ELSEWHERE: dict[str, str] = {
+_RECEIPT = "all state changes of a receipt are in one file"
+IN_ANOTHER_FILE: dict[str, str] = {
     "_conditionals_decide": _KIND,
     "_conditionals_hold": _KIND,
     "_conditionals_resume": _KIND,
@@ -111,11 +111,11 @@ STANDS_ELSEWHERE: dict[str, str] = {
     "_receipt_found": _RECEIPT,
     "_receipt_intend": _RECEIPT,
     "_receipt_take_over": _RECEIPT,
-    "_content_pin": "content is one file",
-    "_schema_refusal": "JSON Schema is one file: what is checked, and what a schema may hold",
-    "_guard_expression": "guards are one file",
-    "_path_excess": "the cost of an expression is one file",
-    "_policy_decided": "the change of a policy is one file",
+    "_content_pin": "everything about content is in one file",
+    "_schema_refusal": "everything about JSON Schema is in one file",
+    "_guard_expression": "everything about guards is in one file",
+    "_path_excess": "everything about the cost of an expression is in one file",
+    "_policy_decided": "every change of a policy is in one file",
 }
 
 
@@ -125,14 +125,14 @@ def test_every_folder_is_a_declared_room():
 
 
 @pytest.mark.parametrize("room", MAY_CALL)
-def test_a_room_calls_only_the_rooms_it_may(room):
+def test_a_room_calls_only_the_rooms_that_the_table_allows(room):
     found = {called: calls for (caller, called), calls in graph().room_calls().items() if caller == room}
     forbidden = {called: calls for called, calls in found.items() if called not in MAY_CALL[room]}
     assert not forbidden
     assert MAY_CALL[room] <= set(found), "a permission that nothing uses"
 
 
-def test_rooms_do_not_depend_on_each_other_in_a_circle():
+def test_no_room_depends_on_itself_through_other_rooms():
     assert cycles(MAY_CALL) == []
     rooms = list(MAY_CALL)
     upwards = [
@@ -141,7 +141,7 @@ def test_rooms_do_not_depend_on_each_other_in_a_circle():
         for called in MAY_CALL[room]
         if rooms.index(called) > rooms.index(room)
     ]
-    assert not upwards, "the table is read from the ground up"
+    assert not upwards, "a room may call only rooms on lines above its own"
 
 
 def test_routines_call_each_other_only_in_advance():
@@ -149,20 +149,22 @@ def test_routines_call_each_other_only_in_advance():
     assert found == set(RECURSIONS)
 
 
-def test_a_helper_with_one_caller_stands_in_the_file_of_its_caller():
+def test_a_helper_with_one_caller_is_in_the_file_of_its_caller():
     homes = graph().homes
-    apart = {}
+    elsewhere = {}
     for name in homes:
         callers = graph().callers(name)
         if name.startswith("_") and len(callers) == 1:
             (caller,) = callers
             if homes[name] != homes[caller]:
-                apart[name] = caller
-    strays = {
-        f"{name} in {homes[name]}": caller for name, caller in apart.items() if name not in STANDS_ELSEWHERE
+                elsewhere[name] = caller
+    without_reason = {
+        f"{name} in {homes[name]}": caller
+        for name, caller in elsewhere.items()
+        if name not in IN_ANOTHER_FILE
     }
-    assert not strays, "move it to the file of its caller"
-    assert set(STANDS_ELSEWHERE) <= set(apart), "an exception that is no longer needed"
+    assert not without_reason, "move it to the file of its caller"
+    assert set(IN_ANOTHER_FILE) <= set(elsewhere), "an exception that is no longer needed"
 
 
 def test_comments_name_routines_and_files_that_exist():

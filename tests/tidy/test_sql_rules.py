@@ -1,4 +1,4 @@
-"""The SQL rules of CONTRIBUTING.md, held by reading the files."""
+"""The SQL files keep the SQL rules of CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ROUTINES = files(".sql", under="src/stepwell/sql/routines")
 LABELS = ("Locks:", "Idempotency:", "Raises:")
 
 # A public function without the fn_ prefix, and why.
-NAMED_OTHERWISE = {"now": "reads as the clock it replaces: stepwell.now()"}
+NAMED_OTHERWISE = {"now": "it replaces now(), so it has the same name: stepwell.now()"}
 
-# Functions that leave search_path to the caller, and why.
-HOT = "part of every claim or report: setting again what is set costs a lone call a twentieth of its time"
-INLINED = "becomes part of the statement that uses it; a setting of its own would prevent that"
+# Functions without a search_path of their own: each caller sets it. The value is the reason.
+HOT = "part of every claim or report: to set the search_path a second time makes a single call 5 % slower"
+INLINED = "Postgres inlines it into the statement that calls it; a setting would prevent that"
 CALLERS_SEARCH_PATH: dict[str, str] = {
     **dict.fromkeys(("_transition_problems", "_run_of", "_run_unit", "_unit_no", "_has_ended"), INLINED),
     **dict.fromkeys(("_path_is_plain", "_inputs_join", "_chain_path", "_is_list"), INLINED),
@@ -41,9 +41,9 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
         HOT,
     ),
 }
-# Helpers that Python calls, after the routines were replaced.
+# Helpers that Python calls after it has replaced the routines.
 CALLED_BY_MIGRATE = {"_plans_apply"}
-# Functions that are planned as their caller says: nested loops over indexes, also while a table is empty.
+# Functions that use the planner settings of their caller: nested loops over indexes, also on empty tables.
 CALLERS_PLANS = {"_transition_apply", "_report_completed", "_report_contracts", "_report_mixed"}
 
 
@@ -57,31 +57,31 @@ def routine_names() -> set[str]:
 
 @pytest.mark.parametrize("path", [*MIGRATIONS, *ROUTINES], ids=ids)
 def test_words_outside_literals_are_lowercase(path):
-    shouted = [
+    uppercase = [
         f"{path}:{token.line} {token.text}"
         for token in sql_source.code(read(path))
         if token.kind == "word" and token.text != token.text.lower()
     ]
-    assert not shouted
+    assert not uppercase
 
 
 @pytest.mark.parametrize("path", [*MIGRATIONS, *ROUTINES], ids=ids)
-def test_a_file_opens_by_saying_what_it_is_for(path):
-    assert sql_source.header(read(path)), f"{path} opens without a comment"
+def test_a_file_begins_with_a_comment(path):
+    assert sql_source.header(read(path)), f"{path} does not begin with a comment"
 
 
 @pytest.mark.parametrize("path", ROUTINES, ids=ids)
-def test_a_routine_file_tells_its_subject_before_its_first_routine(path):
+def test_a_routine_file_begins_with_a_short_comment_of_its_own(path):
     text = read(path)
     first = sql_source.definitions(text)[0]
     lines = sql_source.header(text).splitlines()
-    assert len(lines) <= 12, f"{path} opens with {len(lines)} lines: a few are enough"
-    assert text.splitlines()[len(lines)] == "", f"{path}: an empty line ends the subject"
+    assert len(lines) <= 12, f"{path} begins with a comment of {len(lines)} lines; at most 12"
+    assert text.splitlines()[len(lines)] == "", f"{path}: an empty line must end the first comment"
     assert len(lines) < first.line - 1
 
 
 @pytest.mark.parametrize("path", ROUTINES, ids=ids)
-def test_a_routine_says_what_it_does_and_what_a_caller_must_know(path):
+def test_every_routine_has_a_comment_with_the_required_labels(path):
     problems = []
     for found in sql_source.definitions(read(path)):
         if found.kind == "trigger":
@@ -91,15 +91,15 @@ def test_a_routine_says_what_it_does_and_what_a_caller_must_know(path):
         if found.kind == "view":
             continue
         wanted = set(LABELS) if found.is_public else needed_labels(found)
-        said = {label for label in LABELS if re.search(rf"^{label}\s*\S", found.comment, re.MULTILINE)}
+        present = {label for label in LABELS if re.search(rf"^{label}\s*\S", found.comment, re.MULTILINE)}
         problems += [
-            f"{path}:{found.line} {found.name}: no line `{label}`" for label in sorted(wanted - said)
+            f"{path}:{found.line} {found.name}: no line `{label}`" for label in sorted(wanted - present)
         ]
     assert not problems
 
 
 def needed_labels(found: sql_source.Definition) -> set[str]:
-    """What a helper must say: the locks it takes, the errors it raises."""
+    """The labels that a helper must have: `Locks:` if it takes locks, `Raises:` if it raises errors."""
     texts = [token.text for token in found.code]
     raises = any(pair == ("raise", "exception") for pair in pairwise(texts))
     locks = any(
@@ -109,7 +109,7 @@ def needed_labels(found: sql_source.Definition) -> set[str]:
     return ({"Raises:"} if raises else set()) | ({"Locks:"} if locks else set())
 
 
-def test_a_public_function_is_named_by_what_it_does():
+def test_the_name_of_a_public_function_begins_with_fn():
     wrong = [
         routine.name
         for path in ROUTINES
@@ -120,7 +120,7 @@ def test_a_public_function_is_named_by_what_it_does():
 
 
 @pytest.mark.parametrize("path", ROUTINES, ids=ids)
-def test_routines_are_replaceable_fix_their_search_path_and_name_their_parts(path):
+def test_routines_can_be_replaced_set_their_search_path_and_prefix_their_names(path):
     text = read(path)
     problems = []
     for routine in sql_source.routines(text):
@@ -159,20 +159,20 @@ def test_expressions_of_users_are_evaluated_in_one_place():
 
 
 def planned_functions() -> set[str]:
-    """The functions whose plans base/plans.sql fixes."""
+    """The functions whose planner settings base/plans.sql sets."""
     text = read(Path("src/stepwell/sql/routines/base/plans.sql"))
     return {
         token.text.strip("'") for token in sql_source.code(text) if re.fullmatch(r"'(fn)?_\w+'", token.text)
     }
 
 
-def test_the_fixed_plans_are_of_functions_that_exist():
+def test_every_function_with_planner_settings_exists():
     assert planned_functions()
     assert planned_functions() <= routine_names()
 
 
 def unset(left_to_callers: set[str], is_set: Callable[[sql_source.Definition], bool]) -> list[str]:
-    """Callers that neither have set what these functions leave to them, nor leave it to their own callers."""
+    """Callers of these functions that neither set the setting nor leave it to their own callers."""
     return [
         f"{path}: {found.name} calls {sorted(called)}"
         for path in ROUTINES
@@ -184,13 +184,13 @@ def unset(left_to_callers: set[str], is_set: Callable[[sql_source.Definition], b
 
 
 def test_a_search_path_left_to_the_caller_is_set_by_every_caller():
-    # A function that Postgres writes into its caller's statement has no search path to need.
+    # A function that Postgres inlines into the statement of its caller needs no search path.
     needed = {name for name, why in CALLERS_SEARCH_PATH.items() if why is not INLINED}
     assert not unset(needed, lambda found: "search_path" in found.words)
     assert all(name.startswith("_") for name in CALLERS_SEARCH_PATH)
 
 
-def test_plans_left_to_the_caller_are_fixed_for_every_caller():
+def test_planner_settings_left_to_the_caller_are_set_by_every_caller():
     planned = planned_functions()
     assert not unset(CALLERS_PLANS, lambda found: found.name in planned)
     assert all(name.startswith("_") for name in CALLERS_PLANS)
@@ -215,7 +215,7 @@ def declared_variables(routine: sql_source.Routine) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("path", MIGRATIONS, ids=ids)
-def test_constraints_are_named_as_claims(path):
+def test_every_constraint_has_a_name(path):
     unnamed = []
     for statement in sql_source.statements(sql_source.tokens(read(path))):
         texts = sql_source.words(statement)
@@ -229,7 +229,9 @@ def test_constraints_are_named_as_claims(path):
             )
             if starts and not named and not (word == "references" and closes_foreign_key(texts, at)):
                 unnamed.append(f"{path}:{statement[at].line} {word}")
-    assert not unnamed, "write `constraint <claim> …` so that the error says what was broken"
+    assert not unnamed, (
+        "write `constraint <what must be true> …`, so that the error names the rule that was broken"
+    )
 
 
 def closes_foreign_key(texts: list[str], at: int) -> bool:
@@ -243,7 +245,7 @@ def closes_foreign_key(texts: list[str], at: int) -> bool:
 @pytest.mark.parametrize("path", MIGRATIONS, ids=ids)
 def test_migrations_define_and_call_no_routine(path):
     text = read(path)
-    assert not sql_source.routines(text), f"{path} defines a routine; those live in routines/"
+    assert not sql_source.routines(text), f"{path} defines a routine; routines belong into routines/"
     ours = routine_names()
     found = sql_source.code(text)
     calls = []
@@ -256,7 +258,7 @@ def test_migrations_define_and_call_no_routine(path):
         for a, b, c in pairs
         if (a.text, b.text, c.text) == ("stepwell", ".", "now")
     ]
-    assert not calls, "a migration must mean the same after the routine has changed"
+    assert not calls, "a migration must do the same after the routine has changed"
 
 
 def test_migrations_are_numbered_without_gaps():
@@ -275,18 +277,18 @@ def test_a_routine_is_defined_once():
 
 
 def test_only_the_transition_core_writes_a_state():
-    """One door: no routine outside transition/ sets state_code."""
-    doors = []
+    """No routine outside transition/ sets state_code."""
+    found_outside = []
     for path in ROUTINES:
         if "transition" in path.parts:
             continue
         found = sql_source.code(read(path))
-        doors += [
+        found_outside += [
             f"{path}:{name.line}"
             for before, name, mark in zip(found, found[1:], found[2:], strict=False)
             if name.text == "state_code" and mark.text == "=" and before.text in ("set", ",")
         ]
-    assert not doors
+    assert not found_outside
 
 
 def test_every_helper_is_called():
@@ -296,11 +298,11 @@ def test_every_helper_is_called():
             if token.kind == "word":
                 uses[token.text] = uses.get(token.text, 0) + 1
     helpers = {name for name in routine_names() if name.startswith("_")} - CALLED_BY_MIGRATE
-    assert not {name for name in helpers if uses[name] == 1}, "a helper that nothing calls is dead"
+    assert not {name for name in helpers if uses[name] == 1}, "nothing calls this helper: remove it"
 
 
-def test_only_who_claims_afterwards_decides_itself_whom_to_wake():
-    """A row in the queue wakes workers by a trigger; who turns that off calls the same routine at its end."""
+def test_only_the_two_routines_that_claim_at_once_replace_the_wake_up_trigger():
+    """A new row in the queue wakes workers by a trigger; a routine that turns it off calls _workers_wake."""
     definitions = [found for path in ROUTINES for found in sql_source.definitions(read(path))]
     setting = {
         found.name: {token.text for token in found.code}

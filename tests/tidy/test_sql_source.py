@@ -1,4 +1,4 @@
-"""The reader of SQL files sees what the rules are about."""
+"""The parser of SQL files finds the parts that the rules check."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ $body$;
 """
 
 
-def test_a_routine_is_read_with_its_parts():
+def test_the_parts_of_a_routine_are_found():
     (routine,) = sql_source.routines(ROUTINE)
     assert routine.name == "fn_add"
     assert routine.parameters == ("p_a", "p_b")
@@ -30,7 +30,7 @@ def test_a_routine_is_read_with_its_parts():
     assert routine.is_public
 
 
-def test_a_definition_has_the_comment_above_it_and_opens_its_body():
+def test_a_definition_has_the_comment_above_it_and_the_words_of_its_body():
     view = "-- What is there.\ncreate or replace view stepwell.v_all as select 1;\n"
     text = f"-- The subject.\n\n{ROUTINE}\n{view}"
     function, found = sql_source.definitions(text)
@@ -41,7 +41,7 @@ def test_a_definition_has_the_comment_above_it_and_opens_its_body():
     assert (found.kind, found.name, found.comment) == ("view", "v_all", "What is there.")
 
 
-def test_literals_and_comments_are_no_code():
+def test_literals_stay_whole_and_comments_are_left_out():
     code = [token.text for token in sql_source.code("select 'SELECT' -- SELECT\n, \"SELECT\" /* SELECT */;")]
     assert code == ["select", "'SELECT'", ",", '"SELECT"', ";"]
 

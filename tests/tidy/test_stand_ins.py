@@ -46,7 +46,7 @@ def mocks(tree: Sequence[ast.AST]) -> list[int]:
     ]
 
 
-def test_what_is_replaced_has_its_reason():
+def test_every_replaced_function_has_a_reason():
     found = {str(path): lines for path in files(".py", under="tests") if (lines := replacements(nodes(path)))}
     unlisted = {path: lines for path, lines in found.items() if path not in REPLACED}
     assert not unlisted, "use the real part, or give the reason in tests/tidy/test_stand_ins.py"

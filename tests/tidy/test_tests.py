@@ -1,4 +1,4 @@
-"""Tests wait for events, never for time."""
+"""Tests wait for events, never for a fixed time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.tidy.sources import files, nodes
 
-# The one place that polls: it asks until the event is there, and pauses between two questions.
+# The only module that may sleep: it checks again and again for an event, with a pause between two checks.
 POLLING = Path("tests/support/wait.py")
 SLEEPERS = {("time", "sleep"), ("asyncio", "sleep"), ("anyio", "sleep"), ("trio", "sleep")}
 
@@ -48,6 +48,6 @@ def test_no_test_sleeps():
     assert not found, f"await the event instead, with {POLLING}"
 
 
-def test_the_rule_sees_each_way_to_sleep():
+def test_the_rule_finds_each_way_to_sleep():
     source = "import time, asyncio\nfrom time import sleep as nap\ntime.sleep(1)\nasyncio.sleep(0)\nnap(2)\n"
     assert sleeps(list(ast.walk(ast.parse(source)))) == [3, 5]

@@ -1,4 +1,4 @@
-"""A value that Python and SQL both know is the same in both."""
+"""A list of values that both Python and SQL hold is the same in both."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ SEED_ROWS = {
 
 # "module:name" → why no constraint lists the values.
 PYTHON_ONLY = {
-    "stepwell.reactive.protocol:CallEventType": "the call protocol of the in-memory engine, a log of its own",
-    "stepwell.reactive.protocol:RunStatus": "how a run of the in-memory engine stands; never stored",
-    "stepwell.connectors.email:SmtpSecurity": "how a mail server is spoken to; a setting, never stored",
-    "stepwell.store.health.examine:Level": "how a check of the doctor ended; never stored",
+    "stepwell.reactive.protocol:CallEventType": "the call protocol of the in-memory engine; never stored",
+    "stepwell.reactive.protocol:RunStatus": "the status of a run of the in-memory engine; never stored",
+    "stepwell.connectors.email:SmtpSecurity": "how a connection to a mail server is encrypted; never stored",
+    "stepwell.store.health.examine:Level": "the result of a check of `stepwell doctor`; never stored",
     "stepwell.store.connection.listen:WakeReason": "why a wait in this process ended; never stored",
 }
 
@@ -93,17 +93,17 @@ def test_python_and_a_routine_name_the_same_words(name, place):
 
 
 @pytest.mark.parametrize(("name", "query"), SEED_ROWS.items())
-def test_python_and_the_registry_hold_the_same_words(name, query, db):
+def test_python_and_the_state_registry_hold_the_same_values(name, query, db):
     assert values_in_python(name) == {code for (code,) in db.execute(query)}
 
 
-def test_every_enum_has_its_counterpart():
+def test_every_enum_has_a_counterpart_in_sql_or_a_reason():
     assert enums() <= {*AGREEMENTS, *ROUTINE_WORDS, *SEED_ROWS, *PYTHON_ONLY}, (
-        "name the constraint in AGREEMENTS, or a reason"
+        "name the constraint in AGREEMENTS, or a reason in PYTHON_ONLY"
     )
 
 
-def test_every_error_code_raised_in_sql_has_its_exception():
+def test_every_error_code_that_sql_raises_has_an_exception():
     known = {
         found.sqlstate
         for found in vars(errors).values()

@@ -1,4 +1,4 @@
-"""The tree speaks of the product only: no place of one machine, no address of one registry."""
+"""No file names a path of one machine, the address of a private registry, or a tool that wrote it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.tidy.sources import ROOT, project_files, read
 
-# Spelled in parts so that this file does not find itself.
+# The patterns are written in parts, so that this file does not match them.
 MACHINE_PATH = re.compile(r"(?<![\w.$}/*])/(?:" + "|".join(("root", "work", "home", "Users")) + r")/\w")
 PRIVATE_URL = re.compile(r"\bfile:" + r"//[/\w]|--(?:extra-)?index" + r"-url|--find" + r"-links")
 SIGNATURE = re.compile(r"(?i)co-authored" + r"-by|generated (?:with|by) (?:an? )?(?:ai|assistant|model)\b")
@@ -21,11 +21,11 @@ def texts() -> list[tuple[Path, str]]:
         try:
             found.append((path, read(path)))
         except UnicodeDecodeError:
-            continue  # a picture
+            continue  # an image
     return found
 
 
-def test_no_file_names_a_place_of_one_machine():
+def test_no_file_names_a_machine_path_a_private_registry_or_a_signature():
     found = [
         f"{path}:{number} {rule}: {line.strip()[:80]}"
         for path, text in texts()
@@ -49,7 +49,7 @@ def test_lock_files_name_no_registry():
 
 
 def test_text_files_end_with_one_newline_and_hold_no_tabs_or_trailing_blanks():
-    untidy = []
+    wrong = []
     for path, text in texts():
         if path.name in ("Makefile", "LICENSE", "schema.snapshot.sql") or path.suffix in (
             ".lock",
@@ -58,16 +58,16 @@ def test_text_files_end_with_one_newline_and_hold_no_tabs_or_trailing_blanks():
         ):
             continue
         if text and (not text.endswith("\n") or text.endswith("\n\n")):
-            untidy.append(f"{path}: end of file")
-        untidy += [
+            wrong.append(f"{path}: end of file")
+        wrong += [
             f"{path}:{number}"
             for number, line in enumerate(text.splitlines(), start=1)
             if line != line.rstrip() or "\t" in line
         ]
-    assert not untidy
+    assert not wrong
 
 
-def test_no_file_is_empty_but_package_markers():
+def test_only_package_markers_are_empty_files():
     empty = [
         str(path)
         for path in project_files()

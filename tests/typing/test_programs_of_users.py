@@ -1,6 +1,6 @@
-"""What a type checker tells a user: mypy --strict on small programs, with the types it must reveal.
+"""`mypy --strict` on small programs of users: the types that it must reveal, the lines that it must refuse.
 
-In a program `reveal_type(x)  # int` is an expectation, and `# error: arg-type` marks a line that is refused.
+In a program `reveal_type(x)  # int` names the expected type; `# error: arg-type` names the expected error.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ REVEALED = re.compile(r'^(?P<file>[^:]+):(?P<line>\d+): note: Revealed type is "
 REFUSED = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+): error: .*\[(?P<code>[a-z-]+)\]$")
 EXPECTED = re.compile(r"reveal_type\(.*\)  # (?P<type>.+)$|  # error: (?P<code>[a-z-]+)$")
 
-Said = dict[tuple[str, int], str]
+Messages = dict[tuple[str, int], str]
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
-    """What mypy says of all programs, by file and line; one run for all of them."""
+def messages(tmp_path_factory: pytest.TempPathFactory) -> Messages:
+    """The types and the errors that mypy reports, by file and line; mypy runs once for all programs."""
     folder = tmp_path_factory.mktemp("mypy")
     settings = folder / "mypy.ini"
     settings.write_text("[mypy]\nstrict = true\npretty = false\n")
@@ -35,7 +35,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
         text=True,
         check=False,
     )
-    found: Said = {}
+    found: Messages = {}
     other = []
     for line in done.stdout.splitlines():
         revealed, refused = REVEALED.match(line), REFUSED.match(line)
@@ -51,15 +51,15 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_program_is_checked_as_its_comments_say(said: Said, name: str):
+def test_mypy_reports_what_the_comments_of_a_program_expect(messages: Messages, name: str):
     expected = {}
     for number, line in enumerate((PROGRAMS / name).read_text().splitlines(), start=1):
         if match := EXPECTED.search(line):
             expected[name, number] = match["type"] or match["code"]
-    assert expected, f"{name} expects nothing"
-    assert {place: what for place, what in said.items() if place[0] == name} == expected
+    assert expected, f"{name} has no expectation"
+    assert {place: what for place, what in messages.items() if place[0] == name} == expected
 
 
 def short(revealed: str) -> str:
-    """Without the modules of names: `stepwell.handles.RunHandle[builtins.int]` is `RunHandle[int]`."""
+    """The type without module names: `stepwell.handles.RunHandle[builtins.int]` is `RunHandle[int]`."""
     return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", revealed)

@@ -24,8 +24,8 @@ def logs_a_line() -> None:
     logging.getLogger(__name__).info("from a process")
 
 
-def counts_to_the_end(gate: str) -> str:
-    """Says how far it is; ends when the file is there."""
+def count_to_the_end(gate: str) -> str:
+    """Reports progress, then ends when the file exists."""
     sw.progress(3, 4, "counting")
     until(Path(gate).exists)
     return "ended"

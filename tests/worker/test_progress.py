@@ -1,4 +1,4 @@
-"""How far a long handler is, seen while it runs: from coroutines, threads and processes, in few writes."""
+"""The progress of a handler is shown while it runs: in coroutines, threads and processes, with few writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.worker import progress_reports
 from stepwell.worker.progress_reports import ProgressReports
 from tests.support.processes import stepwell
 from tests.support.wait import until_async
-from tests.worker.crunching import counts_to_the_end
+from tests.worker.crunching import count_to_the_end
 
 
 def progress_of(db: Any) -> dict[str, Any] | None:
@@ -30,7 +30,7 @@ def publish(app: sw.App, name: str) -> None:
     app.publish(sw.Workflow("one", sw.Operation(name, id="work")))
 
 
-def test_it_is_seen_everywhere_while_the_handler_runs(app, play, db, dsn):
+def test_python_and_commands_show_progress_while_the_handler_runs(app, play, db, dsn):
     may_end = asyncio.Event()
 
     @app.operation
@@ -70,7 +70,7 @@ def test_it_is_seen_everywhere_while_the_handler_runs(app, play, db, dsn):
 
 
 @pytest.mark.parametrize("way", ["ctx", "function"])
-def test_a_handler_in_a_thread_says_it_too(app, play, db, way):
+def test_a_handler_in_a_thread_reports_progress(app, play, db, way):
     may_end = threading.Event()
 
     @app.operation
@@ -90,8 +90,8 @@ def test_a_handler_in_a_thread_says_it_too(app, play, db, way):
     play(scenario)
 
 
-def test_a_handler_in_a_process_says_it_too(app, play, db, tmp_path):
-    app.operation(counts_to_the_end, name="work", executor="process")
+def test_a_handler_in_a_process_reports_progress(app, play, db, tmp_path):
+    app.operation(count_to_the_end, name="work", executor="process")
     publish(app, "work")
     gate = tmp_path / "gate"
 
@@ -105,7 +105,7 @@ def test_a_handler_in_a_process_says_it_too(app, play, db, tmp_path):
     play(scenario)
 
 
-def test_what_failed_says_how_far_it_came(app, play, db):
+def test_a_failed_step_keeps_its_last_progress(app, play, db):
     @app.operation(retry=sw.Retry(max_attempts=1))
     async def work(ctx: sw.Context):
         for row in range(5):
@@ -123,8 +123,8 @@ def test_what_failed_says_how_far_it_came(app, play, db):
     assert progress_of(db) == {"done": 4, "total": 10, "note": "row 4"}
 
 
-def test_however_often_it_is_said_few_are_sent(monkeypatch):
-    """The first word goes at once, the next ones wait; what completed is not sent at all."""
+def test_many_progress_reports_are_sent_in_few_writes(monkeypatch):
+    """The first progress is sent at once, later ones wait; that of a completed unit is not sent."""
     monkeypatch.setattr(progress_reports, "PAUSE_SECONDS", 3600)
     sent = []
     leases = [Lease(1, (no << 20) + 1, 1, 1, "work", 1, 1, *[None] * 9) for no in range(1, 4)]
@@ -148,21 +148,21 @@ def test_however_often_it_is_said_few_are_sent(monkeypatch):
 
     asyncio.run(scenario())
     first, last = sent
-    assert [said.done for _, said in first] == [0, 0, 0]
+    assert [progress.done for _, progress in first] == [0, 0, 0]
     assert last == [((1, leases[1].unit_id, 1), Progress(99_999, None, None))]
 
 
-def test_a_handler_that_lost_its_lease_is_told(app, play, db):
-    began, told = threading.Event(), threading.Event()
+def test_progress_raises_when_the_lease_is_lost(app, play, db):
+    began, lost = threading.Event(), threading.Event()
 
     @app.operation
     def work(ctx: sw.Context):
         began.set()
         try:
-            while not told.wait(0.01):
+            while not lost.wait(0.01):
                 ctx.progress(1, 2)
         except sw.LeaseLost:
-            told.set()
+            lost.set()
             raise
 
     publish(app, "work")
@@ -172,10 +172,10 @@ def test_a_handler_that_lost_its_lease_is_told(app, play, db):
             run = await app.start("one")
             await asyncio.to_thread(began.wait, 60)
             await run.cancel()
-            await asyncio.to_thread(told.wait, 60)
+            await asyncio.to_thread(lost.wait, 60)
 
     play(scenario)
-    assert told.is_set()
+    assert lost.is_set()
 
 
 @pytest.mark.parametrize(
@@ -183,24 +183,24 @@ def test_a_handler_that_lost_its_lease_is_told(app, play, db):
     [(-1, 2, "done"), (1, -2, "total"), (float("nan"), 2, "done"), (True, 2, "done"), ("1", 2, "done"),
      (None, 2, "done")],
 )  # fmt: skip
-def test_what_is_no_number_is_refused_at_once(done, total, field):
+def test_an_invalid_number_is_refused_at_once(done, total, field):
     with pytest.raises(sw.InvalidInput, match=f"progress: {field} is") as raised:
         sw.progress(done, total)
     assert raised.value.field == field
 
 
-def test_a_note_is_cut_and_storable():
-    said: list[Progress] = []
+def test_a_note_is_shortened_and_can_be_stored():
+    reported: list[Progress] = []
 
     def inside() -> None:
-        handler_progress.reporting(said.append)
+        handler_progress.reporting(reported.append)
         sw.progress(1, note="\x00\ud800" + "x" * 500)
 
     thread = threading.Thread(target=inside)
     thread.start()
     thread.join()
-    assert said == [Progress(1, None, "\ufffd?" + "x" * 198)]
+    assert reported == [Progress(1, None, "\ufffd?" + "x" * 198)]
 
 
-def test_outside_of_a_handler_it_does_nothing():
+def test_progress_outside_of_a_handler_does_nothing():
     sw.progress(1, 2, "alone")

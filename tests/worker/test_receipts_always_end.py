@@ -47,7 +47,7 @@ def interrupted(engine: Engine, ledger: Ledger) -> tuple[int, Any, Acting]:
     assert taken is not None
     session, lease = taken
     acting = Acting(lease, Mortal(engine.db, session, ledger, Fate(0)))
-    acting._desk._fate.may_die = lambda place: None  # type: ignore[attr-defined]
+    acting._worker._fate.may_die = lambda place: None  # type: ignore[attr-defined]
     with pytest.raises(Interrupted):
         asyncio.run(acting.act("ledger", "add", "A", {}))
     assert [state for state, _ in receipts(engine.db)] == ["intended"]

@@ -1,4 +1,4 @@
-"""Recovery finds every unit whose session is gone, whatever the list of its leases says."""
+"""Recovery finds every unit whose session has ended, also when the list of leases does not name it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tests.support.clock import Clock
 
 
 @pytest.mark.parametrize("end", ["closed", "expired", "removed"])
-def test_a_lease_that_no_list_names_is_found(engine: Engine, clock: Clock, end: str):
-    """A worker that forgets a unit erases it from its list with the next heartbeat."""
+def test_a_lease_that_is_missing_in_the_list_is_found(engine: Engine, clock: Clock, end: str):
+    """The heartbeat of a worker that forgot a unit removes the unit from the list of leases."""
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
     session = engine.worker(lease_seconds=30)
@@ -32,7 +32,7 @@ def test_a_lease_that_no_list_names_is_found(engine: Engine, clock: Clock, end: 
     assert engine.faults() == {}
 
 
-def test_the_search_goes_through_the_table_slice_by_slice(engine: Engine):
+def test_the_search_reads_the_table_in_slices(engine: Engine):
     engine.enqueue("op", 400)
     session = engine.worker()
     engine.claim(session)
@@ -48,7 +48,7 @@ def test_the_search_goes_through_the_table_slice_by_slice(engine: Engine):
     assert engine.faults() == {}
 
 
-def test_leases_of_living_sessions_are_left_alone(engine: Engine):
+def test_leases_of_open_sessions_are_not_recovered(engine: Engine):
     engine.enqueue("op", 3)
     session = engine.worker()
     leases = engine.claim(session)
@@ -58,7 +58,7 @@ def test_leases_of_living_sessions_are_left_alone(engine: Engine):
 
 
 @pytest.mark.parametrize("attempt", [1, 308, 309, 900])
-def test_no_number_of_attempts_is_too_many_for_the_back_off(engine: Engine, attempt: int):
+def test_the_retry_delay_is_right_for_any_number_of_attempts(engine: Engine, attempt: int):
     """10 to the power of 309 is more than the type can hold."""
     engine.publish(
         "w",

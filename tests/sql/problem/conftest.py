@@ -1,4 +1,4 @@
-"""`poison` makes the database refuse every change of chosen units, with an error of any kind."""
+"""The fixture `poison` makes the database refuse every change of chosen units, with a chosen error code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ for each row execute function public.refuse_poisoned();
 
 @pytest.fixture
 def poison(db: psycopg.Connection) -> Poison:
-    """`poison(unit, …, code="22012")`; without units everything is sound again."""
+    """`poison(unit, …, code="22012")` makes each change of these units fail; `poison()` ends that."""
     db.execute(TRIGGERS)
 
     def act(*unit_ids: int, code: str = "22012") -> None:

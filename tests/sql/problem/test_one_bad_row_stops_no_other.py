@@ -1,4 +1,4 @@
-"""A claim, a tick, a recovery or a report that fails because of one row goes on with the others."""
+"""When one row makes a claim, a tick, a recovery or a report fail, the other rows are still done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CODES = ["22012", "0A000", "23514", "SW004", "XX000", "P0001"]
 
 
 def problems(engine: Engine) -> list[tuple[str, str]]:
-    """(duty, subject) of what is open."""
+    """(duty, subject) of each open problem."""
     rows = engine.db.execute(
         "select duty, subject from governance_problem where closed_at is null order by 1, 2"
     )
@@ -23,7 +23,7 @@ def problems(engine: Engine) -> list[tuple[str, str]]:
 
 
 def delayed(engine: Engine, clock: Clock, count: int) -> list[int]:
-    """Jobs whose time has come."""
+    """Delayed jobs that are due now."""
     job_ids = engine.enqueue("op", count, p_process_after=clock.now().replace(year=2090))
     engine.db.execute("update timer set due_at = stepwell.now()")
     return job_ids
@@ -41,13 +41,13 @@ def test_a_timer_that_cannot_fire_stops_no_other(engine: Engine, clock: Clock, p
     assert engine.why(job_ids[3])[0] == "set_aside"
 
 
-def test_what_was_set_aside_is_tried_later_and_later_and_closed_when_it_goes_on(
+def test_a_unit_set_aside_is_tried_at_growing_intervals_until_it_succeeds(
     engine: Engine, clock: Clock, poison: Poison
 ):
     (job_id,) = delayed(engine, clock, 1)
     poison(job_id)
     assert engine.timers() == 0
-    # Not hot: nothing is due before the time of the problem.
+    # The timer is not due again before the retry time of the problem.
     assert engine.timers() == 0
     assert engine.one("select seen_count from governance_problem") == 1
     clock.advance(seconds=31)
@@ -66,9 +66,7 @@ def test_what_was_set_aside_is_tried_later_and_later_and_closed_when_it_goes_on(
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_whichever_rows_are_bad_exactly_those_are_set_aside(
-    engine: Engine, clock: Clock, poison: Poison, seed: int
-):
+def test_exactly_the_bad_rows_are_set_aside(engine: Engine, clock: Clock, poison: Poison, seed: int):
     chance = random.Random(seed)
     job_ids = delayed(engine, clock, chance.randint(2, 40))
     bad = chance.sample(job_ids, chance.randint(1, len(job_ids)))
@@ -77,9 +75,7 @@ def test_whichever_rows_are_bad_exactly_those_are_set_aside(
     assert {int(subject) for _, subject in problems(engine)} == set(bad)
 
 
-def test_more_bad_rows_than_one_call_sets_aside_are_found_by_the_next(
-    engine: Engine, clock: Clock, poison: Poison
-):
+def test_the_next_calls_find_the_bad_rows_that_one_call_left(engine: Engine, clock: Clock, poison: Poison):
     job_ids = delayed(engine, clock, 120)
     poison(*job_ids[:110])
     fired = [engine.timers() for _ in range(4)]
@@ -88,7 +84,7 @@ def test_more_bad_rows_than_one_call_sets_aside_are_found_by_the_next(
 
 
 @pytest.mark.parametrize("code", ["40001", "55P03", "53100", "57P03"])
-def test_what_is_no_fault_of_a_row_ends_the_whole_call(
+def test_an_error_that_no_row_caused_ends_the_whole_call(
     engine: Engine, clock: Clock, poison: Poison, code: str
 ):
     job_ids = delayed(engine, clock, 3)
@@ -122,7 +118,7 @@ def test_a_lease_that_cannot_be_recovered_stops_no_other(
     assert engine.faults() == {}
 
 
-def test_a_row_of_the_queue_without_a_ready_unit_stops_no_claim(engine: Engine):
+def test_a_queue_row_whose_unit_is_not_ready_is_set_aside(engine: Engine):
     job_ids = engine.enqueue("op", 4)
     session = engine.worker()
     leases = engine.claim(session, 1)
@@ -137,7 +133,7 @@ def test_a_row_of_the_queue_without_a_ready_unit_stops_no_claim(engine: Engine):
     rows = engine.db.execute("select unit_id from fn_job_claim_each(%s, 100)", (session,)).fetchall()
     assert sorted(unit_id for (unit_id,) in rows) == job_ids[1:]
     assert problems(engine) == [("claim", str(job_ids[0]))]
-    # It had ended long ago: nothing of it is left to do.
+    # The unit had ended before, so nothing is left to do for it.
     assert engine.one("select fn_problems_settle()") == 1
     assert engine.faults() == {}
 
@@ -180,7 +176,7 @@ def test_a_unit_whose_report_is_refused_is_set_aside(engine: Engine, clock: Cloc
     assert len(engine.claim(session)) == 1
 
 
-def test_a_unit_that_refuses_even_that_keeps_its_lease_and_has_a_problem(engine: Engine, poison: Poison):
+def test_a_unit_that_cannot_be_set_aside_keeps_its_lease_and_has_a_problem(engine: Engine, poison: Poison):
     (job_id,) = engine.enqueue("op")
     session = engine.worker()
     (lease,) = engine.claim(session)

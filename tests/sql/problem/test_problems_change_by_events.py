@@ -1,4 +1,4 @@
-"""A problem is opened and closed only by an event of the same transaction; nothing turns green by itself."""
+"""A problem is opened and closed only together with an event of the same transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def opened(engine: Engine) -> int:
     return problem_id
 
 
-def test_an_open_problem_has_its_event(engine: Engine):
+def test_an_open_problem_has_an_event(engine: Engine):
     opened(engine)
     row = engine.db.execute(
         "select e.event_type, e.payload ->> 'reason', e.payload ->> 'category' from governance_problem as p"
@@ -23,7 +23,7 @@ def test_an_open_problem_has_its_event(engine: Engine):
     assert row == ("problem.opened", "division by zero", "set_aside")
 
 
-def test_a_problem_met_again_is_one_problem(engine: Engine):
+def test_a_problem_that_occurs_again_is_the_same_problem(engine: Engine):
     assert opened(engine) == opened(engine)
     assert engine.one("select seen_count from governance_problem") == 2
     assert engine.one("select count(*) from event_log where event_type = 'problem.opened'") == 1
@@ -40,35 +40,35 @@ def test_a_problem_met_again_is_one_problem(engine: Engine):
         " last_seen_at, opened_event_id) values (1, 'set_aside', 'seal', '1', 'none', now(), now(), 1)",
     ],
 )
-def test_no_other_hand_opens_closes_or_removes_one(engine: Engine, change: str):
+def test_no_statement_without_an_event_opens_closes_or_deletes_a_problem(engine: Engine, change: str):
     opened(engine)
     with pytest.raises(psycopg.Error) as caught:
         engine.db.execute(change)
     assert caught.value.sqlstate == "SW007"
 
 
-def test_somebody_closes_it_with_a_reason(engine: Engine):
+def test_a_person_closes_a_problem_with_a_reason(engine: Engine):
     problem_id = opened(engine)
     with pytest.raises(psycopg.Error) as caught:
         engine.db.execute("select fn_problem_close(1, %s, 'ada', '')", (problem_id,))
     assert caught.value.sqlstate == "SW001"
-    engine.db.execute("select fn_problem_close(1, %s, 'ada', 'mended')", (problem_id,))
+    engine.db.execute("select fn_problem_close(1, %s, 'ada', 'repaired')", (problem_id,))
     row = engine.db.execute(
         "select p.closed_by, e.event_type, e.payload ->> 'reason', e.actor from governance_problem as p"
         " inner join event_log as e on p.tenant_id = e.tenant_id and p.closed_event_id = e.event_id"
     ).fetchone()
-    assert row == ("ada", "problem.resolved", "mended", "ada")
+    assert row == ("ada", "problem.resolved", "repaired", "ada")
     with pytest.raises(psycopg.Error) as caught:
         engine.db.execute("select fn_problem_close(1, %s, 'ada', 'again')", (problem_id,))
     assert caught.value.sqlstate == "SW003"
     with pytest.raises(psycopg.Error) as caught:
-        engine.db.execute("select fn_problem_close(1, 4711, 'ada', 'mended')")
+        engine.db.execute("select fn_problem_close(1, 4711, 'ada', 'repaired')")
     assert caught.value.sqlstate == "SW002"
-    # The next one is another problem.
+    # The same cause now opens a new problem.
     assert opened(engine) != problem_id
 
 
-def test_the_view_has_the_words_of_both_languages(engine: Engine):
+def test_the_view_has_the_texts_in_both_languages(engine: Engine):
     opened(engine)
     row = engine.db.execute(
         "select severity, label_en, label_vi, remedy_en is not null, remedy_vi is not null, run_id"

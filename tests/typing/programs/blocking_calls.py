@@ -1,4 +1,4 @@
-"""`app.sync` is as typed as the app itself."""
+"""The calls of `app.sync` have the same types as those of the app."""
 
 from typing import reveal_type
 

@@ -1,4 +1,4 @@
-"""Operations keep their own types, and so do connectors; a context is typed inside a handler."""
+"""Operations and connectors keep their types; inside a handler the context has a type."""
 
 from collections.abc import Mapping
 from typing import reveal_type

@@ -1,4 +1,4 @@
-"""Handles carry the type of their result: declared by the workflow, or given with the call."""
+"""A handle has the type of its result: the workflow declares it, or the call gives it."""
 
 from typing import reveal_type
 

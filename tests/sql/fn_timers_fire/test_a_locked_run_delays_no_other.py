@@ -1,4 +1,4 @@
-"""An open transaction on one run makes nothing else late: keepers pass over what is locked."""
+"""An open transaction on one run delays no other run: the keeper skips rows that are locked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.clock import Clock
 
 @contextmanager
 def holding(dsn: str, query: str, *parameters: object) -> Iterator[psycopg.Connection]:
-    """A client's transaction that stays open as long as the block runs."""
+    """A transaction of a client that stays open until the block ends."""
     with psycopg.connect(dsn, options="-csearch_path=stepwell,public") as other:
         other.execute(query.encode(), parameters)
         yield other
@@ -22,14 +22,14 @@ def holding(dsn: str, query: str, *parameters: object) -> Iterator[psycopg.Conne
 
 
 @pytest.fixture
-def impatient(engine: Engine) -> Engine:
-    """Waiting for a lock is an error."""
+def no_lock_wait(engine: Engine) -> Engine:
+    """An engine that raises an error instead of waiting for a lock."""
     engine.db.execute("set lock_timeout = '50ms'")
     return engine
 
 
-def test_timers_of_other_runs_fire(impatient: Engine, dsn: str, clock: Clock):
-    engine = impatient
+def test_a_locked_run_delays_no_timer_of_another_run(no_lock_wait: Engine, dsn: str, clock: Clock):
+    engine = no_lock_wait
     engine.publish("w", wait("parcel", "came", timeout_seconds=10))
     held, *others = [engine.start("w") for _ in range(44)]
     clock.advance(seconds=11)
@@ -45,8 +45,10 @@ def test_timers_of_other_runs_fire(impatient: Engine, dsn: str, clock: Clock):
     assert engine.faults() == {}
 
 
-def test_a_locked_run_above_holds_back_only_what_is_below_it(impatient: Engine, dsn: str, clock: Clock):
-    engine = impatient
+def test_a_locked_parent_run_delays_only_the_timers_of_its_subruns(
+    no_lock_wait: Engine, dsn: str, clock: Clock
+):
+    engine = no_lock_wait
     engine.publish("child", wait("parcel", "came", timeout_seconds=10))
     engine.publish("parent", subworkflow("sub", "child"))
     held, free = engine.start("parent"), engine.start("parent")
@@ -58,8 +60,8 @@ def test_a_locked_run_above_holds_back_only_what_is_below_it(impatient: Engine, 
     assert engine.run_state(held) == "failed"
 
 
-def test_many_locked_timers_at_the_head_do_not_hide_the_others(impatient: Engine, dsn: str, clock: Clock):
-    engine = impatient
+def test_many_locked_timers_that_are_due_first_delay_no_other(no_lock_wait: Engine, dsn: str, clock: Clock):
+    engine = no_lock_wait
     engine.publish("w", wait("parcel", "came", timeout_seconds=10))
     held = [engine.start("w") for _ in range(12)]
     clock.advance(seconds=1)
@@ -71,8 +73,8 @@ def test_many_locked_timers_at_the_head_do_not_hide_the_others(impatient: Engine
     assert [engine.one("select fired_count from fn_timers_fire(4)") for _ in range(4)] == [4, 4, 4, 0]
 
 
-def test_a_locked_job_comes_later(impatient: Engine, dsn: str, clock: Clock):
-    engine = impatient
+def test_a_locked_job_is_released_later(no_lock_wait: Engine, dsn: str, clock: Clock):
+    engine = no_lock_wait
     job_ids = engine.enqueue("op", 3, p_process_after=clock.now().replace(year=2090))
     engine.db.execute("update timer set due_at = stepwell.now()")
     with holding(dsn, "select 1 from work_unit where unit_id = %s for update", job_ids[1]):
@@ -80,8 +82,8 @@ def test_a_locked_job_comes_later(impatient: Engine, dsn: str, clock: Clock):
     assert engine.timers() == 1
 
 
-def test_leases_of_other_runs_are_recovered(impatient: Engine, dsn: str, clock: Clock):
-    engine = impatient
+def test_a_locked_run_delays_no_recovery_of_another_run(no_lock_wait: Engine, dsn: str, clock: Clock):
+    engine = no_lock_wait
     engine.publish("w", operation("a"))
     held, free = engine.start("w"), engine.start("w")
     engine.claim(engine.worker(lease_seconds=5))
@@ -95,12 +97,14 @@ def test_leases_of_other_runs_are_recovered(impatient: Engine, dsn: str, clock: 
     assert engine.faults() == {}
 
 
-def test_sessions_that_cannot_be_finished_stop_no_others(impatient: Engine, dsn: str, clock: Clock):
-    engine = impatient
+def test_sessions_with_locked_runs_delay_no_recovery_of_another_session(
+    no_lock_wait: Engine, dsn: str, clock: Clock
+):
+    engine = no_lock_wait
     engine.publish("w", operation("a"))
     held = [engine.start("w") for _ in range(6)]
     for run_id in held:
-        assert len(engine.claim(engine.worker(f"held {run_id}", lease_seconds=5))) >= 0
+        engine.claim(engine.worker(f"held {run_id}", lease_seconds=5))
     free = engine.start("w")
     engine.claim(engine.worker("free", lease_seconds=5))
     clock.advance(seconds=6)

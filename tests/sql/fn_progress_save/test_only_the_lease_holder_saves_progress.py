@@ -1,4 +1,4 @@
-"""How far a handler is: stored under its lease, shown while it matters, overwritten, never an event."""
+"""The progress of a handler is stored with its lease and overwritten; it writes no event."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SAVE = (
 )
 
 
-def save(engine: Engine, session: int, *said: tuple[Lease, float, float | None, str | None]) -> int:
-    leases = [item[0] for item in said]
+def save(engine: Engine, session: int, *reported: tuple[Lease, float, float | None, str | None]) -> int:
+    leases = [item[0] for item in reported]
     count: int = engine.one(
         SAVE,
         (
@@ -24,21 +24,21 @@ def save(engine: Engine, session: int, *said: tuple[Lease, float, float | None, 
             [lease.tenant_id for lease in leases],
             [lease.unit_id for lease in leases],
             [lease.lease_no for lease in leases],
-            *(list(column) for column in list(zip(*said, strict=True))[1:]),
+            *(list(column) for column in list(zip(*reported, strict=True))[1:]),
         ),
     )
     return count
 
 
 def shown(engine: Engine) -> dict[str, object]:
-    """Without the moment, which every one of them has."""
+    """The progress of each step without its time; every stored progress has a time."""
     rows = engine.db.execute("select step_id, progress - 'at', progress ? 'at' from step_run").fetchall()
-    assert all(has_moment for _, progress, has_moment in rows if progress is not None)
+    assert all(has_time for _, progress, has_time in rows if progress is not None)
     return {step_id: progress for step_id, progress, _ in rows}
 
 
 @pytest.fixture
-def held(engine: Engine) -> tuple[int, Lease]:
+def leased(engine: Engine) -> tuple[int, Lease]:
     engine.publish("w", operation("a", retry={"max_attempts": 2, "initial_seconds": 0}), operation("b"))
     engine.start("w")
     session = engine.worker()
@@ -46,8 +46,8 @@ def held(engine: Engine) -> tuple[int, Lease]:
     return session, lease
 
 
-def test_the_last_word_is_shown_wherever_the_step_is(engine: Engine, held):
-    session, lease = held
+def test_every_view_of_the_step_shows_the_last_progress(engine: Engine, leased):
+    session, lease = leased
     assert save(engine, session, (lease, 1, 10, "reading")) == 1
     assert save(engine, session, (lease, 6, 10, None)) == 1
     assert shown(engine) == {"a": {"done": 6, "total": 10}, "b": None}
@@ -59,8 +59,8 @@ def test_the_last_word_is_shown_wherever_the_step_is(engine: Engine, held):
     assert engine.one("select count(*) from unit_progress") == 1
 
 
-def test_no_event_is_written(engine: Engine, held):
-    session, lease = held
+def test_progress_writes_no_event(engine: Engine, leased):
+    session, lease = leased
     before = engine.one("select count(*) from event_log")
     save(engine, session, (lease, 1, 10, "reading"))
     assert engine.one("select count(*) from event_log") == before
@@ -68,8 +68,8 @@ def test_no_event_is_written(engine: Engine, held):
 
 
 @pytest.mark.parametrize("state", ["other session", "old lease", "closed session", "silent session"])
-def test_whoever_has_no_lease_changes_nothing(engine: Engine, held, clock: Clock, state: str):
-    session, lease = held
+def test_a_session_without_the_lease_saves_no_progress(engine: Engine, leased, clock: Clock, state: str):
+    session, lease = leased
     if state == "other session":
         session = engine.worker("thief")
     elif state == "old lease":
@@ -83,7 +83,7 @@ def test_whoever_has_no_lease_changes_nothing(engine: Engine, held, clock: Clock
     assert shown(engine)["a"] is None
 
 
-def test_many_are_stored_in_one_call_and_the_lost_one_is_left_out(engine: Engine):
+def test_one_call_saves_many_and_leaves_out_the_lost_lease(engine: Engine):
     engine.publish("w", operation("a"))
     for _ in range(3):
         engine.start("w")
@@ -95,25 +95,25 @@ def test_many_are_stored_in_one_call_and_the_lost_one_is_left_out(engine: Engine
     assert rows == [("0",), (None,), ("2",)]
 
 
-def test_the_next_attempt_begins_with_nothing_and_what_completed_is_done(engine: Engine, held):
-    session, lease = held
+def test_the_next_attempt_and_a_completed_step_have_no_progress(engine: Engine, leased):
+    session, lease = leased
     save(engine, session, (lease, 4, 10, None))
     engine.report(session, (lease, "failed", {"error": {"type": "ValueError"}}))
-    # How far it came is worth knowing while it waits for the next attempt.
+    # The step keeps its progress while it waits for the next attempt.
     assert shown(engine)["a"] == {"done": 4, "total": 10}
     engine.one("select fn_timers_fire()")
     (again,) = engine.claim(session)
     assert shown(engine)["a"] is None
     save(engine, session, (again, 9, 10, None))
-    # A word of the first attempt that comes late is not taken for the second.
+    # A late progress of the first attempt is not saved for the second.
     assert save(engine, session, (lease, 5, 10, None)) == 0
     assert shown(engine)["a"] == {"done": 9, "total": 10}
     engine.complete(session, again)
     assert shown(engine) == {"a": None, "b": None}
 
 
-def test_what_failed_for_good_keeps_how_far_it_came(engine: Engine, held):
-    session, lease = held
+def test_a_step_that_failed_for_good_keeps_its_progress(engine: Engine, leased):
+    session, lease = leased
     save(engine, session, (lease, 4, 10, "row 4"))
     engine.report(session, (lease, "dead", {"error": {"type": "Dead"}}))
     assert shown(engine)["a"] == {"done": 4, "total": 10, "note": "row 4"}
@@ -123,16 +123,16 @@ def test_what_failed_for_good_keeps_how_far_it_came(engine: Engine, held):
     ("done", "total", "note"),
     [(-1, 10, None), (1, -1, None), (float("nan"), 10, None), (1, float("inf"), None), (1, 2, "x" * 201)],
 )
-def test_what_is_no_progress_is_refused(engine: Engine, held, done, total, note):
-    session, lease = held
+def test_an_invalid_progress_is_refused(engine: Engine, leased, done, total, note):
+    session, lease = leased
     with pytest.raises(psycopg.Error) as caught:
         save(engine, session, (lease, done, total, note))
     assert caught.value.sqlstate == "SW001"
     assert "finite numbers from 0 are accepted" in str(caught.value)
 
 
-def test_it_goes_with_its_run(engine: Engine, held, clock: Clock):
-    session, lease = held
+def test_progress_is_deleted_with_its_run(engine: Engine, leased, clock: Clock):
+    session, lease = leased
     save(engine, session, (lease, 4, 10, None))
     engine.report(session, (lease, "dead", {"error": {"type": "Dead"}}))
     engine.db.execute("select _units_delete('{1}', %s)", ([lease.unit_id >> 20],))

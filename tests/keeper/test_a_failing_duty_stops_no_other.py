@@ -1,4 +1,4 @@
-"""Each duty of a keeper is apart from the others: partitions, seals and schedules need no timers."""
+"""A duty of the keeper that fails stops no other duty: partitions, seals and schedules go on."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def engine(db: psycopg.Connection) -> Engine:
     return Engine(db)
 
 
-def broken(engine: Engine, routine: str) -> None:
-    """From now on the routine raises; its result stays of the same type."""
+def replace_by_failing(engine: Engine, routine: str) -> None:
+    """Replaces the routine by one that raises and has the same result type."""
     name = routine.partition("(")[0]
     returns = engine.one("select pg_get_function_result(%s::regprocedure)", (f"stepwell.{routine}",))
     engine.db.execute(f"drop function stepwell.{routine}")
@@ -45,7 +45,7 @@ def test_a_duty_that_fails_stops_no_other(
 ):
     monkeypatch.setattr("stepwell.keeper.duties.PAUSE_FIRST_SECONDS", 60.0)
     schedule(engine, clock)
-    broken(engine, routine)
+    replace_by_failing(engine, routine)
     clock.advance(days=200)
     keeper = Keeper(dsn)
     tick = keeper.run_once()
@@ -54,13 +54,13 @@ def test_a_duty_that_fails_stops_no_other(
     month = clock.now().strftime("event_log_%Y_%m")
     assert engine.one("select to_regclass(%s) is not null", (month,))
     assert "division_by_zero" in caplog.text
-    # Not hot: it rests before it is tried again.
+    # The keeper does not try the failed duty again before its pause ends.
     caplog.clear()
     keeper.run_once()
     assert "division_by_zero" not in caplog.text
 
 
-def test_a_schedule_that_cannot_fire_is_set_aside_and_not_tried_at_each_look(
+def test_a_schedule_that_cannot_fire_is_set_aside_until_its_retry_time(
     dsn: str, engine: Engine, clock: Clock, caplog
 ):
     schedule(engine, clock, "broken")
@@ -81,7 +81,7 @@ def test_a_schedule_that_cannot_fire_is_set_aside_and_not_tried_at_each_look(
     assert engine.one("select closed_at is not null from governance_problem")
 
 
-def test_a_log_that_cannot_be_sealed_stops_no_other(dsn: str, engine: Engine, clock: Clock):
+def test_a_tenant_whose_log_cannot_be_sealed_stops_no_other_tenant(dsn: str, engine: Engine, clock: Clock):
     other = Engine(
         engine.db, engine.one("insert into tenant (tenant_code) values ('other') returning tenant_id")
     )
@@ -126,8 +126,8 @@ def by_worker(dsn: str, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("way", [by_keeper, by_migrate, by_doctor, by_worker])
-def test_partitions_that_ran_out_are_made_before_anything_writes(dsn: str, engine: Engine, clock: Clock, way):
-    """Nobody kept for five months, and there are timers whose events have nowhere to go."""
+def test_missing_partitions_are_created_before_anything_writes(dsn: str, engine: Engine, clock: Clock, way):
+    """No keeper ran for five months, and the events of due timers have no partition."""
     engine.publish("w", wait("parcel", "came", timeout_seconds=10))
     run_id = engine.start("w")
     clock.advance(days=155)
@@ -139,7 +139,7 @@ def test_partitions_that_ran_out_are_made_before_anything_writes(dsn: str, engin
     engine.start("w")
 
 
-def test_partitions_are_made_while_somebody_writes(dsn: str, engine: Engine, clock: Clock):
+def test_partitions_are_created_while_a_transaction_writes(dsn: str, engine: Engine, clock: Clock):
     engine.publish("w", operation("a"))
     clock.advance(days=20)
     with psycopg.connect(dsn, options="-csearch_path=stepwell,public") as other:
