@@ -14,6 +14,8 @@ ARGS     ?=
 EXAMPLES ?= 2000
 # Seconds in which sessions do everything at once, and no two may wait for each other.
 STRESS   ?= 600
+# Seconds that a tenant works beside one that does harm.
+SOAK     ?= 1800
 
 # A stamp is the proof that a step was done with the present lock file, build hook and UI sources.
 DEPS     := $(VENV)/.dependencies-installed
@@ -54,7 +56,7 @@ bench: $(PROJECT) ## Measure against the peers that are installed; prints ratios
 	@$(PY) -m bench $(ARGS)
 
 chaos: $(PROJECT) ## Hours of random calls, random workflows and killed workers; the invariants are asked after each
-	@STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) $(PY) -m pytest tests/model tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py tests/acceptance/test_worker_kill.py --timeout=14400 $(ARGS)
+	@STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) STEPWELL_SOAK_SECONDS=$(SOAK) $(PY) -m pytest tests/model tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py tests/worker/test_hostile_tenant.py tests/acceptance/test_worker_kill.py --timeout=14400 $(ARGS)
 
 docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) scripts/write_reference.py

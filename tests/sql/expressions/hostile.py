@@ -13,7 +13,7 @@ Hostile = tuple[str, dict[str, Any], str]
 # A date against a time in a zone is an error of Postgres that no silent mode suppresses.
 ZONE: Hostile = (
     "$.input.due.datetime() < $.input.paid.datetime()",
-    {"due": "2026-01-01", "paid": "2026-01-01T00:00:00Z"},
+    {"due": "2026-01-01", "paid": "2026-01-01 00:00:00+00"},
     "cannot be evaluated: cannot convert value from date to timestamptz",
 )
 VARIABLE: Hostile = ("$nobody == 1", {}, 'cannot be evaluated: could not find jsonpath variable "nobody"')
