@@ -16,11 +16,13 @@ from psycopg.types.json import Jsonb
 
 from stepwell.errors import InvalidInput
 from stepwell.keeper import Keeper
-from stepwell.store.calls.keep import LEAD_LOCK_KEY, keeper_connection
+from stepwell.store.calls.keep import keeper_connection
 from tests.sql.drive import Engine, operation, wait
 from tests.support.clock import Clock
 from tests.support.processes import environment
 from tests.support.wait import until_row
+
+LED = "select count(*) = 1 from keeper_lead where expires_at > clock_timestamp()"
 
 
 @pytest.fixture
@@ -132,12 +134,7 @@ def test_a_second_keeper_does_nothing_until_the_first_has_ended(dsn: str):
 
 def until_led(engine: Engine) -> None:
     """Waits until a keeper of this database leads; keepers of other databases on the server do not count."""
-    until_row(
-        engine.db,
-        "select count(*) = 1 from pg_locks where locktype = 'advisory' and objid = %s"
-        " and database = (select oid from pg_database where datname = current_database())",
-        (LEAD_LOCK_KEY & 0xFFFFFFFF,),
-    )
+    until_row(engine.db, LED)
 
 
 def test_a_killed_keeper_is_replaced(dsn: str, engine: Engine, clock: Clock):
@@ -149,6 +146,67 @@ def test_a_killed_keeper_is_replaced(dsn: str, engine: Engine, clock: Clock):
             first.wait(30)
             schedule(engine, clock)
             until_row(engine.db, "select count(*) = 1 from workflow_run")
+
+
+def test_a_frozen_keeper_is_replaced_and_stands_by_when_it_thaws(dsn: str, engine: Engine, clock: Clock):
+    command = [sys.executable, "-m", "stepwell", "--database-url", dsn, "keeper", "--poll-seconds", "0.05"]
+    with subprocess.Popen(command, env=environment()) as first:
+        until_led(engine)
+        lead = "select holder, fence from keeper_lead"
+        frozen = engine.db.execute(lead).fetchone()
+        assert frozen is not None
+        with running(dsn):
+            first.send_signal(signal.SIGSTOP)
+            try:
+                # Its time passes; its connection lives.
+                engine.db.execute("update keeper_lead set expires_at = clock_timestamp()")
+                schedule(engine, clock)
+                until_row(engine.db, "select count(*) = 1 from workflow_run")
+                assert engine.one("select fence from keeper_lead") > frozen[1]
+            finally:
+                first.send_signal(signal.SIGCONT)
+            clock.advance(hours=1)
+            until_row(engine.db, "select count(*) = 2 from workflow_run")
+            assert engine.one("select holder from keeper_lead") != frozen[0]
+        # The first one leads again when the second has ended.
+        clock.advance(hours=1)
+        until_row(engine.db, "select count(*) = 3 from workflow_run")
+        first.send_signal(signal.SIGTERM)
+        assert first.wait(30) == 0
+
+
+def test_a_keeper_that_does_not_renew_its_lead_loses_it(dsn: str, db: psycopg.Connection):
+    with keeper_connection(dsn) as first, keeper_connection(dsn) as second:
+        assert first.try_lead()
+        assert not second.try_lead()
+        db.execute("update stepwell.keeper_lead set expires_at = clock_timestamp()")
+        assert second.try_lead()
+        assert not first.try_lead()
+        assert second.try_lead()
+
+
+def test_keepers_that_all_believe_to_lead_do_everything_once(dsn: str, engine: Engine, clock: Clock):
+    engine.db.execute(
+        "create or replace function fn_keeper_lead(p_holder text, p_fence bigint, p_seconds int)"
+        " returns bigint language sql as 'select 1::bigint'"
+    )
+    engine.publish("w2", operation("a"))
+    with running(dsn), running(dsn), running(dsn):
+        schedule(engine, clock)
+        until_row(engine.db, "select count(*) >= 1 from workflow_run")
+        runs = [engine.start("w2") for _ in range(30)]
+        leases = engine.claim(engine.worker(lease_seconds=5))
+        engine.enqueue("op", 50, p_process_after=clock.now() + timedelta(seconds=5))
+        clock.advance(seconds=6)
+        until_row(engine.db, "select count(*) = 0 from timer")
+        until_row(engine.db, "select count(*) = 0 from work_unit where lease_session_id is not null")
+        clock.advance(hours=1)
+        until_row(engine.db, "select count(*) >= 32 from workflow_run")
+    assert len(leases) == len(runs) + 1
+    assert engine.one("select count(*) from unit_failure") == len(leases)
+    assert engine.one("select count(*) from event_log where event_type = 'worker.silent'") == 1
+    assert engine.one("select count(*) from workflow_run where workflow = 'w'") == 2
+    assert engine.faults() == {}
 
 
 def test_the_keeper_command_ends_on_a_signal(dsn: str, engine: Engine):

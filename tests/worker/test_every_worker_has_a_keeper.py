@@ -9,7 +9,6 @@ import psycopg
 import pytest
 
 import stepwell as sw
-from stepwell.store.calls.keep import LEAD_LOCK_KEY
 from tests.support.wait import until_async
 
 KEEPERS = (
@@ -17,7 +16,7 @@ KEEPERS = (
     " where datname = current_database() and application_name = 'stepwell keeper'"
 )
 LEADER = (
-    "select pid from pg_locks where locktype = 'advisory' and objid = %s and granted"
+    "select pid from pg_locks where locktype = 'advisory' and objsubid = 2 and granted"
     " and database = (select oid from pg_database where datname = current_database())"
 )
 
@@ -28,7 +27,7 @@ def keeper_count(db) -> int:
 
 def leader(db) -> int | None:
     """The process id of the connection of the leading keeper, if there is one."""
-    found = db.execute(LEADER, (LEAD_LOCK_KEY & 0xFFFFFFFF,)).fetchall()
+    found = db.execute(LEADER).fetchall()
     assert len(found) <= 1
     return found[0][0] if found else None
 

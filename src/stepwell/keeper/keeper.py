@@ -1,14 +1,15 @@
 """The loop of a keeper: receives a conninfo, runs until `stop`.
 
 Several keepers may run, one in each worker. One of them has the lead and acts; the others try to get the
-lead, which a keeper loses when its connection ends. Each duty is one transaction, so a keeper that dies
-leaves nothing half done, and a duty that fails does not stop the others. Partitions come first: without the
-partition of the present month nothing can be written.
+lead, which a keeper loses when its connection ends or when it does not renew it. Each duty is one
+transaction, so a keeper that dies leaves nothing half done, and a duty that fails does not stop the others.
+Partitions come first: without the partition of the present month nothing can be written.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from stepwell.errors import DatabaseUnavailable, InvalidInput, StepwellError
 from stepwell.keeper.duties import Duties
 from stepwell.keeper.sealing import Sealing
 from stepwell.store.calls import keep, schedules
-from stepwell.store.calls.keep import KeeperConnection, keeper_connection
+from stepwell.store.calls.keep import LEAD_SECONDS, KeeperConnection, keeper_connection
 from stepwell.store.connection.call import Call
 
 TIMER_LIMIT = 500
@@ -33,7 +34,8 @@ HOUSEKEEPING_PERIOD = timedelta(hours=1)
 # How often problems are checked, and a part of the units is searched for leases of lost sessions.
 LOOK_PERIOD = timedelta(seconds=1)
 PAUSE_MIN_SECONDS = 0.005
-RECONNECT_MAX_SECONDS = 10.0
+# Short, so that a database that is back, or has room on its disk again, is kept at once.
+RECONNECT_MAX_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +60,8 @@ class Keeper:
             raise InvalidInput(f"poll_seconds is {poll_seconds}; accepted: 0.01 to 60", field="poll_seconds")
         self._conninfo = conninfo
         self._poll_seconds = poll_seconds
+        # The lead is renewed at each pass.
+        self._lead_seconds = max(LEAD_SECONDS, math.ceil(3 * poll_seconds))
         self._stop = threading.Event()
         self._connection: KeeperConnection | None = None
         self._duties = Duties(self._stop.is_set)
@@ -102,13 +106,13 @@ class Keeper:
     def run_once(self) -> Tick:
         """Make one pass on a new connection; for tests and for cron."""
         with keeper_connection(self._conninfo) as connection:
-            tick = self._tick(connection) if connection.try_lead() else Tick(acted=False)
+            tick = self._tick(connection) if connection.try_lead(self._lead_seconds) else Tick(acted=False)
             return replace(tick, sealed_count=self._sealing.wait())
 
     def _keep(self, connection: KeeperConnection) -> None:
         while not self._stop.is_set():
             pause_seconds = self._poll_seconds
-            if connection.try_lead():
+            if connection.try_lead(self._lead_seconds):
                 tick = self._tick(connection)
                 if tick.due_in_seconds is not None:
                     pause_seconds = min(pause_seconds, max(tick.due_in_seconds, PAUSE_MIN_SECONDS))
@@ -121,6 +125,8 @@ class Keeper:
         self._sealing.look(now)
         tick = Tick(acted=True)
         for _ in range(ROUND_LIMIT):
+            if not connection.try_lead(self._lead_seconds):
+                return tick
             recovered = duties.perform(connection, "recover leases", lambda: self._recover(connection), 0)
             timers = duties.perform(
                 connection, "fire timers", lambda: connection.perform(keep.fire_timers(TIMER_LIMIT)), None

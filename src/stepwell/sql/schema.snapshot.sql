@@ -631,6 +631,16 @@ alter table stepwell.job_ready enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.keeper_lead
+create table stepwell.keeper_lead (
+    is_only boolean default true not null,
+    fence bigint default 0 not null,
+    holder text,
+    expires_at timestamp with time zone default '-infinity'::timestamp with time zone not null
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.map_item
 create table stepwell.map_item (
     tenant_id integer not null,
@@ -1663,6 +1673,12 @@ alter table stepwell.job_line add constraint job_line_pkey PRIMARY KEY (tenant_i
 
 -- constraint: stepwell.job_ready.job_ready_pkey
 alter table stepwell.job_ready add constraint job_ready_pkey PRIMARY KEY (tenant_id, executor_class_id, rank, unit_id);
+
+-- constraint: stepwell.keeper_lead.keeper_lead_pkey
+alter table stepwell.keeper_lead add constraint keeper_lead_pkey PRIMARY KEY (is_only);
+
+-- constraint: stepwell.keeper_lead.there_is_one_lead
+alter table stepwell.keeper_lead add constraint there_is_one_lead CHECK (is_only);
 
 -- constraint: stepwell.map_item.map_item_pkey
 alter table stepwell.map_item add constraint map_item_pkey PRIMARY KEY (tenant_id, unit_id, item_no);
@@ -4184,9 +4200,6 @@ create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint,
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
-create function stepwell._run_clear(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
-
 -- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT direct_ids bigint[], OUT leaves_more boolean)
 create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4217,6 +4230,9 @@ create function stepwell._run_unit(p_run_id bigint) returns bigint language sql 
 -- function: stepwell._runs_and_jobs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_and_jobs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._runs_clear(p_tenant_id integer, p_subrun_ids bigint[], p_run_id bigint, p_actor text, p_reason text)
+create function stepwell._runs_clear(p_tenant_id integer, p_subrun_ids bigint[], p_run_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text)
 create function stepwell._runs_end(p_tenant_ids integer[], p_unit_ids bigint[], p_to_state text, p_trigger_ref text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4225,6 +4241,12 @@ create function stepwell._runs_finish(p_tenant_ids integer[], p_run_ids bigint[]
 
 -- function: stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns boolean language plpgsql;
+
+-- function: stepwell._runs_lock_down(p_tenant_id integer, p_run_id bigint)
+create function stepwell._runs_lock_down(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._runs_lock_now(p_tenant_id integer, p_run_ids bigint[])
+create function stepwell._runs_lock_now(p_tenant_id integer, p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4355,17 +4377,32 @@ create function stepwell._slack_card_face(p_tenant_id integer, p_approval_id big
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._slot_place(p_tenant_id integer, p_slot_key text)
+create function stepwell._slot_place(p_tenant_id integer, p_slot_key text) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._slot_set(p_tenant_id integer, p_slot_key text, p_max_count integer, p_rate_count integer, p_rate_seconds double precision)
+create function stepwell._slot_set(p_tenant_id integer, p_slot_key text, p_max_count integer, p_rate_count integer, p_rate_seconds double precision) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._slots_change(p_freed_tenant_ids integer[], p_freed_ids bigint[], p_taking_tenant_ids integer[], p_taking_ids bigint[])
+create function stepwell._slots_change(p_freed_tenant_ids integer[], p_freed_ids bigint[], p_taking_tenant_ids integer[], p_taking_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[], p_token_counts integer[])
 create function stepwell._slots_fill(p_tenant_ids integer[], p_keys text[], p_freed_counts integer[], p_token_counts integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_free(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._slots_lock(p_tenant_ids integer[], p_keys text[])
+create function stepwell._slots_lock(p_tenant_ids integer[], p_keys text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text)
 create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4459,6 +4496,12 @@ create function stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[
 
 -- function: stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._subruns_open(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[])
+create function stepwell._subruns_open(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[]) returns bigint[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4810,6 +4853,10 @@ create function stepwell.fn_job_report_set_aside(p_session_id bigint, p_tenant_i
 -- function: stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_keeper_lead(p_holder text, p_fence bigint, p_seconds integer)
+create function stepwell.fn_keeper_lead(p_holder text, p_fence bigint, p_seconds integer) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_leases_find(p_from_page integer, p_page_count integer)
 create function stepwell.fn_leases_find(p_from_page integer, p_page_count integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;

@@ -37,7 +37,8 @@ from stepwell.worker.wake_ups import WakeUps
 
 BATCH_LIMIT = 500
 RETRY_FIRST_SECONDS = 0.1
-RETRY_LIMIT_SECONDS = 10.0
+# Short, so that work goes on soon after the database is back, or has room on its disk again.
+RETRY_LIMIT_SECONDS = 2.0
 
 T = TypeVar("T")
 

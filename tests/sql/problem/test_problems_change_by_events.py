@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from tests.sql.drive import Engine
+from tests.support.clock import Clock
 
 
 def opened(engine: Engine) -> int:
@@ -75,3 +76,13 @@ def test_the_view_has_the_texts_in_both_languages(engine: Engine):
         " from v_governance_problem"
     ).fetchone()
     assert row == ("red", "Set aside", "Tạm gác lại", True, True, None)
+
+
+def test_retention_removes_closed_problems_and_no_open_one(engine: Engine, clock: Clock):
+    engine.db.execute("select fn_problem_close(1, %s, 'ada', 'mended')", (opened(engine),))
+    opened(engine)
+    clock.advance(days=401)
+    engine.one("select fn_partitions_ensure()")
+    swept = dict(engine.db.execute("select swept, removed_count from fn_retention_sweep()").fetchall())
+    assert swept["governance_problem"] == 1
+    assert engine.one("select count(*) from governance_problem where closed_at is null") == 1

@@ -1,7 +1,7 @@
 """The connection and the calls of a keeper: receives a conninfo, returns a connection that can take the lead.
 
-The lead is an advisory lock of the connection: PostgreSQL frees it when the connection ends for any reason.
-So the connection must be direct, not one of a transaction pooler.
+The lead is a lease: another keeper gets it when the connection ends for any reason, or when it is not
+renewed in time. The connection must be direct, not one of a transaction pooler.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import psycopg
 from psycopg.rows import TupleRow
@@ -23,8 +24,10 @@ CONNECT_LIMIT_SECONDS = 10
 CANCEL_LIMIT_SECONDS = 2.0
 # A keeper does not wait long for a lock; it tries again later.
 LOCK_LIMIT_SECONDS = 2
-# "stepkeep" as a number; each database has its own lock.
-LEAD_LOCK_KEY = 0x737465706B656570
+# Without a renewal for so long, the lead passes to the next keeper that asks.
+LEAD_SECONDS = 15
+# For whoever keeps the keepers away: only the end of the connection passes it on.
+LEAD_MAX_SECONDS = 86_400
 
 T = TypeVar("T")
 
@@ -111,14 +114,15 @@ class KeeperConnection:
 
     def __init__(self, connection: psycopg.Connection[TupleRow]) -> None:
         self._connection = connection
-        self.leads = False
+        self._holder = uuid4().hex
+        # The number of the lead; None while another keeper leads.
+        self.fence: int | None = None
 
-    def try_lead(self) -> bool:
-        """Take the lead if no other keeper has it; keep it until the connection ends."""
-        if not self.leads:
-            row = self._execute("select pg_try_advisory_lock(%s)", (LEAD_LOCK_KEY,))[0]
-            self.leads = bool(row[0])
-        return self.leads
+    def try_lead(self, seconds: int = LEAD_SECONDS) -> bool:
+        """Take or renew the lead. It is lost when the connection ends, or when it is not renewed in time."""
+        query = "select stepwell.fn_keeper_lead(%s, %s, %s)"
+        self.fence = self._execute(query, (self._holder, self.fence, seconds))[0][0]
+        return self.fence is not None
 
     def perform(self, call: Call[T]) -> T:
         return call.decode(self._execute(call.text, call.parameters))
@@ -162,6 +166,6 @@ def keeper_connection(conninfo: str) -> Iterator[KeeperConnection]:
 def leading(conninfo: str) -> Iterator[KeeperConnection]:
     """Have the lead during the block, so that no keeper acts. Tests that move the clock use it."""
     with keeper_connection(conninfo) as connection:
-        if not connection.try_lead():
+        if not connection.try_lead(LEAD_MAX_SECONDS):
             raise Conflict("a keeper is active in this database", hint="stop its workers and keepers first")
         yield connection

@@ -64,6 +64,16 @@ begin
         returning 1
     )
     select 'worker_session'::text, count(*) from gone;
+    return query
+    with gone as (
+        delete from stepwell.governance_problem as x
+        where x.ctid = any (array(
+            select p.ctid from stepwell.governance_problem as p
+            where p.closed_at < v_now - make_interval(days => stepwell._limit('retention.governance_problem_days'))
+            limit v_limit))
+        returning 1
+    )
+    select 'governance_problem'::text, count(*) from gone;
     return query select 'event_log_months'::text, stepwell._retention_months(v_now);
 end
 $$;

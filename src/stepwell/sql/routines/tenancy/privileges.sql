@@ -59,7 +59,7 @@ as $$
         ('^fn_(checkpoint_save|event_emit|operation_register|workflow_publish|run_start|run_start_here|signal)$', 'stepwell_worker'),
         ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$',
             'stepwell_worker'),
-        ('^fn_(leases_find|problems_settle|duty_set_aside)$', 'stepwell_worker'), ('^fn_(audit_due|audit_seal|anchor_\w+)$', 'stepwell_worker'),
+        ('^fn_(leases_find|problems_settle|duty_set_aside|keeper_lead)$', 'stepwell_worker'), ('^fn_(audit_due|audit_seal|anchor_\w+)$', 'stepwell_worker'),
         ('^fn_slack_card', 'stepwell_worker')
     ), reserved (name_pattern) as (
         -- Not for the API: sessions and leases, the work of the keeper, what belongs to the owner.
@@ -67,7 +67,7 @@ as $$
         ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|claim_each|report|report_free|report_set_aside)$'),
         ('^fn_(run_start_here|checkpoint_save|event_emit)$'),
         ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$'),
-        ('^fn_(leases_find|problems_settle|duty_set_aside)$'),
+        ('^fn_(leases_find|problems_settle|duty_set_aside|keeper_lead)$'),
         ('^fn_(audit_due|anchor_\w+)$'), ('^fn_slack_card'), ('^fn_(privileges_apply|registry_refresh|tenant_set|policy_activate|clock_\w+)$')
     )
     select format('grant execute on function stepwell.%I(%s) to %I', f.proname,
