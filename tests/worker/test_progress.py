@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -30,7 +31,9 @@ def publish(app: sw.App, name: str) -> None:
     app.publish(sw.Workflow("one", sw.Operation(name, id="work")))
 
 
-def test_python_and_commands_show_progress_while_the_handler_runs(app, play, db, dsn):
+@pytest.fixture
+def at_sixty(app, play, db):
+    """Runs a question while a handler is at 60 of 100."""
     may_end = asyncio.Event()
 
     @app.operation
@@ -39,34 +42,47 @@ def test_python_and_commands_show_progress_while_the_handler_runs(app, play, db,
         await may_end.wait()
 
     publish(app, "work")
-    env = {"STEPWELL_DATABASE_URL": dsn}
 
-    async def scenario():
-        async with sw.Worker(app):
-            run = await app.start("one")
-            await until_async(lambda: progress_of(db) is not None)
-            assert progress_of(db) == {"done": 60, "total": 100, "note": "reading"}
-            step = await app.step((run.id, "work"))
-            assert step.progress is not None
-            assert (step.progress["done"], step.progress["total"]) == (60, 100)
-            (step,) = await run.steps()
-            assert step.progress["note"] == "reading"
-            of_run, of_step = str(run.id), f"{run.id}/work"
-            for command in (
-                ["runs", "show", of_run],
-                ["step", "show", of_step],
-                ["jobs", "show", f"{run.id}.1"],
-                ["jobs", "list", "--run", of_run],
-            ):
-                shown = await asyncio.to_thread(stepwell, *command, env=env)
-                assert "60 / 100 (60%), reading" in shown.stdout, (command, shown.stdout, shown.stderr)
-                shown = await asyncio.to_thread(stepwell, *command, "--json", env=env)
-                assert '"note": "reading"' in json.dumps(json.loads(shown.stdout)), command
-            may_end.set()
-            await run.result()
+    def run(question: Callable[[sw.RunHandle], Awaitable[None]]) -> None:
+        async def scenario():
+            async with sw.Worker(app):
+                run = await app.start("one")
+                await until_async(lambda: progress_of(db) is not None)
+                await question(run)
+                may_end.set()
+                await run.result()
 
-    play(scenario)
+        play(scenario)
+
+    return run
+
+
+def test_python_shows_progress_while_the_handler_runs(app, db, at_sixty):
+    async def question(run):
+        assert progress_of(db) == {"done": 60, "total": 100, "note": "reading"}
+        step = await app.step((run.id, "work"))
+        assert (step.progress["done"], step.progress["total"]) == (60, 100)
+        (step,) = await run.steps()
+        assert step.progress["note"] == "reading"
+
+    at_sixty(question)
     assert progress_of(db) is None
+
+
+@pytest.mark.parametrize(
+    "command", ["runs show {0}", "step show {0}/work", "jobs show {0}.1", "jobs list --run {0}"]
+)
+def test_every_command_that_shows_steps_shows_progress(dsn, at_sixty, command):
+    async def question(run):
+        words, env = command.format(run.id).split(), {"STEPWELL_DATABASE_URL": dsn}
+        text, as_json = await asyncio.gather(
+            asyncio.to_thread(stepwell, *words, env=env),
+            asyncio.to_thread(stepwell, *words, "--json", env=env),
+        )
+        assert "60 / 100 (60%), reading" in text.stdout, text
+        assert '"note": "reading"' in json.dumps(json.loads(as_json.stdout))
+
+    at_sixty(question)
 
 
 @pytest.mark.parametrize("way", ["ctx", "function"])
