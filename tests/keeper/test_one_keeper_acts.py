@@ -59,12 +59,13 @@ def schedule(engine: Engine, clock: Clock, name: str = "s", misfire: str = "late
 
 
 @pytest.mark.requirement("LN-03")
-def test_the_keeper_recovers_the_leases_of_a_lost_worker(dsn: str, engine: Engine, clock: Clock):
+def test_the_keeper_recovers_the_leases_of_a_lost_worker(dsn: str, engine: Engine, clock: Clock, caplog):
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
     engine.claim(engine.worker(lease_seconds=10))
     clock.advance(seconds=11)
     assert Keeper(dsn).run_once().recovered_count == 1
+    assert "their worker was silent: 1" in caplog.text
     assert engine.states(run_id) == {"a": "ready"}
 
 

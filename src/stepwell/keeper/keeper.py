@@ -156,7 +156,11 @@ class Keeper:
         return replace(tick, started_count=started)
 
     def _recover(self, connection: KeeperConnection) -> int:
-        return connection.perform(keep.recover_leases(SESSION_LIMIT))
+        count = connection.perform(keep.recover_leases(SESSION_LIMIT))
+        if count:
+            # Their workers are gone and can log nothing.
+            _log.warning("attempts ended without a report, because their worker was silent: %d", count)
+        return count
 
     def _fire_schedules(self, connection: KeeperConnection) -> int:
         started = 0
