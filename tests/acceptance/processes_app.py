@@ -14,7 +14,7 @@ app = sw.App()
 
 @app.operation(executor="process")
 def rest(folder: str) -> None:
-    """Says which process it is in, and never returns."""
+    """Writes a file named after its process, and never returns."""
     Path(folder, str(os.getpid())).touch()
     while True:
         signal.pause()

@@ -1,4 +1,4 @@
-"""Problems on the command line and from a program: listed, shown in two languages, closed with a reason."""
+"""The command line and a Python program list, show and close problems, in two languages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_problem_is_listed_shown_and_closed(dsn: str, db: psycopg.Connection):
     assert "22012" in shown
     assert "Set aside" in shown
     assert "does not exist" in run("show", "4711", code=1)
-    assert run("close", number, "--reason", "mended", "--as", "ada") == f"problem {number}: closed"
+    assert run("close", number, "--reason", "repaired", "--as", "ada") == f"problem {number}: closed"
     assert json.loads(run("list", "--all", "--json"))[0]["closed_by"] == "ada"
 
 
@@ -47,7 +47,7 @@ def test_a_program_reads_and_closes_problems(dsn: str, db: psycopg.Connection):
     with sw.App(database_url=dsn).sync as app:
         (found,) = app.problems()
         assert app.problem(found.problem_id).duty == "seal"
-        app.problem_close(found.problem_id, "mended")
+        app.problem_close(found.problem_id, "repaired")
         assert app.problems() == []
         assert len(app.problems(with_closed=True, category="set_aside")) == 1
         with pytest.raises(sw.NotFound):

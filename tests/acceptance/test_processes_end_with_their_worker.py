@@ -1,4 +1,4 @@
-"""kill -9 of a worker: the processes of its handlers end with it, busy or idle."""
+"""When a worker is killed, the processes of its handlers end too, busy or idle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_no_process_outlives_a_killed_worker(dsn, db, tmp_path, workflow):
         (pid,) = (int(path.name) for path in folder.iterdir())
         end = os.pidfd_open(pid)
         try:
-            # Only the worker: the kernel ends one process, not those it started.
+            # kill() ends only the worker, not the processes that it started.
             running.process.kill()
             assert select.select([end], [], [], LIMIT_SECONDS)[0], f"process {pid} is still there"
         finally:

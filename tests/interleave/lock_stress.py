@@ -1,4 +1,4 @@
-"""Sessions that do everything at once: start, claim, report, cancel, enqueue, signal, lose workers."""
+"""Sessions that make random calls at once: start, claim, report, cancel, enqueue, signal, lose a worker."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def prepare(engine: Engine) -> None:
 
 
 class Actor:
-    """One session on its own connection: takes part until told to stop; counts what became of its calls."""
+    """One session on its own connection; it makes random calls and counts them by name, or by SQLSTATE."""
 
     def __init__(self, dsn: str, seed: str) -> None:
         db = psycopg.connect(
@@ -151,7 +151,7 @@ ACTIONS: list[tuple[str, Callable[[Actor], None]]] = [
 
 
 def stress(dsn: str, seed: int, *, actors: int, calls: int, seconds: float = 0) -> Counter[str]:
-    """Each actor makes so many calls, and goes on while the time is not over; returns what became of them."""
+    """Each actor makes at least this many calls and goes on until the time is over; returns the counts."""
     found: Counter[str] = Counter()
     broken: list[BaseException] = []
     until = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Nobody waits for a row that comes before one it holds; so there is no deadlock, whatever meets whatever."""
+"""No session waits for a row that comes before a row it holds, so no two calls can cause a deadlock."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from tests.sql.drive import Engine
 from tests.sql.graphs.publishing import publish
 from tests.support.lock_order import KEYS, LockWatch, lock_order
 
-# `make chaos` sets it to ten minutes.
+# How long the stress test runs at least; `make chaos` sets ten minutes.
 SECONDS = float(os.environ.get("STEPWELL_STRESS_SECONDS", "0"))
 
 
-def test_the_document_names_every_kind_of_row_that_is_watched():
+def test_the_lock_order_names_every_table_that_the_watch_reads():
     assert set(KEYS) <= set(lock_order())
 
 
 @pytest.mark.timeout(900 + SECONDS)
 @pytest.mark.parametrize("seed", [1])
-def test_everything_at_once_meets_no_deadlock(dsn, db, seed):
+def test_many_sessions_with_random_calls_have_no_deadlock(dsn, db, seed):
     prepare(Engine(db))
     with LockWatch(dsn) as watch:
         counts = stress(dsn, seed, actors=6, calls=60, seconds=SECONDS)
     assert counts["40P01"] == 0, counts
-    assert watch.wait_count > 0, "nobody met anybody"
+    assert watch.wait_count > 0, "no session waited for another"
     assert watch.faults == set()
     assert check_invariants(dsn) == []
 
 
 def rounds(dsn: str, count: int, *acts: Callable[[Engine, int], Any]) -> Counter[str]:
-    """Each round all of them at once, each on its own connection; returns the collisions, by SQLSTATE."""
+    """Makes all calls at once in each round, each on its own connection; counts collisions by SQLSTATE."""
     found: Counter[str] = Counter()
     together = threading.Barrier(len(acts))
     broken: list[BaseException] = []
@@ -71,8 +71,8 @@ def rounds(dsn: str, count: int, *acts: Callable[[Engine, int], Any]) -> Counter
     return found
 
 
-def test_reports_over_two_keys_do_not_cross(dsn, db):
-    """What fails and what is given back were two rounds of slots: the one of b, a, the other of a, b."""
+def test_reports_with_two_keys_in_different_order_have_no_deadlock(dsn, db):
+    """The slots of failed units and of released units were once locked in two rounds: b and a, or a and b."""
 
     def reporter(first: str, second: str) -> Callable[[Engine, int], None]:
         def act(engine: Engine, _: int) -> None:
@@ -104,7 +104,7 @@ def test_reports_over_two_keys_do_not_cross(dsn, db):
     assert check_invariants(dsn) == []
 
 
-def test_jobs_with_the_same_keys_in_another_order_do_not_cross(dsn, db):
+def test_jobs_with_the_same_keys_in_different_order_do_not_collide(dsn, db):
     def enqueuer(step: int) -> Callable[[Engine, int], None]:
         def act(engine: Engine, number: int) -> None:
             keys = [f"{number}-{key}" for key in range(200)][::step]
@@ -117,7 +117,7 @@ def test_jobs_with_the_same_keys_in_another_order_do_not_cross(dsn, db):
     assert db.execute("select count(*) from job_detail").fetchone() == (6000,)
 
 
-def test_jobs_keep_the_order_of_the_call_whatever_their_keys(dsn, db):
+def test_jobs_keep_the_order_of_the_call_and_not_of_their_keys(dsn, db):
     engine = Engine(db)
     made = engine.enqueue("op", 3, p_keys=["c", "a", "b"])
     assert made == sorted(made)
@@ -125,8 +125,8 @@ def test_jobs_keep_the_order_of_the_call_whatever_their_keys(dsn, db):
     assert [key for (key,) in rows] == ["c", "a", "b"]
 
 
-def test_a_cancel_takes_the_runs_below_in_their_order(sessions, dsn, db):
-    """A run deep in the tree may be younger than its uncle: a report of both takes the older first."""
+def test_a_cancel_locks_the_subruns_in_the_order_of_their_ids(sessions, dsn, db):
+    """A subrun of a subrun can have a higher id than another subrun; the lower id is locked first."""
     engine = Engine(db)
     step = sw.Operation("op", id="s")
     publish(engine, step, name="deep")
@@ -147,7 +147,7 @@ def test_a_cancel_takes_the_runs_below_in_their_order(sessions, dsn, db):
     reporting, cancelling = sessions(), sessions()
     lock = "select _runs_lock(array[1], array[%s])"
     reporting.one(lock, (names["right"] << 20,))
-    cancelled = cancelling.meanwhile(lambda: cancelling.one("select fn_run_cancel(1, %s, 'ben')", (top,)))
+    cancelled = cancelling.start_blocked(lambda: cancelling.one("select fn_run_cancel(1, %s, 'ben')", (top,)))
     reporting.one(lock, (names["deep"] << 20,))
     reporting.commit()
     assert cancelled.result(60) == "cancelled"

@@ -238,7 +238,7 @@ def test_after_a_cancelled_call_no_call_is_accepted_and_its_statement_stops(empt
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            with pytest.raises(DatabaseUnavailable, match="given up"):
+            with pytest.raises(DatabaseUnavailable, match="a call was abandoned"):
                 await wire.rows("select 1", (), tuple)
             assert is_alive(other, pid)
             await wire.close()

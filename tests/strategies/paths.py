@@ -1,4 +1,4 @@
-"""Random SQL/JSON paths over {input: …}, and random documents: harmless, failing and costly ones alike."""
+"""Random SQL/JSON paths over {input: …}, and random documents: harmless, failing and costly ones."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def paths() -> st.SearchStrategy[str]:
 
 
 def documents() -> st.SearchStrategy[dict[str, Any]]:
-    """Small ones, and some with lists of thousands of values."""
+    """Small documents, and some with lists of thousands of values."""
     lists = st.integers(100, 4_000).map(lambda count: list(range(count)))
     values = st.recursive(
         SCALARS | lists,

@@ -1,7 +1,7 @@
-"""Watch who waits for which row while holding which, against the lock order of ARCHITECTURE.md.
+"""Watch which session waits for which row while it holds which rows, and compare with the lock order.
 
-A deadlock needs a session that holds a row and waits for one that comes before it. Most such waits end well,
-so deadlocks alone are a poor sign: this names every wait against the order, also where nothing came of it.
+A deadlock needs a session that holds a row and waits for a row that comes before it. Most of these waits end
+without a deadlock, so the watch names every wait against the lock order of ARCHITECTURE.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import psycopg
 DOCUMENT = Path(__file__).parents[2] / "ARCHITECTURE.md"
 PAUSE_SECONDS = 0.003
 
-# What stands for a row, so that rows of one kind can be compared.
+# Table → the key of a row, as text, so that two rows of one table can be compared.
 KEYS = {
     "worker_session": "session_id::text",
     "run_progress": "lpad(run_id::text, 20, '0')",
@@ -26,7 +26,7 @@ KEYS = {
     "concurrency_slot": "lpad(tenant_id::text, 10, '0') || ':' || slot_key",
     "run_write_count": "lpad(unit_id::text, 20, '0')",
 }
-# Ready rows and units of one run are locked under the lock of the run: only their kind has an order there.
+# Tables whose rows have an order. Ready rows and units have none: the lock of their run protects them.
 ORDERED_WITHIN = {"worker_session", "run_progress", "concurrency_slot"}
 
 WAITS = """
@@ -42,7 +42,7 @@ where not n.granted and n.waitstart is not null
 
 
 def lock_order() -> dict[str, int]:
-    """The kinds of rows in the order that the document lists."""
+    """Table → its position in the lock order of ARCHITECTURE.md."""
     section = DOCUMENT.read_text().split("## Lock order")[1].split("\n## ")[0]
     found: dict[str, int] = {}
     for number, text in re.findall(r"^(\d+)\. (.+(?:\n   .+)*)", section, re.M):
@@ -89,12 +89,12 @@ class LockWatch:
         if not known:
             return
         seen = [(wait, self._key(db, wait[2], wait[3]), self._held(db, wait[4])) for wait in known]
-        # Only a wait that is still the same one was under way while its rows were read.
+        # Count only a wait that still exists now: it lasted while its rows were read.
         still = {tuple(wait[:4]) for wait in db.execute(WAITS).fetchall()}
         for wait, key, held in seen:
             if tuple(wait[:4]) in still and key is not None:
                 self.wait_count += 1
-                self._judge(wait[2], key, held)
+                self._compare(wait[2], key, held)
 
     def _key(self, db: psycopg.Connection[Any], table: str, place: str) -> str | None:
         row = db.execute(
@@ -109,7 +109,7 @@ class LockWatch:
         )
         return [(str(table), str(key)) for table, key in db.execute(query.encode(), {"xids": xids})]
 
-    def _judge(self, table: str, key: str, held: list[tuple[str, str]]) -> None:
+    def _compare(self, table: str, key: str, held: list[tuple[str, str]]) -> None:
         for other, other_key in held:
             is_before = self._order[table] < self._order[other]
             is_lower = table == other and table in ORDERED_WITHIN and key < other_key

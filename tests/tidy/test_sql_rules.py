@@ -146,7 +146,7 @@ def test_routines_can_be_replaced_set_their_search_path_and_prefix_their_names(p
 
 
 def test_expressions_of_users_are_evaluated_in_one_place():
-    """Elsewhere a path is a constant: jsonb_path_…(value, '…')."""
+    """Only routines in expression/ evaluate a path that is not a constant."""
     free = re.compile(r"jsonb_path_\w+\s*\((?!\s*[\w.]+\s*,\s*'[^']*'\s*[,)])")
     wrong = [
         f"{path}:{number} {line.strip()}"

@@ -16,7 +16,7 @@ from stepwell.errors import (
 from stepwell.store.calls.leases import Answer, Ended, Lease, Refused, Report
 from stepwell.store.calls.runs import Started, run_start
 from tests.support.wait import until_async
-from tests.unit.exchange_desk import Counter, Desk, deadlock, short_pauses
+from tests.unit.exchange_replacements import Counter, Desk, deadlock, short_pauses
 
 __all__ = ["short_pauses"]
 

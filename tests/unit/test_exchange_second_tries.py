@@ -1,4 +1,4 @@
-"""A report or a claim that fails is found, put off or set aside; the others go on."""
+"""A report or a claim that fails is tried again later or set aside; the others go on."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from stepwell.errors import DatabaseFailure
 from stepwell.store.calls.leases import Report
 from tests.support.wait import until_async
-from tests.unit.exchange_desk import Counter, Desk, failure, locked, short_pauses
+from tests.unit.exchange_replacements import Counter, Desk, failure, locked, short_pauses
 
 __all__ = ["short_pauses"]
 
 
-def test_the_report_at_fault_is_found_by_halves():
+def test_the_report_that_fails_is_found_by_halving_the_batch():
     async def scenario() -> None:
         counter = Counter(64)
         desk = Desk(counter, 64, 1)
@@ -27,13 +27,13 @@ def test_the_report_at_fault_is_found_by_halves():
         await desk.work(lambda: len(counter.reported) == 63)
         await until_async(lambda: desk.exchange.busy_count == 0)
         assert counter.aside == [7]
-        # Twice for each halving, and the failure instead of the report: not each report alone.
+        # Two calls for each halving and one for the failure; far fewer than one call for each report.
         assert len(counter.sizes) <= 2 * 7 + 1
 
     asyncio.run(scenario())
 
 
-def test_a_report_whose_run_is_locked_keeps_nobody_waiting():
+def test_a_report_whose_run_is_locked_delays_no_other_report():
     async def scenario() -> None:
         counter = Counter(50)
         desk = Desk(counter, 10, 2)
@@ -51,7 +51,7 @@ def test_a_report_whose_run_is_locked_keeps_nobody_waiting():
     asyncio.run(scenario())
 
 
-def test_a_collision_is_tried_a_few_times_and_then_from_the_top():
+def test_after_a_collision_the_report_locks_from_the_top():
     async def scenario() -> None:
         counter = Counter(1)
         desk = Desk(counter, 1, 1)
@@ -62,7 +62,7 @@ def test_a_collision_is_tried_a_few_times_and_then_from_the_top():
     asyncio.run(scenario())
 
 
-def test_a_report_that_is_cancelled_each_time_is_refused_in_the_end():
+def test_a_report_that_is_always_cancelled_is_tried_a_limited_number_of_times():
     async def scenario() -> None:
         counter = Counter(3)
         desk = Desk(counter, 3, 1)
@@ -74,14 +74,14 @@ def test_a_report_that_is_cancelled_each_time_is_refused_in_the_end():
         counter.trouble = cancel
         await desk.work(lambda: len(counter.reported) == 3)
         assert desk.exchange.busy_count == 0
-        # Each try is a bounded number of calls, and the tries are bounded.
+        # Each try makes a limited number of calls, and the number of tries is limited.
         assert len(counter.from_top) < 40
 
     asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("error", [DatabaseFailure("no"), None])
-def test_a_claim_that_fails_stops_no_report_and_is_made_unit_by_unit(error):
+def test_a_claim_that_fails_stops_no_report_and_is_repeated_for_each_unit(error):
     async def scenario() -> None:
         counter = Counter(20)
         desk = Desk(counter, 5, 2)

@@ -31,5 +31,5 @@ def count_to_the_end(gate: str) -> str:
     return "ended"
 
 
-def stores_zeros(size: int) -> sw.Ref:
+def store_zeros(size: int) -> sw.Ref:
     return sw.Ref.put_sync(bytes(size))

@@ -9,7 +9,7 @@ import stepwell as sw
 ZONE = "$.input.due.datetime() < $.input.paid.datetime()"
 
 
-def test_the_step_dies_with_the_reason_and_others_go_on(app: sw.App, play):
+def test_the_step_ends_with_the_reason_and_other_runs_go_on(app: sw.App, play):
     called = []
 
     @app.operation(retry=sw.Retry(max_attempts=5))

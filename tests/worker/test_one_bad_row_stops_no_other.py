@@ -1,4 +1,4 @@
-"""What one run, one unit or one open transaction does to a worker, it does to nothing else of that worker."""
+"""One bad run, one bad unit or one open transaction does not stop the other work of a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rollbacks(db) -> int:
 
 
 async def cost(app, db, workflow: str) -> int:
-    """Rollbacks of a run, read when the last connection of its workers is gone."""
+    """The number of rollbacks that a run causes, read after the last connection of its workers was closed."""
     before = rollbacks(db)
     async with sw.Worker(app, exchanges=4), sw.Worker(app, exchanges=4):
         await (await app.start(workflow)).result()
@@ -38,8 +38,8 @@ async def cost(app, db, workflow: str) -> int:
     return rollbacks(db) - before
 
 
-def test_many_children_of_one_run_do_not_roll_each_other_back(app, play, db):
-    """300 sub-workflows end at the same time: a fan-in costs about as many rollbacks as the flat graph."""
+def test_the_subruns_of_one_run_cause_few_rollbacks(app, play, db):
+    """300 subworkflows end at the same time and cause about as many rollbacks as 300 steps of one run."""
 
     @app.operation
     async def act():
@@ -54,11 +54,11 @@ def test_many_children_of_one_run_do_not_roll_each_other_back(app, play, db):
         return await cost(app, db, "flat"), await cost(app, db, "deep")
 
     flat, deep = play(scenario)
-    # One collision tells each of the eight loops to lock from the top; it is met again after many calls.
+    # After its first collision each of the eight loops locks from the top for many calls.
     assert deep <= flat + CHILDREN // 10, (flat, deep)
 
 
-def test_an_open_transaction_on_one_run_keeps_no_other_waiting(app, play, db, dsn):
+def test_an_open_transaction_on_one_run_delays_no_other_run(app, play, db, dsn):
     waiting = asyncio.Event()
 
     @app.operation
@@ -105,7 +105,7 @@ def test_a_unit_that_cannot_be_leased_stops_no_other(app, play, db):
 
 
 def test_a_unit_whose_report_is_refused_in_every_form_is_set_aside(app, play, db):
-    """The worker does not keep it for ever, and its handler is not called again at once."""
+    """The worker gives the unit back, and the handler is not called again at once."""
     calls = []
 
     @app.operation

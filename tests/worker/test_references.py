@@ -1,4 +1,4 @@
-"""A large value goes through a run as a reference: in a folder or by fsspec, checked when it is read."""
+"""A large value is stored outside of the run and passed as a reference; reading checks its content."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 import stepwell as sw
 from stepwell import config
-from tests.worker.crunching import stores_zeros
+from tests.worker.crunching import store_zeros
 
 MIB = 1024 * 1024
 
 
 @pytest.fixture(params=["folder", "file", "memory"])
 def store(request, tmp_path, monkeypatch) -> str:
-    """Where references go, by the setting."""
+    """The place where references are stored, as the setting names it."""
     places = {
         "folder": str(tmp_path / "my refs"),
         "file": f"file://{tmp_path}/refs/",
@@ -45,7 +45,7 @@ def put(value: Any, **options: Any) -> sw.Ref:
     ],
     ids=["bytes", "bytearray", "text", "json", "null", "empty"],
 )
-def test_what_was_put_comes_back(store, value, media_type):
+def test_get_returns_the_value_that_was_put(store, value, media_type):
     ref = put(value)
     assert ref.media_type == media_type
     assert asyncio.run(ref.get()) == value
@@ -53,16 +53,16 @@ def test_what_was_put_comes_back(store, value, media_type):
     assert (ref.size, ref.sha256) == (len(data), hashlib.sha256(data).hexdigest())
     assert ref.url.endswith(f"/{ref.sha256[:2]}/{ref.sha256}")
     assert "://" in ref.url
-    # The same content is the same file.
+    # The same content has the same reference.
     assert put(value) == ref
 
 
-def test_a_media_type_can_be_said(store):
+def test_a_media_type_can_be_given(store):
     ref = put(b"a,b\n1,2", media_type="text/csv")
     assert asyncio.run(ref.get()) == "a,b\n1,2"
 
 
-def test_a_large_value_goes_through_a_run(app, play, db, store):
+def test_steps_pass_a_large_value_as_a_reference(app, play, db, store):
     rows = [{"n": n, "text": "x" * 100} for n in range(20_000)]
 
     @app.operation
@@ -86,7 +86,7 @@ def test_a_large_value_goes_through_a_run(app, play, db, store):
             assert page.size > 2 * MIB
             assert await page.get() == rows
             assert await part.get() == b"part"
-            # From outside, as an input.
+            # A reference as the input of a new run.
             app.publish(sw.Workflow("two", sw.Operation("count")))
             again = await app.start("two", {"page": page})
             assert (await again.result())["rows"] == 20_000
@@ -96,10 +96,10 @@ def test_a_large_value_goes_through_a_run(app, play, db, store):
     assert set(stored) == {"url", "size", "sha256", "media_type"}
 
 
-def test_a_process_can_store_too(app, play, tmp_path, monkeypatch):
+def test_a_handler_in_a_process_can_store_a_value(app, play, tmp_path, monkeypatch):
     monkeypatch.setenv("STEPWELL_REF_STORE", str(tmp_path))
-    app.operation(stores_zeros, executor="process")
-    app.publish(sw.Workflow("one", sw.Operation("stores_zeros")))
+    app.operation(store_zeros, executor="process")
+    app.publish(sw.Workflow("one", sw.Operation("store_zeros")))
 
     async def scenario():
         async with sw.Worker(app):
@@ -121,7 +121,7 @@ def test_content_that_changed_is_refused(tmp_path, monkeypatch, content):
 @pytest.mark.parametrize(
     "url", ["file://{0}/secret", "file://{0}/refs/../secret", "{0}/secret", "http://127.0.0.1/x"]
 )
-def test_a_reference_reaches_only_the_store(tmp_path, monkeypatch, url):
+def test_a_reference_outside_of_the_store_is_refused(tmp_path, monkeypatch, url):
     monkeypatch.setenv("STEPWELL_REF_STORE", str(tmp_path / "refs"))
     (tmp_path / "secret").write_bytes(b"secret")
     ref = sw.Ref(url.format(tmp_path), 6, hashlib.sha256(b"secret").hexdigest())
@@ -130,7 +130,7 @@ def test_a_reference_reaches_only_the_store(tmp_path, monkeypatch, url):
     assert "STEPWELL_REF_STORE" in raised.value.sentence()
 
 
-def test_another_store_is_named_for_one_call(tmp_path, monkeypatch):
+def test_a_call_can_name_another_store(tmp_path, monkeypatch):
     monkeypatch.setenv("STEPWELL_REF_STORE", str(tmp_path / "here"))
     ref = put("there", store=str(tmp_path / "there"))
     assert asyncio.run(ref.get(store=str(tmp_path / "there"))) == "there"
@@ -146,14 +146,14 @@ def test_without_a_setting_the_error_says_what_to_set(monkeypatch):
     assert config.load({}).ref_store is None
 
 
-def test_a_file_that_is_gone_is_a_failure_of_the_store(store):
+def test_a_missing_file_is_an_error_of_the_store(store):
     ref = put(b"x")
     lost = sw.Ref(ref.url[:-1] + ("0" if ref.url[-1] != "0" else "1"), 1, ref.sha256)
     with pytest.raises(sw.StepwellError, match="cannot be used"):
         asyncio.run(lost.get())
 
 
-def test_a_password_stays_in_the_setting(monkeypatch):
+def test_a_reference_does_not_contain_the_password_of_the_store(monkeypatch):
     monkeypatch.setenv("STEPWELL_REF_STORE", "memory://ada:sesame@bucket/refs")
     ref = put(b"x")
     assert "sesame" not in ref.url
@@ -161,7 +161,7 @@ def test_a_password_stays_in_the_setting(monkeypatch):
     assert asyncio.run(ref.get()) == b"x"
 
 
-def test_what_json_lacks_is_refused_with_its_place(store):
+def test_a_value_that_json_cannot_hold_is_refused_with_its_place(store):
     with pytest.raises(sw.InvalidInput, match=r"value.price: NaN is not JSON"):
         put({"price": math.nan})
 
@@ -171,7 +171,7 @@ def test_what_json_lacks_is_refused_with_its_place(store):
     [{"url": "", "size": 1, "sha256": "0" * 64}, {"url": "x", "size": -1, "sha256": "0" * 64},
      {"url": "x", "size": 1, "sha256": "no"}, {"size": 1, "sha256": "0" * 64}],
 )  # fmt: skip
-def test_an_input_that_is_no_reference_is_refused(app, play, db, given):
+def test_an_input_that_is_not_a_valid_reference_is_refused(app, play, db, given):
     @app.operation
     async def count(page: sw.Ref): ...
 

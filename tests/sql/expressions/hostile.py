@@ -1,4 +1,4 @@
-"""Expressions that fail or cost too much, and versions that have them: published before they were refused."""
+"""Expressions that fail or cost too much, in versions that were published before they were refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.sql.drive import Engine
 # (path, input, part of the reason)
 Hostile = tuple[str, dict[str, Any], str]
 
-# A date against a time in a zone is an error of Postgres that no silent mode suppresses.
+# Postgres raises an error for a date compared with a time in a zone, also in its silent mode.
 ZONE: Hostile = (
     "$.input.due.datetime() < $.input.paid.datetime()",
     {"due": "2026-01-01", "paid": "2026-01-01 00:00:00+00"},
@@ -59,7 +59,7 @@ ALL = {**FAILING, **COSTLY}
 
 
 def publish_before_the_rule(engine: Engine, workflow: str, *nodes: dict[str, Any], **graph: Any) -> None:
-    """Publish the steps with harmless expressions, then put the real ones where they are kept."""
+    """Publishes the steps with harmless expressions, then stores the real expressions in their rows."""
     plain = [{**node, **_harmless(node)} for node in nodes]
     engine.publish(workflow, *plain, **graph)
     for node in nodes:

@@ -47,9 +47,9 @@ def refused(sqlstate: str, *words: str) -> Iterator[None]:
 
 
 def unreadable(engine: Engine, refusal: psycopg.Error | str) -> list[str]:
-    """What in a message a person cannot read: the whole number of a unit, the name of a code or guard."""
+    """The parts of a message that a person cannot understand: unit numbers, names of codes and guards."""
     message = refusal if isinstance(refusal, str) else str(refusal.diag.message_primary)
-    # The name of the call that makes a change, in brackets after its kind, is no guard.
+    # A kind and the name of a call in brackets, such as `(rpc step_claim)`, is not the name of a guard.
     message = re.sub(r"\((?:rpc|timer|event|condition_resolved) \w+\)", "", message)
     rows = engine.db.execute("select predicate_name from guard_predicate").fetchall()
     guards = [name for (name,) in rows if re.search(rf"\b{name}\b", message)]

@@ -1,4 +1,4 @@
-"""What people read when they are refused: the unit by its name and what would help, no code alone."""
+"""A refusal is a sentence for people: it names the unit and what would help, and is never only a code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sql.people.asking import People, refused, unreadable
 NOBODY = (9 << 20) + 7
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
 
-# A call of a person on a step or task, by the name of the function behind fn_step_.
+# The calls of people on a step or task: the name after fn_step_ → the arguments.
 CALLS: dict[str, tuple[Any, ...]] = {
     "claim": ("{actor}",),
     "release": ("{actor}", "why"),
@@ -38,7 +38,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 @pytest.fixture
 def units(engine: Engine, people: People) -> dict[str, int]:
-    """A unit in each state that a person can bring about, and what is no work of people."""
+    """A human step in each state that a person can cause, and units that are no work of people."""
     people.add("dan", "office")
     form = {"type": "object", "required": ["amount"], "properties": {"amount": {"type": "number"}}}
     tasks = [{"id": "photo", "title": "Take a photo"}]
@@ -69,8 +69,8 @@ def units(engine: Engine, people: People) -> dict[str, int]:
     return found | {"paused": paused, "cancelled": cancelled}
 
 
-def said(engine: Engine, act: Callable[[], Any]) -> Iterator[psycopg.Error]:
-    """The refusal of one call, after which everything is as before."""
+def refusal_of(engine: Engine, act: Callable[[], Any]) -> Iterator[psycopg.Error]:
+    """The error of one call, if it is refused; the call is rolled back in any case."""
     try:
         with engine.db.transaction() as undo:
             act()
@@ -84,7 +84,7 @@ def walk(engine: Engine, people: People, units: dict[str, int]) -> Iterator[tupl
         for name, arguments in CALLS.items():
             for actor in ("ada", "ben", "cleo", "zed"):
                 values = [actor if value == "{actor}" else value for value in arguments]
-                for error in said(engine, lambda n=name, u=unit, v=values: getattr(people, n)(u, *v)):
+                for error in refusal_of(engine, lambda n=name, u=unit, v=values: getattr(people, n)(u, *v)):
                     yield f"{name} by {actor}", error
         for query in (
             "select fn_run_cancel(1, %s >> 20, 'ben')",
@@ -101,11 +101,13 @@ def walk(engine: Engine, people: People, units: dict[str, int]) -> Iterator[tupl
             "select fn_receipt_reverse(1, %s, 'ben')",
             "select * from fn_why_not_running(%s, 1)",
         ):
-            for error in said(engine, lambda q=query, u=unit: engine.db.execute(q, (u,))):
+            for error in refusal_of(engine, lambda q=query, u=unit: engine.db.execute(q, (u,))):
                 yield query, error
 
 
-def test_every_refusal_of_a_call_can_be_read(engine: Engine, people: People, units: dict[str, int]):
+def test_a_person_can_understand_every_refusal_of_a_call(
+    engine: Engine, people: People, units: dict[str, int]
+):
     approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (units["ready"],))
     engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
     everything = list(walk(engine, people, units | {"approval": approval}))
@@ -124,8 +126,10 @@ def test_every_refusal_of_a_call_can_be_read(engine: Engine, people: People, uni
     assert any(code.startswith("no_transition:") for code in codes)
 
 
-def test_every_refusal_of_a_transition_can_be_read(engine: Engine, people: People, units: dict[str, int]):
-    """Every unit × every state of its machine × every actor, as a preview that the core refuses."""
+def test_a_person_can_understand_every_refusal_of_a_transition(
+    engine: Engine, people: People, units: dict[str, int]
+):
+    """Every unit × every state of its machine × every class of actor, as a dry run that the core refuses."""
     rows = engine.db.execute(
         """select l.lang, v.verdict -> 'problems', _refusal_sentence(u, s.state_code, array(
                 select jsonb_array_elements_text(v.verdict -> 'problems')), '{"actor": "zed"}', l.lang)
@@ -145,7 +149,9 @@ def test_every_refusal_of_a_transition_can_be_read(engine: Engine, people: Peopl
     assert {"no_transition", "trigger_must_be", "audit_ref_required", "transition_refused_by_guard"} <= kinds
 
 
-def test_the_sentence_names_who_could_and_who_asked(engine: Engine, people: People, units: dict[str, int]):
+def test_the_sentence_names_who_may_do_it_and_who_called(
+    engine: Engine, people: People, units: dict[str, int]
+):
     unit = units["in_progress"]
     with pytest.raises(psycopg.Error) as caught:
         people.complete(unit, "ben", {"amount": 1})
@@ -173,14 +179,12 @@ def test_a_task_is_named_with_its_step_and_run(engine: Engine, people: People, u
         people.complete(task, "ada")
 
 
-def test_a_state_that_cannot_be_reached_is_answered_with_those_that_can(
-    engine: Engine, people: People, units: dict[str, int]
-):
+def test_a_refused_state_change_names_both_states(engine: Engine, people: People, units: dict[str, int]):
     with refused("SW004", "cannot become in progress: it is cannot complete"):
         people.resume(units["cannot_complete"], "ben", "mail:1")
 
 
-def test_a_guard_of_ones_own_is_told_by_its_text(engine: Engine, people: People, units: dict[str, int]):
+def test_the_refusal_of_a_custom_guard_uses_its_text(engine: Engine, people: People, units: dict[str, int]):
     engine.db.execute(
         "insert into guard_predicate (predicate_name, description, is_builtin)"
         " values ('moon_is_full', 'x', false)"

@@ -1,5 +1,6 @@
-"""Random expressions over random documents, through claim, report, timers and policy: nothing raises, another
-tenant's work goes on, and the values are those of PostgreSQL.
+"""Random expressions over random documents, in claims, reports, timers and policies.
+
+No call raises an error, the work of another tenant goes on, and each result is the one of PostgreSQL.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SETTINGS = settings(
     suppress_health_check=list(HealthCheck),
     phases=[phase for phase in Phase if phase is not Phase.shrink or "STEPWELL_EXAMPLES" in os.environ],
     print_blob=True,
-    # The same examples each time, but for those who ask for more.
+    # The same examples each time, unless the environment asks for more.
     derandomize="STEPWELL_EXAMPLES" not in os.environ,
 )
 
@@ -38,7 +39,7 @@ def engine(databases: Databases, template: str) -> Iterator[Engine]:
         psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
     ):
         db.execute("set synchronous_commit = off")
-        # No evaluation that is let through takes anything near it, on any machine.
+        # No evaluation within the cost limit takes nearly as long, on any machine.
         db.execute("set statement_timeout = '60s'")
         db.execute("insert into tenant (tenant_code) values ('honest')")
         yield Engine(db)
@@ -48,8 +49,8 @@ def parses(engine: Engine, path: str) -> bool:
     return engine.one("select _jsonpath_problem(%s) is null", (path,))
 
 
-def asked(engine: Engine, query: str, values: tuple[Any, ...]) -> tuple[Any, str | None]:
-    """The row, or the error."""
+def row_or_error(engine: Engine, query: str, values: tuple[Any, ...]) -> tuple[Any, str | None]:
+    """(the row, None), or (None, the error message)."""
     try:
         return engine.db.execute(query, values).fetchone(), None
     except psycopg.Error as error:
@@ -59,7 +60,9 @@ def asked(engine: Engine, query: str, values: tuple[Any, ...]) -> tuple[Any, str
 @pytest.mark.timeout(900)
 @SETTINGS
 @given(path=paths(), given_input=documents())
-def test_every_call_goes_through(engine: Engine, path: str, given_input: dict[str, Any]):
+def test_no_expression_makes_a_call_fail_or_stops_another_tenant(
+    engine: Engine, path: str, given_input: dict[str, Any]
+):
     assume(parses(engine, path))
     honest = Engine(engine.db, 2)
     engine.publish("child", operation("c"))
@@ -101,7 +104,9 @@ def test_every_call_goes_through(engine: Engine, path: str, given_input: dict[st
 
 @SETTINGS
 @given(path=paths(), given_input=documents())
-def test_the_result_is_that_of_postgres(engine: Engine, path: str, given_input: dict[str, Any]):
+def test_the_result_of_an_expression_is_the_one_of_postgres(
+    engine: Engine, path: str, given_input: dict[str, Any]
+):
     assume(parses(engine, path))
     document = Jsonb({"input": given_input})
     row = engine.db.execute(
@@ -114,8 +119,8 @@ def test_the_result_is_that_of_postgres(engine: Engine, path: str, given_input: 
     if excess is not None:
         assert (is_null, problem) == (True, excess)
         return
-    # What is let through is cheap enough to ask PostgreSQL itself.
-    plain, error = asked(
+    # An expression within the cost limit is cheap enough to evaluate it in PostgreSQL directly.
+    plain, error = row_or_error(
         engine,
         "select x, x is null, jsonb_array_length(jsonb_path_query_array(%s, %s, '{}', true))"
         " from jsonb_path_query_first(%s, %s, '{}', true) as x",
@@ -127,7 +132,7 @@ def test_the_result_is_that_of_postgres(engine: Engine, path: str, given_input: 
     assert plain is not None
     assert problem is None
     assert (json.dumps(result), is_null) == (json.dumps(plain[0]), plain[1])
-    # The cost is a bound: no path finds more than it may look at.
+    # The cost is an upper bound: no path finds more values than its cost.
     size = 10**9
     cost = engine.one("select _path_cost(%s, _path_sites(%s), 1000000, %s)", (document, path, size))
     assert plain[2] <= max(cost, 1)
@@ -135,7 +140,7 @@ def test_the_result_is_that_of_postgres(engine: Engine, path: str, given_input: 
 
 @SETTINGS
 @given(path=paths())
-def test_what_may_be_published_is_always_decided(engine: Engine, path: str):
+def test_every_path_is_accepted_or_refused_with_a_reason(engine: Engine, path: str):
     reason = engine.one("select _path_refusal(%s)", (path,))
     assert reason is None or reason.startswith(path)
 

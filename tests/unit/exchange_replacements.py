@@ -1,4 +1,4 @@
-"""The other side of an exchange, and a desk that starts and ends leases; `short_pauses` for their tests."""
+"""Replacements for the database (`Counter`) and the worker (`Desk`) in tests of an exchange."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.worker.exchange import Exchange
 
 
 class Counter:
-    """Stands for the database: grants numbered leases, accepts reports, and fails when a test says so."""
+    """Replaces the database: grants numbered leases, accepts reports, and fails when a test wants it."""
 
     def __init__(self, supply: int) -> None:
         self.supply = supply
@@ -103,7 +103,7 @@ def lease(number: int) -> Lease:
 
 
 class Desk:
-    """Stands for the worker: starts leases and ends them at once."""
+    """Replaces the worker: starts leases and ends them at once."""
 
     def __init__(self, counter: Counter, slot_count: int, loop_count: int) -> None:
         self.counter = counter

@@ -1,4 +1,4 @@
-"""Reports that wait for nobody: what is locked elsewhere comes back as busy, the others are taken."""
+"""fn_job_report_free does not wait for locks: a locked unit is returned as busy, the others are reported."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def report_free(engine: Engine, session: int, *leases: Lease) -> list[tuple[str,
 
 
 @pytest.fixture
-def impatient(engine: Engine) -> Engine:
-    """Waiting for a lock is an error."""
+def no_lock_wait(engine: Engine) -> Engine:
+    """An engine that raises an error instead of waiting for a lock."""
     engine.db.execute("set lock_timeout = '50ms'")
     return engine
 
 
 @pytest.mark.parametrize("above", [False, True])
-def test_a_busy_report_changes_nothing_and_holds_back_no_other(impatient: Engine, dsn: str, above: bool):
-    engine = impatient
+def test_a_busy_report_changes_nothing_and_delays_no_other(no_lock_wait: Engine, dsn: str, above: bool):
+    engine = no_lock_wait
     engine.publish("child", operation("a"))
     engine.publish("parent", subworkflow("sub", "child"))
     held, free = engine.start("parent" if above else "child"), engine.start("parent" if above else "child")
@@ -41,8 +41,8 @@ def test_a_busy_report_changes_nothing_and_holds_back_no_other(impatient: Engine
     first, second = engine.claim(session)
     with psycopg.connect(dsn, options="-csearch_path=stepwell,public") as other:
         other.execute("select 1 from run_progress where run_id = %s for update", (held,))
-        told = report_free(engine, session, first, second)
-        assert [row for row in told if row[0] == "busy"] == [("busy", first.unit_id)]
+        rows = report_free(engine, session, first, second)
+        assert [row for row in rows if row[0] == "busy"] == [("busy", first.unit_id)]
         assert (engine.run_state(held), engine.run_state(free)) == ("in_progress", "completed")
         other.rollback()
     assert "busy" not in [kind for kind, _ in report_free(engine, session, first)]
@@ -50,7 +50,7 @@ def test_a_busy_report_changes_nothing_and_holds_back_no_other(impatient: Engine
     assert engine.faults() == {}
 
 
-def test_a_report_may_lock_from_the_top(engine: Engine):
+def test_a_report_can_lock_from_the_top_run(engine: Engine):
     engine.publish("child", operation("a"))
     engine.publish("parent", subworkflow("sub", "child"))
     run_id = engine.start("parent")

@@ -1,4 +1,4 @@
-"""Publishing refuses an expression whose cost grows faster than its document; what was published goes on."""
+"""Publishing refuses an expression whose cost grows faster than its document; old versions still run."""
 
 from __future__ import annotations
 
@@ -59,14 +59,16 @@ REFUSED = [
 ]  # fmt: skip
 
 
-def test_what_is_linear_is_accepted(engine: Engine):
-    # An expression is a path for the engine; what it gives matters only when it runs.
+def test_an_expression_of_linear_cost_is_accepted(engine: Engine):
+    # Publishing checks only the cost; the result of a path matters only in a run.
     for number, path in enumerate(LINEAR):
         assert engine.publish(f"w{number}", operation("a", inputs={"x": path})) == 1
 
 
 @pytest.mark.parametrize(("path", "reason"), REFUSED)
-def test_what_is_not_is_refused_by_step_and_field(engine: Engine, path: str, reason: str):
+def test_a_costly_expression_is_refused_and_the_error_names_step_and_field(
+    engine: Engine, path: str, reason: str
+):
     with pytest.raises(
         psycopg.Error, match="^workflow w: step a, inputs.x: .*" + re.escape(reason)
     ) as refused:
@@ -84,20 +86,20 @@ def test_what_is_not_is_refused_by_step_and_field(engine: Engine, path: str, rea
         (human("s", tasks=[{"id": "t", "when": TWO_LISTS[0]}]), "tasks.t.when"),
     ],
 )
-def test_every_field_is_read(engine: Engine, step, field: str):
+def test_a_costly_expression_is_refused_in_every_field(engine: Engine, step, field: str):
     with pytest.raises(psycopg.Error, match=f"step s, {field}: .* {SQUARE}"):
         engine.publish("w", step)
 
 
-def test_a_rule_of_a_policy(engine: Engine):
+def test_a_policy_rule_with_a_costly_expression_is_refused(engine: Engine):
     rules = [{"name": "bad", "priority": 1, "match": TWO_LISTS[0], "effect": "allow", "reason": "r"}]
     with pytest.raises(psycopg.Error, match=f"rule 1: match: .* {SQUARE}"):
         engine.one("select fn_policy_propose(1, %s, '', 'ada')", (json.dumps(rules),))
 
 
 @pytest.mark.parametrize("path", [path for path, _, _ in COSTLY.values()], ids=COSTLY.keys())
-def test_a_version_of_before_goes_on(engine: Engine, path: str):
-    """Over a small document it costs little, so it runs."""
+def test_a_version_published_before_the_rule_runs_on_a_small_document(engine: Engine, path: str):
+    """On a small document most of the costly expressions cost little, so they run."""
     publish_before_the_rule(engine, "w", operation("a", inputs={"x": path}))
     engine.start("w", {"a": [1, 2], "b": [3]})
     (lease,) = engine.claim(engine.worker())
@@ -105,7 +107,7 @@ def test_a_version_of_before_goes_on(engine: Engine, path: str):
     assert isinstance(lease.bound_input, str) == any(part in path for part in always)
 
 
-def test_the_same_graph_is_still_the_same_version(engine: Engine):
+def test_publishing_the_same_graph_again_is_not_checked_again(engine: Engine):
     graph = {
         "format": 2, "name": "w", "edges": [],
         "steps": [{"no": 1, **operation("a", inputs={"x": TWO_LISTS[0]})}],

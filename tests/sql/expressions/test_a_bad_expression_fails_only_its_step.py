@@ -1,6 +1,7 @@
 """An expression that fails or costs too much fails its own step, with a reason; the work of others goes on.
 
-Each is in a version of before such expressions were refused, in one batch with the work of another tenant.
+Each expression is in a version that was published before such expressions were refused. Units of another
+tenant are in the same batch.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from tests.sql.drive import Engine, human, operation, subworkflow, wait
 from tests.sql.expressions.hostile import ALL, FAILING, TWO_LISTS, ZONE, Hostile, publish_before_the_rule
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("statement_limit")
 
 EVERY = pytest.mark.parametrize("hostile", ALL.values(), ids=ALL.keys())
 
 
 @pytest.fixture
-def impatient(db: psycopg.Connection) -> None:
-    """Generous, and still far below what an evaluation without a bound takes."""
+def statement_limit(db: psycopg.Connection) -> None:
+    """60 s are more than enough, and far less than an evaluation without a limit takes."""
     db.execute("set statement_timeout = '60s'")
 
 
@@ -51,15 +52,15 @@ def reason(engine: Engine, run_id: int, step_id: str) -> tuple[str, str]:
     return row  # type: ignore[return-value]
 
 
-def dies_of_its_inputs(engine: Engine, session: int, lease: Any) -> None:
-    """What a worker reports of a lease whose inputs could not be bound."""
+def report_unbound_inputs(engine: Engine, session: int, lease: Any) -> None:
+    """Reports a lease whose inputs could not be bound, as a worker does."""
     error = {"type": "ExpressionError", "message": lease.bound_input}
     body = {"failure_class": "expression_error", "error": error}
     assert engine.report(session, (lease, "dead", body)) == []
 
 
 @EVERY
-def test_the_input_of_an_operation(engine: Engine, other: Engine, hostile: Hostile):
+def test_a_bad_input_of_an_operation_fails_only_its_step(engine: Engine, other: Engine, hostile: Hostile):
     path, given, why = hostile
     publish_before_the_rule(engine, "w", operation("a", inputs={"ok": "$.input.due", "bad": path}))
     run_id = engine.start("w", given)
@@ -70,7 +71,7 @@ def test_the_input_of_an_operation(engine: Engine, other: Engine, hostile: Hosti
     assert isinstance(bad.bound_input, str)
     assert bad.bound_input.startswith(f"inputs.bad: {path} ")
     assert why in bad.bound_input
-    dies_of_its_inputs(engine, session, bad)
+    report_unbound_inputs(engine, session, bad)
     assert other.complete(session, good) == []
     assert engine.states(run_id) == {"a": "cannot_complete"}
     assert reason(engine, run_id, "a") == ("expression_error", bad.bound_input)
@@ -78,7 +79,7 @@ def test_the_input_of_an_operation(engine: Engine, other: Engine, hostile: Hosti
     assert engine.faults() == {}
 
 
-def test_the_input_of_an_operation_inside_a_map(engine: Engine):
+def test_a_bad_input_of_an_operation_inside_a_map_is_returned_as_text(engine: Engine):
     engine.publish(
         "w",
         {"id": "m", "kind": "map", "over": "$.input.list", "reads": []},
@@ -92,7 +93,7 @@ def test_the_input_of_an_operation_inside_a_map(engine: Engine):
 
 
 @EVERY
-def test_a_conditional_behind_a_wait_that_timed_out(
+def test_a_bad_conditional_after_a_wait_that_timed_out_fails_only_its_step(
     engine: Engine, other: Engine, clock: Clock, hostile: Hostile
 ):
     path, given, why = hostile
@@ -122,7 +123,9 @@ def test_a_conditional_behind_a_wait_that_timed_out(
 
 
 @EVERY
-def test_everything_the_engine_evaluates_after_a_report(engine: Engine, other: Engine, hostile: Hostile):
+def test_bad_expressions_that_a_report_evaluates_fail_only_their_steps(
+    engine: Engine, other: Engine, hostile: Hostile
+):
     path, given, why = hostile
     engine.publish("child", operation("c"))
     steps = {
@@ -138,7 +141,7 @@ def test_everything_the_engine_evaluates_after_a_report(engine: Engine, other: E
     other.publish("honest", operation("h"), operation("i"))
     honest = other.start("honest")
     session = engine.worker()
-    # All of them in one report.
+    # One report completes all of them.
     assert engine.complete(session, *engine.claim(session)) == []
     for field, run_id in runs.items():
         failure_class, message = reason(engine, run_id, str(steps[field]["id"]))
@@ -152,7 +155,7 @@ def test_everything_the_engine_evaluates_after_a_report(engine: Engine, other: E
 
 
 @EVERY
-def test_a_postcondition_does_not_hold(engine: Engine, other: Engine, hostile: Hostile):
+def test_a_bad_postcondition_fails_only_its_step(engine: Engine, other: Engine, hostile: Hostile):
     path, given, _ = hostile
     publish_before_the_rule(engine, "w", operation("a", postcondition=path))
     run_id = engine.start("w", given)
@@ -167,7 +170,7 @@ def test_a_postcondition_does_not_hold(engine: Engine, other: Engine, hostile: H
 
 
 @EVERY
-def test_the_condition_of_a_task(engine: Engine, hostile: Hostile):
+def test_a_bad_condition_fails_only_its_task(engine: Engine, hostile: Hostile):
     path, given, why = hostile
     tasks = [{"id": "bad", "when": path}, {"id": "good", "when": "true"}]
     publish_before_the_rule(engine, "w", human("sign", tasks=tasks))
@@ -186,7 +189,7 @@ def test_the_condition_of_a_task(engine: Engine, hostile: Hostile):
 
 
 @EVERY
-def test_a_guard_does_not_hold(engine: Engine, hostile: Hostile):
+def test_a_bad_guard_expression_is_false(engine: Engine, hostile: Hostile):
     path, given, _ = hostile
     engine.publish("w", operation("a"))
     run_id = engine.start("w", given)
@@ -197,7 +200,7 @@ def test_a_guard_does_not_hold(engine: Engine, hostile: Hostile):
 
 
 @EVERY
-def test_a_policy_denies(engine: Engine, hostile: Hostile):
+def test_a_bad_policy_expression_denies(engine: Engine, hostile: Hostile):
     path, given, why = hostile
     engine.db.execute(
         "update dot_config set config_value = '2000000' where config_key = 'limits.action_bytes'"
@@ -215,15 +218,15 @@ def test_a_policy_denies(engine: Engine, hostile: Hostile):
 
 
 @pytest.mark.parametrize("hostile", FAILING.values(), ids=FAILING.keys())
-def test_a_human_step(engine: Engine, hostile: Hostile):
+def test_a_bad_input_of_a_human_step_fails_it_with_the_reason(engine: Engine, hostile: Hostile):
     path, given, why = hostile
     engine.publish("w", human("sign", inputs={"bad": path}))
     run_id = engine.start("w", given)
     assert why in reason(engine, run_id, "sign")[1]
 
 
-def test_a_cancel_passes_through(engine: Engine):
-    """57014 is not an error of the expression: whoever cancels a statement ends the statement."""
+def test_a_cancelled_statement_is_not_an_expression_error(engine: Engine):
+    """57014 is not an error of the expression: the cancel ends the statement."""
     engine.db.execute("set statement_timeout = '100ms'")
     engine.db.execute(
         "update dot_config set config_value = '2000000000' where config_key = 'limits.expression_cost'"
@@ -236,7 +239,7 @@ def test_a_cancel_passes_through(engine: Engine):
         )
 
 
-def test_the_limit_is_a_setting(engine: Engine):
+def test_the_cost_limit_of_an_expression_is_a_setting(engine: Engine):
     given = Jsonb({"input": {"a": list(range(100)), "b": list(range(100, 200))}})
     ask = "select result, problem from _path_evaluate(%s, %s, true, true)"
     assert engine.db.execute(ask, (given, TWO_LISTS[0])).fetchone() == (False, None)
