@@ -58,6 +58,7 @@ class Actor:
         self.engine = Engine(db)
         self.dice = random.Random(seed)
         self.counts: Counter[str] = Counter()
+        self.deadlocks: list[str] = []
         self.session = self.engine.worker()
         self.leases: list[Lease] = []
 
@@ -69,6 +70,8 @@ class Actor:
         except psycopg.Error as error:
             state = error.sqlstate or "?"
             self.counts[state] += 1
+            if state == "40P01":
+                self.deadlocks.append(f"{name}: {error.diag.message_detail}\n{error.diag.context}")
             if state not in COLLISION_SQLSTATES and not state.startswith("SW"):
                 raise
 
@@ -150,9 +153,15 @@ ACTIONS: list[tuple[str, Callable[[Actor], None]]] = [
 ]  # fmt: skip
 
 
-def stress(dsn: str, seed: int, *, actors: int, calls: int, seconds: float = 0) -> Counter[str]:
-    """Each actor makes at least this many calls and goes on until the time is over; returns the counts."""
+def stress(
+    dsn: str, seed: int, *, actors: int, calls: int, seconds: float = 0
+) -> tuple[Counter[str], list[str]]:
+    """Each actor makes at least this many calls and goes on until the time is over; returns the counts.
+
+    Also the deadlocks, with what the session was doing.
+    """
     found: Counter[str] = Counter()
+    deadlocks: list[str] = []
     broken: list[BaseException] = []
     until = time.monotonic() + seconds
 
@@ -168,6 +177,7 @@ def stress(dsn: str, seed: int, *, actors: int, calls: int, seconds: float = 0) 
         finally:
             actor.engine.db.close()
             found.update(actor.counts)
+            deadlocks.extend(actor.deadlocks)
 
     threads = [threading.Thread(target=play, args=(number,)) for number in range(actors)]
     for thread in threads:
@@ -176,4 +186,4 @@ def stress(dsn: str, seed: int, *, actors: int, calls: int, seconds: float = 0) 
         thread.join()
     if broken:
         raise broken[0]
-    return found
+    return found, deadlocks

@@ -1383,7 +1383,8 @@ create table stepwell.workflow_version (
     step_count integer not null,
     published_at timestamp with time zone not null,
     published_by text not null,
-    input_schema jsonb
+    input_schema jsonb,
+    maps_input boolean default false not null
 );
 alter table stepwell.workflow_version enable row level security;
 -- granted to stepwell_api: select
@@ -2172,6 +2173,9 @@ CREATE INDEX replays_open ON stepwell.dlq_replay_request USING btree (tenant_id,
 -- index: stepwell.rollup_rule_pkey
 CREATE UNIQUE INDEX rollup_rule_pkey ON stepwell.rollup_rule USING btree (semantic_class);
 
+-- index: stepwell.runs_by_end
+CREATE INDEX runs_by_end ON stepwell.run_detail USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
 -- index: stepwell.runs_by_workflow
 CREATE INDEX runs_by_workflow ON stepwell.run_detail USING btree (workflow_id, tenant_id, run_id);
 
@@ -2207,6 +2211,9 @@ CREATE UNIQUE INDEX transition_rule_pkey ON stepwell.transition_rule USING btree
 
 -- index: stepwell.trigger_starts_one_run
 CREATE UNIQUE INDEX trigger_starts_one_run ON stepwell.run_detail USING btree (tenant_id, trigger_type, trigger_ref) WHERE (trigger_ref IS NOT NULL);
+
+-- index: stepwell.units_by_key
+CREATE INDEX units_by_key ON stepwell.work_unit USING btree (tenant_id, slot_key) WHERE (slot_key ~~ 'key:%'::text);
 
 -- index: stepwell.units_by_parent
 CREATE INDEX units_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE (parent_id IS NOT NULL);
@@ -3372,6 +3379,12 @@ create function stepwell._changed_since_asked(p_unit stepwell.work_unit, p_appro
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._checkpoint_count_check(p_tenant_id integer, p_unit_id bigint, p_name text)
+create function stepwell._checkpoint_count_check(p_tenant_id integer, p_unit_id bigint, p_name text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3450,6 +3463,12 @@ create function stepwell._correction_run_open(p_tenant_id integer, p_run_id bigi
 -- function: stepwell._corrections_settle(p_tenant_id integer, p_run_id bigint)
 create function stepwell._corrections_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._cycle_find(p_step_count integer, p_edges jsonb)
+create function stepwell._cycle_find(p_step_count integer, p_edges jsonb) returns integer[] language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3488,6 +3507,12 @@ create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[],
 
 -- function: stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer)
 create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._error_cut(p_error jsonb)
+create function stepwell._error_cut(p_error jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3568,7 +3593,7 @@ create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigin
 create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._graph_cycle(p_graph jsonb)
-create function stepwell._graph_cycle(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._graph_cycle(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3792,11 +3817,23 @@ create function stepwell._map_result_bytes(p_tenant_id integer, p_unit_id bigint
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._map_size_problem(p_tenant_id integer, p_unit_id bigint, p_item_count integer)
+create function stepwell._map_size_problem(p_tenant_id integer, p_unit_id bigint, p_item_count integer) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._maps_count(p_changes stepwell.unit_change[])
 create function stepwell._maps_count(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._maps_input_problem(p_version stepwell.workflow_version, p_input jsonb)
+create function stepwell._maps_input_problem(p_version stepwell.workflow_version, p_input jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4176,6 +4213,9 @@ create function stepwell._retention_replays(p_now timestamp with time zone, p_li
 -- function: stepwell._retention_runs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_runs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._retention_slots(p_limit integer)
+create function stepwell._retention_slots(p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._reversal_judge(p_tenant_id integer, p_action jsonb, p_verdict jsonb)
 create function stepwell._reversal_judge(p_tenant_id integer, p_action jsonb, p_verdict jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4410,6 +4450,12 @@ create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs tex
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._start_maps_check(p_version stepwell.workflow_version, p_inputs jsonb[])
+create function stepwell._start_maps_check(p_version stepwell.workflow_version, p_inputs jsonb[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._start_rate_check(p_tenant_id integer, p_workflow_id integer, p_now timestamp with time zone)
 create function stepwell._start_rate_check(p_tenant_id integer, p_workflow_id integer, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4463,6 +4509,12 @@ create function stepwell._step_expressions(p_step jsonb) returns TABLE(field tex
 
 -- function: stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb)
 create function stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._step_maps_input(p_step jsonb)
+create function stepwell._step_maps_input(p_step jsonb) returns boolean language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb, p_payload jsonb)
 create function stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb, p_payload jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;

@@ -51,6 +51,17 @@ begin
 end
 $$;
 
+-- An error as it is stored: one that is larger than the limit keeps its type and the beginning of its message.
+create or replace function stepwell._error_cut(p_error jsonb) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case when octet_length(p_error::text) <= l.bytes then p_error
+        else jsonb_build_object('type', left(p_error ->> 'type', 200),
+            'message', left(coalesce(p_error ->> 'message', p_error::text), greatest(l.bytes / 4, 1)), 'is_cut', true) end
+    from (select stepwell._limit('limits.error_bytes') as bytes) as l
+$$;
+
 -- Classifies failures: the failure class by its name or by the name of the exception; transient or permanent by the
 -- registry, the operation and the step. Computes when the next attempt may start; null when there is none. The jitter
 -- comes from the unit and the attempt, so that the same failure always gives the same time.
@@ -65,7 +76,7 @@ set search_path = stepwell, pg_temp
 as $$
     select
         q.ord, q.tenant_id, q.unit_id, u.lease_no, c.failure_class, k.classification,
-        coalesce(q.body -> 'error', '{}'), (u.attempt_count + 1)::smallint,
+        stepwell._error_cut(coalesce(q.body -> 'error', '{}')), (u.attempt_count + 1)::smallint,
         case when k.classification = 'transient' and u.attempt_count + 1 < u.max_attempts then least(
             -- Not later than the deadline: an attempt after it would be useless.
             case when u.deadline_at > p_now then u.deadline_at end, p_now + make_interval(secs =>

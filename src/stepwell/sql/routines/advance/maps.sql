@@ -33,7 +33,8 @@ begin
             when jsonb_typeof(v_items) is distinct from 'array' then format('over: %s gives %s, not a list',
                 v_map.config ->> 'over', coalesce(jsonb_typeof(v_items), 'nothing'))
             when jsonb_array_length(v_items) > v_limit then format('over: %s gives %s items; at most %s are accepted',
-                v_map.config ->> 'over', jsonb_array_length(v_items), v_limit) end;
+                v_map.config ->> 'over', jsonb_array_length(v_items), v_limit)
+            else stepwell._map_size_problem(v_map.tenant_id, v_map.unit_id, jsonb_array_length(v_items)) end;
         if v_problem is not null then
             perform stepwell._units_fail(array[v_map.tenant_id], array[v_map.unit_id], array[jsonb_build_object(
                 'failure_class', 'expression_error', 'outcome', 'dead', 'error',
@@ -47,10 +48,60 @@ begin
 end
 $$;
 
+-- Why this input is too long for the Maps of a version whose lists are known when the run starts (maps_input); null when
+-- it is not. So nothing runs before a Map that must fail.
+create or replace function stepwell._maps_input_problem(p_version stepwell.workflow_version, p_input jsonb) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with map as (
+        select d.step_no, d.config ->> 'over' as over, jsonb_array_length(l.items) as item_count, b.size
+        from stepwell.workflow_step_def as d
+        cross join lateral (
+            select p_input #> (string_to_array(d.config ->> 'over', '.'))[3:] as items) as l
+        cross join lateral (
+            select count(*) as size from stepwell.workflow_step_def as x
+            where x.tenant_id = d.tenant_id and x.version_id = d.version_id and x.scope_no = d.step_no
+        ) as b
+        where d.tenant_id = p_version.tenant_id and d.version_id = p_version.version_id
+            and stepwell._step_maps_input(d.config || jsonb_build_object('kind', d.step_kind, 'scope', d.scope_no,
+                'branch', d.branch_no, 'mandatory', d.mandatory))
+            and jsonb_typeof(l.items) = 'array'
+    )
+    select coalesce((
+        select format('%s gives %s items; at most %s are accepted', m.over, m.item_count, stepwell._limit('limits.map_items'))
+        from map as m
+        where m.item_count > stepwell._limit('limits.map_items')
+        order by m.step_no
+        limit 1
+    ), (
+        select format('%s items of %s steps each are too many for one run, which has numbers for %s steps',
+            max(m.item_count), max(m.size), 1048575)
+        from map as m
+        having sum(m.item_count * m.size) > 1048575 - p_version.step_count
+    ))
+$$;
+
+-- Why a Map with so many items has no room in its run, null when it has. The Map fails with it: the report of the step
+-- before it must not.
+create or replace function stepwell._map_size_problem(p_tenant_id int, p_unit_id bigint, p_item_count int) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select format('items: %s items of %s steps each are too many for this run; it has numbers for %s more steps',
+        p_item_count, b.size, greatest(1048575 - r.next_unit_no, 0))
+    from stepwell.work_unit as u
+    inner join stepwell.run_detail as r on u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
+    cross join lateral (
+        select count(*) as size from stepwell.workflow_step_def as d
+        where d.tenant_id = u.tenant_id and d.version_id = u.version_id and d.scope_no = u.def_no
+    ) as b
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and r.next_unit_no + p_item_count * b.size > 1048575
+$$;
+
 -- Writes the units of the items of a Map, each item an instance of the body with unit numbers of its own, and makes
 -- their first steps ready. At most max_concurrency steps of the Map run at once.
 -- Locks: run_detail, for the next free unit number.
--- Raises: SW006 when the run would have more units than a run may have.
 create or replace function stepwell._map_fill(p_tenant_id int, p_unit_id bigint, p_items jsonb, p_max_concurrency int)
 returns void
 language plpgsql volatile
@@ -74,9 +125,6 @@ begin
     update stepwell.run_detail as r set next_unit_no = r.next_unit_no + v_count * v_body.size
     where r.tenant_id = p_tenant_id and r.run_id = v_run_id
     returning r.next_unit_no - v_count * v_body.size into v_base;
-    if v_base + v_count * v_body.size > 1048575 then
-        raise exception using errcode = 'SW006', message = format('items: run %s would have more than 1048575 steps', v_run_id);
-    end if;
     if p_max_concurrency is not null then
         v_slot_key := format('run:%s:map:%s', v_run_id, stepwell._unit_no(p_unit_id));
         insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)

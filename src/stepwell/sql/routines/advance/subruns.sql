@@ -69,6 +69,9 @@ begin
             v_input := coalesce(v_input, v_parent.input);
             v_problem := stepwell._schema_problem(v_version.input_schema, v_input, 'input');
             v_failure_class := 'invalid_input';
+            if v_problem is null and v_version.maps_input then
+                v_problem := 'input: ' || stepwell._maps_input_problem(v_version, v_input);
+            end if;
         end if;
     end if;
     if v_problem is not null then

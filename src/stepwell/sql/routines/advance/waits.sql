@@ -43,7 +43,14 @@ begin
     -- Events of one type are taken in the order they came, also where the clock did not move between them.
     values (p_tenant_id, p_event_key, p_run_id, p_event_type, coalesce(p_payload, '{}'), greatest(stepwell.now(), (
         select max(i.received_at) + interval '1 microsecond' from stepwell.event_inbox as i
-        where i.tenant_id = p_tenant_id and i.run_id = p_run_id and i.event_type = p_event_type and i.taken_by is null)));
+        where i.tenant_id = p_tenant_id and i.run_id = p_run_id and i.event_type = p_event_type and i.taken_by is null)))
+    on conflict (tenant_id, event_key) do nothing;
+    if not found then
+        -- The same key came for another run at the same time, and was first.
+        return query select false, i.taken_by from stepwell.event_inbox as i
+            where i.tenant_id = p_tenant_id and i.event_key = p_event_key;
+        return;
+    end if;
     perform stepwell._event_append(p_tenant_id, stepwell._run_unit(p_run_id), 'signal.received', p_actor,
         jsonb_build_object('signal_type', p_event_type, 'event_key', p_event_key));
     perform stepwell._waits_match(p_tenant_id, p_run_id, p_event_type);

@@ -2,7 +2,7 @@
 
 -- Removes what is older than its retention (dot_config retention.*): ended runs and jobs with all their rows, stored
 -- answers of repeated calls, events from outside that were taken, rejected events, closed sessions, settled dead
--- letters, replay requests and receipts, whole months of the log. Returns how much of each it removed.
+-- letters, replay requests and receipts, concurrency keys without jobs, whole months of the log. Returns how much of each it removed.
 -- Locks: the runs it removes (without those in use); event_log exclusively, last and briefly, when a month is dropped.
 -- Idempotency: a second sweep finds nothing.
 -- Raises: nothing.
@@ -21,6 +21,7 @@ begin
     return query select 'dead_letters'::text, stepwell._retention_letters(v_now, v_limit);
     return query select 'replays'::text, stepwell._retention_replays(v_now, v_limit);
     return query select 'receipts'::text, stepwell._retention_receipts(v_now, v_limit);
+    return query select 'slots'::text, stepwell._retention_slots(v_limit);
     return query
     with gone as (
         delete from stepwell.transition_idempotency as x
@@ -342,5 +343,34 @@ begin
                 where later.tenant_id = s.tenant_id and later.run_id = s.run_id and later.block_no > s.block_no)
             or not exists (select from stepwell.work_unit as u
                 where u.tenant_id = s.tenant_id and u.unit_id = stepwell._run_unit(s.run_id)));
+end
+$$;
+
+-- Removes the concurrency keys of which no job is left. While one is left, whatever its state, its key keeps its limit.
+-- Locks: the slots, without those that are in use.
+create or replace function stepwell._retention_slots(p_limit int) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_count bigint;
+begin
+    with unused as (
+        select s.tenant_id, s.slot_key
+        from stepwell.concurrency_slot as s
+        where s.slot_key like 'key:%' and s.used_count = 0
+            and not exists (select from stepwell.work_unit as u
+                where u.tenant_id = s.tenant_id and u.slot_key = s.slot_key and u.slot_key like 'key:%')
+            and not exists (select from stepwell.rate_token as t where t.tenant_id = s.tenant_id and t.slot_key = s.slot_key)
+        limit p_limit
+        for update skip locked
+    ), gone as (
+        delete from stepwell.concurrency_slot as s
+        using unused as u
+        where s.tenant_id = u.tenant_id and s.slot_key = u.slot_key
+        returning 1
+    )
+    select count(*) into v_count from gone;
+    return v_count;
 end
 $$;

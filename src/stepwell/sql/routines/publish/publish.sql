@@ -57,10 +57,11 @@ begin
     from stepwell.workflow_version as v
     where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id;
     insert into stepwell.workflow_version (
-        tenant_id, workflow_id, version_no, graph_hash, graph, input_schema, failure_policy, step_count,
+        tenant_id, workflow_id, version_no, graph_hash, graph, input_schema, failure_policy, step_count, maps_input,
         published_at, published_by)
     values (p_tenant_id, v_workflow_id, v_version_no, v_hash, p_graph, p_graph -> 'input',
         coalesce(p_graph ->> 'failure_policy', 'continue-running'), jsonb_array_length(p_graph -> 'steps'),
+        exists (select from jsonb_array_elements(p_graph -> 'steps') as s (step) where stepwell._step_maps_input(s.step)),
         stepwell.now(), p_actor)
     returning workflow_version.version_id into v_version_id;
     perform stepwell._graph_store(p_tenant_id, v_version_id, p_graph);
@@ -68,6 +69,17 @@ begin
         jsonb_build_object('workflow', v_name, 'version', v_version_no, 'hash', v_hash));
     return query select v_version_id, v_version_no, true;
 end
+$$;
+
+-- Whether a step is a Map that runs in every run and whose list is a plain part of the run's input: so it is known when
+-- the run starts.
+create or replace function stepwell._step_maps_input(p_step jsonb) returns boolean
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select p_step ->> 'kind' = 'map' and coalesce((p_step ->> 'scope')::int, 0) = 0 and p_step ->> 'branch' is null
+        and coalesce((p_step ->> 'mandatory')::boolean, true)
+        and p_step ->> 'over' ~ '^\$\.input(\.[A-Za-z_][A-Za-z0-9_]*)*$'
 $$;
 
 -- A graph of format 1 in the words of format 2. Versions published before keep their graph and hash as they were; the same
@@ -95,7 +107,8 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_limit constant int := 50000;
+    v_limit constant int := stepwell._limit('limits.step_count');
+    v_task_limit constant int := stepwell._limit('limits.tasks_per_step');
     v_problem text;
     v_step jsonb;
 begin
@@ -107,6 +120,15 @@ begin
     end if;
     if jsonb_array_length(p_graph -> 'steps') > v_limit then
         return format('steps: %s are too many; at most %s are accepted', jsonb_array_length(p_graph -> 'steps'), v_limit);
+    end if;
+    select format('step %s, tasks: %s are too many; at most %s are accepted', s.step ->> 'id',
+        jsonb_array_length(s.step -> 'tasks'), v_task_limit)
+    into v_problem
+    from jsonb_array_elements(p_graph -> 'steps') as s (step)
+    where jsonb_typeof(s.step -> 'tasks') = 'array' and jsonb_array_length(s.step -> 'tasks') > v_task_limit
+    limit 1;
+    if v_problem is not null then
+        return v_problem;
     end if;
     if exists (select from jsonb_array_elements(p_graph -> 'steps') with ordinality as s (step, place)
         where (s.step ->> 'no')::int <> s.place) then
@@ -136,30 +158,78 @@ $$;
 
 -- Names a cycle of a graph whose edges do not all point forward, or says that the numbering is wrong.
 create or replace function stepwell._graph_cycle(p_graph jsonb) returns text
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    with recursive edge as (
-        select x."from" as from_no, x."to" as to_no
-        from jsonb_to_recordset(p_graph -> 'edges') as x ("from" int, "to" int)
-    ), walk as (
-        select e.from_no as start_no, e.to_no as at_no, array[e.from_no, e.to_no] as path
-        from edge as e
-        where e.from_no >= e.to_no
-        union all
-        select w.start_no, e.to_no, w.path || e.to_no
-        from walk as w
-        inner join edge as e on w.at_no = e.from_no
-        where w.at_no <> w.start_no and cardinality(w.path) <= 64
-            and (e.to_no = w.start_no or not e.to_no = any (w.path))
-    )
-    select coalesce((
+declare
+    v_cycle constant int[] := stepwell._cycle_find(jsonb_array_length(p_graph -> 'steps'), p_graph -> 'edges');
+begin
+    return coalesce((
         select 'edges: cycle ' || string_agg(coalesce(s.step ->> 'id', p.step_no::text), ' → ' order by p.place)
-        from (select w.path from walk as w where w.at_no = w.start_no order by cardinality(w.path) limit 1) as c
-        cross join lateral unnest(c.path) with ordinality as p (step_no, place)
+        from unnest(v_cycle) with ordinality as p (step_no, place)
         left join jsonb_array_elements(p_graph -> 'steps') as s (step) on (s.step ->> 'no')::int = p.step_no
-        having count(*) > 0
-    ), 'edges: must lead from a lower to a higher step number that exists')
+    ), 'edges: must lead from a lower to a higher step number that exists');
+end
+$$;
+
+-- The steps of one cycle, the first again at the end; null when there is none, or when an edge leads to no step. Each
+-- step and each edge is visited once, so a dense graph costs no more than its edges.
+create or replace function stepwell._cycle_find(p_step_count int, p_edges jsonb) returns int[]
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    -- The edges of step n are those from v_next[n] to before v_end[n] in v_to.
+    v_to int[];
+    v_next int[];
+    v_end int[];
+    v_is_open boolean[] := array_fill(false, array[p_step_count]);
+    v_is_done boolean[] := array_fill(false, array[p_step_count]);
+    v_path int[];
+    v_depth int;
+    v_at int;
+    v_target int;
+begin
+    select array_agg(x."to" order by x."from", x."to") into v_to from jsonb_to_recordset(p_edges) as x ("from" int, "to" int);
+    select array_agg(coalesce(c.first_no, 1) order by s.step_no), array_agg(coalesce(c.last_no, 0) order by s.step_no)
+    into v_next, v_end
+    from generate_series(1, p_step_count) as s (step_no)
+    left join (
+        select n.from_no, min(n.place) as first_no, max(n.place) as last_no
+        from (select x."from" as from_no, row_number() over (order by x."from", x."to")::int as place
+            from jsonb_to_recordset(p_edges) as x ("from" int, "to" int)) as n
+        group by n.from_no
+    ) as c on s.step_no = c.from_no;
+    for v_start in 1 .. p_step_count loop
+        continue when v_is_done[v_start];
+        v_path := array[v_start];
+        v_depth := 1;
+        v_is_open[v_start] := true;
+        while v_depth > 0 loop
+            v_at := v_path[v_depth];
+            if v_next[v_at] > v_end[v_at] then
+                v_is_open[v_at] := false;
+                v_is_done[v_at] := true;
+                v_depth := v_depth - 1;
+                continue;
+            end if;
+            v_target := v_to[v_next[v_at]];
+            v_next[v_at] := v_next[v_at] + 1;
+            if v_target is null or v_target not between 1 and p_step_count then
+                return null;
+            end if;
+            if v_is_open[v_target] then
+                return v_path[array_position(v_path, v_target) : v_depth] || v_target;
+            end if;
+            if not v_is_done[v_target] then
+                v_depth := v_depth + 1;
+                v_path[v_depth] := v_target;
+                v_is_open[v_target] := true;
+            end if;
+        end loop;
+    end loop;
+    return null;
+end
 $$;
 
 -- The first expression of a step that PostgreSQL cannot parse as an SQL/JSON path, by name; null when all can be

@@ -18,6 +18,7 @@ begin
         raise exception using errcode = 'SW006', message = 'checkpoint name: 1 to 200 characters are accepted';
     end if;
     perform stepwell._size_check('value', 'checkpoint ' || p_name, pg_column_size(p_value), 'limits.checkpoint_bytes');
+    perform stepwell._checkpoint_count_check(p_tenant_id, p_unit_id, p_name);
     insert into stepwell.unit_checkpoint (tenant_id, unit_id, checkpoint_name, checkpoint_value, lease_no, saved_at)
     values (p_tenant_id, p_unit_id, p_name, coalesce(p_value, 'null'), p_lease_no, stepwell.now())
     on conflict (tenant_id, unit_id, checkpoint_name) do nothing
@@ -31,6 +32,23 @@ begin
     from stepwell.unit_checkpoint as c
     where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id and c.checkpoint_name = p_name;
     return v_value;
+end
+$$;
+
+-- Refuses one saved result too many of a unit; one that is there already may be asked for again.
+-- Raises: SW006 over the limit.
+create or replace function stepwell._checkpoint_count_check(p_tenant_id int, p_unit_id bigint, p_name text) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := stepwell._limit('limits.checkpoint_count');
+begin
+    if (select count(*) from stepwell.unit_checkpoint as c
+        where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id and c.checkpoint_name <> p_name) >= v_limit then
+        raise exception using errcode = 'SW006', column = 'name', message = format(
+            'checkpoint %s: this step has saved %s results already; at most %s are accepted', p_name, v_limit, v_limit);
+    end if;
 end
 $$;
 

@@ -106,16 +106,19 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count, rate_count, rate_seconds)
-    values (p_tenant_id, p_slot_key, coalesce(p_max_count, case when p_rate_count is null then 1 else 2147483647 end),
-        p_rate_count, p_rate_seconds)
-    on conflict (tenant_id, slot_key) do nothing;
-    if not found then
+    loop
+        insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count, rate_count, rate_seconds)
+        values (p_tenant_id, p_slot_key, coalesce(p_max_count, case when p_rate_count is null then 1 else 2147483647 end),
+            p_rate_count, p_rate_seconds)
+        on conflict (tenant_id, slot_key) do nothing;
+        exit when found;
         perform stepwell._slots_lock(array[p_tenant_id], array[p_slot_key]);
         update stepwell.concurrency_slot as s set max_count = coalesce(p_max_count, s.max_count),
             rate_count = coalesce(p_rate_count, s.rate_count), rate_seconds = coalesce(p_rate_seconds, s.rate_seconds)
         where s.tenant_id = p_tenant_id and s.slot_key = p_slot_key;
-    end if;
+        -- Not found: a sweep removed the key while this waited for it.
+        exit when found;
+    end loop;
 end
 $$;
 

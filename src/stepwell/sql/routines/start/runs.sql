@@ -108,6 +108,9 @@ begin
         perform stepwell._start_schema_check(
             p_tenant_id, v_version.input_schema, p_inputs, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs);
     end if;
+    if v_version.maps_input then
+        perform stepwell._start_maps_check(v_version, p_inputs);
+    end if;
     with fresh as (
         insert into stepwell.run_detail (
             tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
@@ -181,6 +184,28 @@ begin
             raise exception using errcode = 'SW001', message = v_problem, column = split_part(v_problem, ' ', 1);
         end if;
     end loop;
+end
+$$;
+
+-- Refuses an input with a list that is too long for the Map that reads it.
+-- Raises: SW006.
+create or replace function stepwell._start_maps_check(p_version stepwell.workflow_version, p_inputs jsonb[]) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_problem text;
+begin
+    select case when cardinality(p_inputs) = 1 then 'input: ' else format('inputs[%s]: ', q.ord - 1) end || m.problem
+    into v_problem
+    from unnest(p_inputs) with ordinality as q (input, ord)
+    cross join lateral (select stepwell._maps_input_problem(p_version, q.input)) as m (problem)
+    where m.problem is not null
+    order by q.ord
+    limit 1;
+    if v_problem is not null then
+        raise exception using errcode = 'SW006', column = 'input', message = v_problem;
+    end if;
 end
 $$;
 

@@ -1,0 +1,59 @@
+"""A limit that only shows itself while a run runs fails the step that exceeds it, never what came before."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+import stepwell as sw
+from tests.sql.drive import Engine, operation
+from tests.sql.graphs.publishing import publish
+
+BODY = sw.Sequential(*(sw.Operation("op", id=f"s{number}") for number in range(105)))
+
+
+def test_a_map_that_is_known_to_have_no_room_starts_nothing(engine: Engine):
+    """10,000 items of 105 steps are more than the 2^20 units of a run."""
+    each = sw.Map("$.input.order.items", BODY, id="each")
+    publish(engine, sw.Sequential(sw.Operation("charge", id="charge"), each))
+    with pytest.raises(psycopg.Error, match="input: 10000 items of 105 steps each are too many for one run"):
+        engine.start("w", {"order": {"items": list(range(10_000))}})
+    assert engine.one("select count(*) from run_detail") == 0
+    publish(engine, sw.SubWorkflow("w", id="below"), name="above")
+    above = engine.start("above", {"order": {"items": list(range(10_000))}})
+    assert engine.states(above) == {"below": "cannot_complete"}
+    assert "10000 items of 105 steps each" in engine.one("select error ->> 'message' from unit_failure")
+
+
+@pytest.mark.parametrize("over", ["$.input.items[*]", "$.steps.charge.output"])
+def test_a_map_that_has_no_room_in_its_run_fails_and_the_step_before_it_is_done_once(
+    engine: Engine, over: str
+):
+    publish(engine, sw.Sequential(sw.Operation("charge", id="charge"), sw.Map(over, BODY, id="each")))
+    items = list(range(10_000))
+    run = engine.start("w", {"items": [items]})
+    session = engine.worker()
+    (charge,) = engine.claim(session)
+    assert engine.complete(session, charge, output=items) == []
+    assert engine.states(run)["charge"] == "completed"
+    assert engine.states(run)["each"] == "cannot_complete"
+    assert engine.run_state(run) == "failed"
+    error = engine.one("select error from unit_failure")
+    assert "10000 items of 105 steps each are too many for this run" in error["message"]
+    assert engine.faults() == {}
+
+
+def test_a_dense_graph_with_a_cycle_is_refused_at_once(engine: Engine):
+    """All simple paths were walked, and there are more of them than anybody waits for."""
+    nodes = [operation(f"s{number}") for number in range(30)]
+    edges = [(a["id"], b["id"]) for a in nodes for b in nodes if a is not b]
+    engine.db.execute("set statement_timeout = '10s'")
+    with pytest.raises(psycopg.Error, match="edges: cycle s0 → s1 → s0"):
+        engine.publish("dense", *nodes, edges=edges)
+
+
+def test_a_long_cycle_is_named_whole(engine: Engine):
+    nodes = [operation(f"s{number}") for number in range(300)]
+    edges = [(f"s{number}", f"s{(number + 1) % 300}") for number in range(300)]
+    with pytest.raises(psycopg.Error, match=r"cycle s0 → s1 → s2 .* → s299 → s0"):
+        engine.publish("ring", *nodes, edges=edges)

@@ -1,0 +1,209 @@
+"""Every row `limits.…` of dot_config has a test that exceeds it: here, or where its subject is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+import stepwell as sw
+from tests.sql.drive import Engine, human, operation, subworkflow
+from tests.sql.graphs.publishing import publish
+from tests.worker.acting import put_in_force, rule
+
+TESTS = Path(__file__).parents[2]
+
+
+def limit(engine: Engine, name: str, value: int) -> None:
+    changed = engine.db.execute(
+        "update dot_config set config_value = %s where config_key = %s", (Jsonb(value), f"limits.{name}")
+    )
+    assert changed.rowcount == 1, name
+
+
+def lease(engine: Engine) -> tuple[int, Any]:
+    engine.enqueue("op")
+    session = engine.worker()
+    (found,) = engine.claim(session, 1)
+    return session, found
+
+
+def save(engine: Engine, session: int, held: Any, name: str, value: Any) -> None:
+    engine.one(
+        "select fn_checkpoint_save(%s, 1, %s, %s, %s, %s)",
+        (session, held.unit_id, held.lease_no, name, Jsonb(value)),
+    )
+
+
+def checkpoint_bytes(engine: Engine) -> None:
+    save(engine, *lease(engine), "a", "x" * 200)
+
+
+def checkpoint_count(engine: Engine) -> None:
+    session, held = lease(engine)
+    for name in ("a", "a", "b"):
+        save(engine, session, held, name, 1)
+
+
+def tasks_per_step(engine: Engine) -> None:
+    tasks = [{"id": f"t{number}", "title": "T"} for number in range(2)]
+    engine.publish("w", human("h", tasks=tasks))
+
+
+def write_content(body: str, items: list[str] | None = None) -> Callable[[Engine], None]:
+    def act(engine: Engine) -> None:
+        engine.one("select fn_content_write(1, 'c', %s, 'ada', '{}', %s)", (body, items))
+
+    return act
+
+
+def calendar_days(engine: Engine) -> None:
+    hours = Jsonb([{"weekday": 1, "opens": "09:00", "closes": "10:00"}])
+    engine.one("select fn_calendar_set(1, 'c', 'UTC', %s)", (hours,))
+    engine.one("select _calendar_add(1, 'c', stepwell.now(), 36000)")
+
+
+# name → (the limit that is set, what exceeds it, what the refusal says)
+REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
+    "bundle_items": (1, write_content("b", ["a", "b"]), "items: at most 1 are accepted"),
+    "calendar_days": (2, calendar_days, "within 2 days"),
+    "checkpoint_bytes": (100, checkpoint_bytes, "at most 100 bytes"),
+    "checkpoint_count": (1, checkpoint_count, "at most 1 are accepted"),
+    "content_bytes": (10, write_content("x" * 11), "at most 10 bytes"),
+    "enqueue_batch": (1, lambda e: e.enqueue("op", 2), "at most 1 are accepted"),
+    "expression_bytes": (
+        10,
+        lambda e: publish(e, sw.Map("$.input.a_long_name", sw.Operation("op", id="o"))),
+        "at most 10 are accepted",
+    ),
+    "start_batch": (
+        1,
+        lambda e: e.one("select fn_run_start(1, 'w', array['{}'::jsonb, '{}'])"),
+        "at most 1 are accepted",
+    ),
+    "step_count": (1, lambda e: e.publish("two", operation("a"), operation("b")), "at most 1 are accepted"),
+    "tasks_per_step": (1, tasks_per_step, "at most 1 are accepted"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_exceeds_a_limit_is_refused(engine: Engine, name: str):
+    engine.publish("w", operation("a"))
+    value, exceed, said = REFUSED[name]
+    limit(engine, name, value)
+    with pytest.raises(psycopg.Error, match=said) as error:
+        exceed(engine)
+    assert str(error.value.sqlstate) in ("SW001", "SW006")
+
+
+def test_a_long_idempotency_key_is_refused(engine: Engine):  # limits.idempotency_key_bytes
+    limit(engine, "idempotency_key_bytes", 5)
+    session, held = lease(engine)
+    action = {"connector": "c", "operation": "o", "target": "t", "call": "x", "fields": {}, "key": "k" * 6}
+    with pytest.raises(psycopg.Error, match="1 to 5 bytes"):
+        engine.one(
+            "select fn_action_propose(%s, 1, %s, %s, %s)",
+            (session, held.unit_id, held.lease_no, Jsonb(action)),
+        )
+
+
+def test_one_write_too_many_is_denied(engine: Engine):  # limits.writes_per_run
+    put_in_force(engine.db, rule("free", "allow"))
+    limit(engine, "writes_per_run", 1)
+    session, held = lease(engine)
+    answers = []
+    for number in range(2):
+        action = {"connector": "c", "operation": "o", "target": "t", "call": f"x{number}", "fields": {}}
+        said = engine.one(
+            "select fn_action_propose(%s, 1, %s, %s, %s)",
+            (session, held.unit_id, held.lease_no, Jsonb(action)),
+        )
+        answers.append((said["answer"], said.get("reason_code")))
+    assert answers == [("go", "rule"), ("deny", "writes_exhausted")]
+
+
+def test_too_many_rules_are_no_policy(engine: Engine):  # limits.policy_rules
+    limit(engine, "policy_rules", 1)
+    rules = Jsonb([rule("a", "allow"), rule("b", "allow")])
+    assert "1 to 1 rules" in engine.one("select problem from fn_policy_check(%s)", (rules,))
+
+
+def test_a_map_with_too_many_items_fails(engine: Engine):  # limits.map_items
+    publish(engine, sw.Map("$.input.items", sw.Operation("op", id="o"), id="m", mandatory=False))
+    limit(engine, "map_items", 2)
+    engine.start("w", {"items": [1, 2, 3]})
+    error = engine.one("select error from unit_failure")
+    assert "at most 2 are accepted" in error["message"]
+
+
+def test_a_list_that_is_known_to_be_too_long_starts_nothing(engine: Engine):
+    publish(engine, sw.Map("$.input.items", sw.Operation("op", id="o"), id="m"))
+    limit(engine, "map_items", 2)
+    with pytest.raises(psycopg.Error, match=r"input: \$\.input\.items gives 3 items; at most 2") as error:
+        engine.start("w", {"items": [1, 2, 3]})
+    assert error.value.sqlstate == "SW006"
+    assert engine.one("select count(*) from run_detail") == 0
+
+
+def test_sub_workflows_that_are_nested_too_deep_fail(engine: Engine):  # limits.nesting
+    engine.publish("w0", operation("a"))
+    for number in range(1, 6):
+        engine.publish(f"w{number}", subworkflow("below", f"w{number - 1}"))
+    limit(engine, "nesting", 3)
+    run = engine.start("w5")
+    assert engine.run_state(run) == "failed"
+    assert engine.one("select count(*) from run_detail") == 4
+
+
+def test_a_composed_result_that_is_too_large_fails_its_map(engine: Engine):  # limits.composed_result_bytes
+    publish(engine, sw.Map("$.input.items", sw.Operation("op", id="o"), id="m"))
+    limit(engine, "composed_result_bytes", 100)
+    run = engine.start("w", {"items": [1, 2, 3]})
+    session = engine.worker()
+    engine.complete(session, *engine.claim(session), output="x" * 90)
+    assert engine.run_state(run) == "failed"
+
+
+def test_a_long_error_is_cut(engine: Engine):  # limits.error_bytes
+    limit(engine, "error_bytes", 100)
+    session, held = lease(engine)
+    engine.report(
+        session, (held, "failed", {"error": {"type": "E", "message": "m" * 1000, "trace": "t" * 9000}})
+    )
+    error = engine.one("select error from unit_failure")
+    assert error == {"type": "E", "message": "m" * 25, "is_cut": True}
+
+
+def test_a_page_has_no_more_rows_than_the_limit(engine: Engine):  # limits.page_size
+    engine.publish("h", human("a"))
+    for _ in range(3):
+        engine.start("h")
+    limit(engine, "page_size", 2)
+    assert len(engine.db.execute("select * from fn_inbox_read(1, null, null, 100)").fetchall()) == 2
+
+
+def test_a_sweep_removes_no_more_than_the_limit(engine: Engine, clock):  # limits.retention_batch
+    engine.publish("w", operation("a"))
+    for _ in range(3):
+        engine.start("w")
+    engine.drain(engine.worker())
+    clock.advance(days=4000)
+    limit(engine, "retention_batch", 2)
+    engine.one("select count(*) from fn_retention_sweep()")
+    assert engine.one("select count(*) from run_detail") == 1
+
+
+def test_every_limit_has_a_test_that_exceeds_it(engine: Engine):
+    """A limit that no test exceeds is enforced nowhere, as far as anybody knows."""
+    texts = "".join(path.read_text() for path in TESTS.rglob("*.py"))
+    names = [
+        row[0]
+        for row in engine.db.execute("select config_key from dot_config where config_key like 'limits.%'")
+    ]
+    assert len(names) > 20
+    untested = [name for name in names if name not in texts and name.removeprefix("limits.") not in REFUSED]
+    assert untested == []
