@@ -35,7 +35,9 @@ begin
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, null) as r;
         return;
     end if;
-    if pg_column_size(p_bodies) > stepwell._limit('limits.payload_bytes') or 'oversized' = any (p_outcomes) then
+    -- Below a kilobyte no limit is looked up: most reports are small, and most calls have few of them.
+    if (pg_column_size(p_bodies) > 1000 and pg_column_size(p_bodies) > stepwell._limit('limits.payload_bytes'))
+        or 'oversized' = any (p_outcomes) then
         select l.outcomes, l.bodies into p_outcomes, p_bodies from stepwell._reports_limit(p_outcomes, p_bodies) as l;
     end if;
     if p_locks_up then
