@@ -3878,7 +3878,7 @@ create function stepwell._path_accessor(p_tokens text[], p_place integer, OUT su
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._path_bound(p_bare text, p_size double precision)
-create function stepwell._path_bound(p_bare text, p_size double precision) returns double precision language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_bound(p_bare text, p_size double precision) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4117,8 +4117,20 @@ create function stepwell._regex_fault(p_pattern text) returns text language sql 
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._regex_refusal(p_pattern text)
+create function stepwell._regex_refusal(p_pattern text) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._regex_size(p_pattern text)
 create function stepwell._regex_size(p_pattern text) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._regex_steps(p_pattern text, p_text text)
+create function stepwell._regex_steps(p_pattern text, p_text text) returns double precision language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute

@@ -169,6 +169,16 @@ def test_a_bad_postcondition_fails_only_its_step(engine: Engine, other: Engine, 
     assert engine.faults() == {}
 
 
+@pytest.mark.parametrize("pattern", ["^((a+)\\2)+$", "((a{1,200}){1,200}){1,200}$", "(?=.*b)(?=.*c)a+"])
+def test_a_pattern_of_a_form_that_takes_too_long_is_not_matched(engine: Engine, pattern: str):
+    """The form of a version of before such patterns were refused."""
+    form = {"type": "object", "properties": {"x": {"pattern": pattern}}}
+    output = {"x": "a" * 100_001}
+    assert engine.one("select _schema_problem(%s, %s)", (Jsonb(form), Jsonb(output))) == (
+        f"$.x has 100001 characters, too many to match {pattern} with"
+    )
+
+
 @EVERY
 def test_a_bad_condition_fails_only_its_task(engine: Engine, hostile: Hostile):
     path, given, why = hostile

@@ -91,6 +91,17 @@ def test_a_costly_expression_is_refused_in_every_field(engine: Engine, step, fie
         engine.publish("w", step)
 
 
+@pytest.mark.parametrize(
+    ("where", "graph", "step"),
+    [("input", {"input": {"pattern": "(a)\\1"}}, {}), ("step s, form", {}, {"form": {"pattern": "(a)\\1"}})],
+)
+def test_a_costly_pattern_of_a_form_or_an_input_is_refused(engine: Engine, where: str, graph, step):
+    with pytest.raises(psycopg.Error, match=f"workflow w: {where}: .* refers back to a group"):
+        engine.publish("w", human("s", **step), **graph)
+    # As in a form for a new password.
+    assert engine.publish("w", human("s", form={"pattern": "^(?=.*[0-9]).{8,}$"})) == 1
+
+
 def test_a_policy_rule_with_a_costly_expression_is_refused(engine: Engine):
     rules = [{"name": "bad", "priority": 1, "match": TWO_LISTS[0], "effect": "allow", "reason": "r"}]
     with pytest.raises(psycopg.Error, match=f"rule 1: match: .* {SQUARE}"):

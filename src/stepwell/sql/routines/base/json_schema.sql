@@ -68,7 +68,7 @@ as $$
             then format('%s must be a multiple of %s', p_path, p_schema ->> 'multipleOf') end
 $$;
 
--- The length and the pattern of a text.
+-- The length and the pattern of a text. A pattern that would take too long is not matched: the text breaks it.
 create or replace function stepwell._schema_text_problem(p_schema jsonb, p_value text, p_path text) returns text
 language sql immutable
 set search_path = stepwell, pg_temp
@@ -77,6 +77,8 @@ as $$
         when length(p_value) < (p_schema ->> 'minLength')::int or length(p_value) > (p_schema ->> 'maxLength')::int
             then format('%s must have %s to %s characters', p_path,
                 coalesce(p_schema ->> 'minLength', '0'), coalesce(p_schema ->> 'maxLength', 'any'))
+        when p_schema ? 'pattern' and stepwell._regex_steps(p_schema ->> 'pattern', p_value) > 1e7
+            then format('%s has %s characters, too many to match %s with', p_path, length(p_value), p_schema ->> 'pattern')
         when p_schema ? 'pattern' and p_value !~ (p_schema ->> 'pattern')
             then format('%s must match %s', p_path, p_schema ->> 'pattern') end
 $$;

@@ -38,15 +38,20 @@ $$;
 -- at most every value. They multiply where they meet: in one comparison, or in filters inside of each other. Infinite for
 -- what the text does not show.
 create or replace function stepwell._path_bound(p_bare text, p_size float8) returns float8
-language sql immutable
+language plpgsql immutable
 set search_path = stepwell, pg_temp
 as $$
-    select case
-        when p_bare ~* '/\*|like_regex|keyvalue|,|\*\*.*\*\*|[0-9.]e\+?[0-9_]{4}' then 'infinity'
-        when p_bare ~ '\[[^\]]*[$@]' or p_bare ~ '\?.*\?' or (p_bare ~ '\?' and p_bare ~ '\$.*\$')
-            then power(p_size, least(50, regexp_count(p_bare, '[$@]')))
-        else (select power(p_size, least(50, max(regexp_count(x.part, '[$@]')))) * count(*)
-            from regexp_split_to_table(p_bare, '&&|\|\||\?') as x (part)) end
+begin
+    if p_bare ~* '/\*|like_regex|keyvalue|,|\*\*.*\*\*|[0-9.]e\+?[0-9_]{4}' then
+        return 'infinity'::float8;
+    end if;
+    if p_bare ~ '\[[^\]]*[$@]|\?.*\?|\$.*\?.*\$' then
+        return power(p_size, least(50, regexp_count(p_bare, '[$@]')));
+    end if;
+    return (
+        select power(p_size, least(50, max(regexp_count(x.part, '[$@]')))) * count(*)
+        from regexp_split_to_table(p_bare, '&&|\|\||\?') as x (part));
+end
 $$;
 
 -- The cost of these sites over a document; it stops counting above the limit. p_size: the most values that the document
@@ -121,64 +126,12 @@ as $$
     from (select regexp_replace(p_chains, '"([^"\\]|\\.)*"', '', 'g')) as c (bare)
 $$;
 
--- What it costs to match the texts that a chain finds with a pattern: their length; its square with a look at what comes
--- before or after; two to the length with a reference to a group.
+-- What it costs to match the texts that a chain finds with a pattern.
 create or replace function stepwell._regex_cost(p_document jsonb, p_path text, p_pattern text) returns float8
 language sql immutable
 set search_path = stepwell, pg_temp
 as $$
-    select coalesce(sum(case stepwell._regex_fault(p_pattern)
-        when 'refers' then power(2, least(t.size, 100))
-        when 'looks' then power(t.size, 2)
-        else t.size * (1 + length(p_pattern) / 100) end), 0)
+    select coalesce(sum(stepwell._regex_steps(p_pattern, x.found)), 0)
     from jsonb_array_elements_text(jsonb_path_query_array(p_document, (p_path || '[*] ? (@.type() == "string")')::jsonpath, '{}', true))
         as x (found)
-    cross join lateral (select length(x.found)::float8) as t (size)
-$$;
-
--- Why a pattern may take more than linear time: it refers back to a group (refers), or has conditions on what comes before
--- or after (looks). Null for all others: PostgreSQL matches them without going back.
-create or replace function stepwell._regex_fault(p_pattern text) returns text
-language sql immutable
-as $$
-    select case when p_pattern ~ '(^|[^\\])(\\\\)*\\[1-9]' then 'refers'
-        when p_pattern ~ '\(\?<?[=!]' then 'looks' end
-$$;
-
--- How large a pattern becomes when its counted repetitions are written out: ((a{9}){9}) has 81 characters. Written for one
--- pattern; of a whole path it gives a bound for all patterns in it.
-create or replace function stepwell._regex_size(p_pattern text) returns float8
-language plpgsql immutable
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_part text;
-    -- The size of each open group, and of what a repetition would repeat.
-    v_open float8[] := array[0]::float8[];
-    v_last float8 := 0::float8;
-begin
-    if p_pattern !~ '\{[0-9]' then
-        return 0::float8;
-    end if;
-    for v_part in
-        select m.found[1] from regexp_matches(p_pattern, '(\\.|\{[0-9]+(?:,[0-9]*)?\}|.)', 'g') as m (found)
-    loop
-        if v_part = '(' then
-            v_open := v_open || 0::float8;
-            v_last := 0::float8;
-        elsif v_part = ')' then
-            v_last := v_open[cardinality(v_open)];
-            v_open := case when cardinality(v_open) > 1 then trim_array(v_open, 1) else array[0]::float8[] end;
-            v_open[cardinality(v_open)] := v_open[cardinality(v_open)] + v_last;
-        elsif v_part ~ '^\{' then
-            v_last := v_last * greatest(1, (select max(m.found[1]::float8) from regexp_matches(v_part, '([0-9]+)', 'g') as m (found)));
-            v_open[cardinality(v_open)] := v_open[cardinality(v_open)] + v_last;
-        else
-            v_last := 1::float8;
-            v_open[cardinality(v_open)] := v_open[cardinality(v_open)] + 1;
-        end if;
-        exit when v_last > 1e9;
-    end loop;
-    return v_last + (select sum(x) from unnest(v_open) as x);
-end
 $$;

@@ -36,10 +36,7 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     select case
-        when stepwell._regex_fault(s.pattern) = 'refers' then 'has a pattern that refers back to a group, which takes exponential time;'
-            || ' write the pattern without \1 … \9, or write a Python callable'
-        when stepwell._regex_fault(s.pattern) = 'looks' then 'has a pattern with a condition on what comes before or after it, which'
-            || ' takes quadratic time; write the pattern without (?= (?! (?<= (?<!, or write a Python callable'
+        when stepwell._regex_refusal(s.pattern) is not null then stepwell._regex_refusal(s.pattern)
         when stepwell._chain_growth(c.left_path, 1) > 32 or stepwell._chain_growth(c.right_path, 1) > 32
             then 'finds the same values many times; accepted: at most five commas in its subscripts and three keyvalue()'
         when cardinality(array(select t from unnest(s.times) as t where stepwell._is_list(t)))

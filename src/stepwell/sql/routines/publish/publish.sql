@@ -253,16 +253,31 @@ begin
 end
 $$;
 
--- The first expression of a graph whose cost no document bounds, by step and field; null when there is none.
+-- The first expression or pattern of a graph whose cost no document bounds, by step and field; null when there is none.
 create or replace function stepwell._graph_refusal(p_graph jsonb) returns text
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select format('step %s, %s: %s', s.step ->> 'id', e.field, r.reason)
-    from jsonb_array_elements(p_graph -> 'steps') as s (step)
-    cross join lateral stepwell._step_expressions(s.step) as e
-    cross join lateral (select stepwell._path_refusal(e.path)) as r (reason)
-    where r.reason is not null
+    select x.problem
+    from (
+        select format('step %s, %s: %s', s.step ->> 'id', e.field, r.reason) as problem, r.reason
+        from jsonb_array_elements(p_graph -> 'steps') as s (step)
+        cross join lateral stepwell._step_expressions(s.step) as e
+        cross join lateral (select stepwell._path_refusal(e.path)) as r (reason)
+        union all
+        select format('%s: %s %s', f.field, m.pattern, r.reason), r.reason
+        from (
+            select 'input' as field, p_graph -> 'input' as form
+            union all
+            select format('step %s, form', s.step ->> 'id'), s.step -> 'form' from jsonb_array_elements(p_graph -> 'steps') as s (step)
+        ) as f
+        cross join lateral jsonb_array_elements_text(
+            jsonb_path_query_array(f.form, 'strict $.**.pattern ? (@.type() == "string")', '{}', true)) as m (pattern)
+        cross join lateral (select stepwell._regex_refusal(m.pattern)) as r (reason)
+        -- In forms (?=…) is usual, for passwords; the text is short, and what is too long is not matched.
+        where stepwell._regex_fault(m.pattern) is distinct from 'looks'
+    ) as x
+    where x.reason is not null
     limit 1
 $$;
 
