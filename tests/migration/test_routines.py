@@ -6,7 +6,9 @@ import psycopg
 import pytest
 
 from stepwell.errors import SchemaError
-from stepwell.store.schema import catalog, migrate
+from stepwell.sql import support_text
+from stepwell.store.schema import catalog, migrate, routines, sql_files
+from stepwell.store.schema.sql_files import SqlFile
 
 VIEW = "create or replace view stepwell.thing_view as select {columns} from stepwell.thing;"
 
@@ -174,3 +176,33 @@ def test_privileges_are_applied_once_after_the_routines(empty_dsn, sources):
     sources.migration("0003_more.sql", "create table stepwell.more ();")
     migrate.migrate(empty_dsn, sources.load())
     assert call(empty_dsn, count) == 2
+
+
+def test_the_routines_of_this_release_are_applied_without_one_error(empty_dsn):
+    """An error that a savepoint undoes stays in the log of the server and frightens whoever reads it."""
+    files = sql_files.load()
+    with psycopg.connect(empty_dsn) as connection:
+        connection.execute(support_text("bookkeeping"))
+        connection.execute("set local search_path = stepwell, public")
+        connection.execute("set local check_function_bodies = off")
+        for file in (*files.migrations, *routines.in_order(files.routines)):
+            routines.apply_file(connection, file)
+
+
+def test_a_file_comes_after_what_its_views_and_functions_need():
+    def file(name: str, text: str) -> SqlFile:
+        return SqlFile("routines", name, text)
+
+    given = [
+        file(
+            "a.sql", "create or replace view stepwell.v_a as select stepwell._b(v.x) from stepwell.v_c as v;"
+        ),
+        file(
+            "b.sql",
+            "create or replace function stepwell._b(p int) returns int language sql\nas $$ select 1 $$;",
+        ),
+        file("c.sql", "create or replace view stepwell.v_c as select 1 as x;"),
+        file("d.sql", "create or replace view stepwell.v_d as select 1 from stepwell.v_e;"),
+        file("e.sql", "create or replace view stepwell.v_e as select 1 from stepwell.v_d;"),
+    ]
+    assert [found.name[0] for found in routines.in_order(given)] == ["b", "c", "a", "e", "d"]

@@ -6,6 +6,7 @@ run again after it. Routines that an earlier release made and this one does not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import psycopg
@@ -22,6 +23,13 @@ _DEFINED_LATER = frozenset({"42P01", "42883", "42704", "42703"})
 # "create or replace" cannot change the columns of a view or the result of a function.
 _SHAPE_CHANGED = frozenset({"42P16", "42P13"})
 _BUSY = "another session has a lock on the table; end it or stop the workers, then try again"
+
+_DEFINITION = re.compile(r"^create or replace (?:function|view) stepwell\.(\w+)", re.MULTILINE)
+# What must exist when a file is applied: what a view reads, and what the head of a function names.
+_NEEDING = re.compile(
+    r"^create or replace view .*?;$|^create or replace function .*?^as \$\$", re.MULTILINE | re.DOTALL
+)
+_NAME = re.compile(r"\bstepwell\.(\w+)")
 
 Connection = psycopg.Connection[TupleRow]
 # (kind, name), kind being "function" or "view"
@@ -103,8 +111,29 @@ def _names(keys: Iterable[Key], kind: str) -> list[str]:
     return sorted(name for found, name in keys if found == kind)
 
 
+def in_order(files: Sequence[SqlFile]) -> list[SqlFile]:
+    """Each file after the files whose functions and views it needs to be created; otherwise as given."""
+    homes = {name: file for file in files for name in _DEFINITION.findall(file.text)}
+    placed: dict[str, SqlFile] = {}
+
+    def place(file: SqlFile, above: frozenset[str]) -> None:
+        # In a circle one of the files must come first.
+        if file.name in placed or file.name in above:
+            return
+        used = {name for part in _NEEDING.findall(file.text) for name in _NAME.findall(part)}
+        for name in sorted(used):
+            if (home := homes.get(name)) is not None:
+                place(home, above | {file.name})
+        placed[file.name] = file
+
+    for file in files:
+        place(file, frozenset())
+    return list(placed.values())
+
+
 def _apply_in_any_order(connection: Connection, files: Sequence[SqlFile]) -> None:
-    waiting = list(files)
+    # In this order no file fails, so that the log of the server has no error; the loop is for circles.
+    waiting = in_order(files)
     while waiting:
         postponed: list[SqlFile] = []
         first_error: SchemaError | None = None
