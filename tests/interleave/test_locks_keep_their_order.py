@@ -153,3 +153,22 @@ def test_a_cancel_locks_the_subruns_in_the_order_of_their_ids(sessions, dsn, db)
     cancelling.commit()
     assert {state for (state,) in db.execute("select state_code from workflow_run")} == {"cancelled"}
     assert check_invariants(dsn) == []
+
+
+def test_a_worker_that_stops_does_not_wait_for_what_another_worker_has_now(sessions, db):
+    """Its list of leases may name units that it returned before; another session reports them now."""
+    engine = Engine(db)
+    engine.enqueue("op", 2)
+    old = engine.worker()
+    engine.report(old, *((lease, "released", None) for lease in engine.claim(old)))
+    new = engine.worker()
+    leases = engine.claim(new)
+    assert len(leases) == 2
+    reporting, closing = sessions(), sessions()
+    reporting.complete(new, leases[1])
+    closing.db.execute("set lock_timeout = '20s'")
+    assert closing.one("select fn_worker_close(%s)", (old,)) == 0
+    reporting.complete(new, leases[0])
+    reporting.commit()
+    closing.commit()
+    assert engine.faults() == {}

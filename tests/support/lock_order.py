@@ -110,6 +110,12 @@ class LockWatch:
         return [(str(table), str(key)) for table, key in db.execute(query.encode(), {"xids": xids})]
 
     def _compare(self, table: str, key: str, held: list[tuple[str, str]]) -> None:
+        kinds = {other for other, _ in held}
+        if table == "job_ready":
+            # Only a claim holds one that somebody waits for, and a claim waits for nothing.
+            return
+        if table == "work_unit" and "job_ready" in kinds:
+            self.faults.add(f"a claim waits for work_unit {key.lstrip('0')}")
         for other, other_key in held:
             is_before = self._order[table] < self._order[other]
             is_lower = table == other and table in ORDERED_WITHIN and key < other_key

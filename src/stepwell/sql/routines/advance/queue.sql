@@ -32,15 +32,25 @@ $$;
 
 -- Removes units from everything that could still start or wake them: queue, line, timers, waits, approvals of their
 -- actions. Their slots become free, also of those that a worker has: the caller ends these leases.
--- Locks: their job_ready rows (it waits for a claim that is running), then approvals, then the units, then slots.
+-- Locks: their slots first, because who holds a slot lets units of any run enter the queue: nothing enters it behind this
+--   call. Then their job_ready rows (it waits for a claim that is running), then approvals, then the units.
 create or replace function stepwell._units_dequeue(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_slot record;
     v_queued record;
     v_leased record;
 begin
+    select array_agg(u.tenant_id) as tenant_ids, array_agg(u.slot_key) as slot_keys
+    into v_slot
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where u.slot_key is not null;
+    if v_slot.slot_keys is not null then
+        perform stepwell._slots_lock(v_slot.tenant_ids, v_slot.slot_keys);
+    end if;
     with gone as (
         delete from stepwell.job_ready as r
         using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)

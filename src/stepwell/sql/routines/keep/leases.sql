@@ -184,7 +184,9 @@ begin
         select distinct q.tenant_id, q.unit_id
         from stepwell.worker_lease as l
         cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
-        where l.session_id = p_session_id
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        -- Only what it still has: the rest may be leased to another session, whose report locks in an order of its own.
+        where l.session_id = p_session_id and u.lease_session_id = p_session_id
     ) as x;
     delete from stepwell.worker_lease as l where l.session_id = p_session_id;
     perform stepwell._runs_lock_up(v_held.tenant_ids, v_held.unit_ids);
