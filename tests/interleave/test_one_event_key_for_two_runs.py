@@ -1,4 +1,4 @@
-"""The same event key at once for two runs: one takes it, the other is told so; nobody gets an error."""
+"""Two signals with one event key for two runs at once: one is accepted, the other returns false, not an error."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def test_the_second_of_two_signals_with_one_key_is_not_accepted(sessions, db):
     runs = [engine.start("w"), engine.start("w")]
     first, second = sessions(), sessions()
     assert first.one(SIGNAL, (runs[0],)) is True
-    told = second.start_blocked(lambda: second.one(SIGNAL, (runs[1],)))
+    accepted = second.start_blocked(lambda: second.one(SIGNAL, (runs[1],)))
     first.commit()
-    assert told.result(60) is False
+    assert accepted.result(60) is False
     second.commit()
     assert [engine.run_state(run) for run in runs] == ["completed", "in_progress"]

@@ -10,7 +10,7 @@ def keys(engine: Engine) -> list[str]:
     return [key for (key,) in rows]
 
 
-def test_a_key_goes_with_its_last_job(engine: Engine, clock):
+def test_a_key_is_removed_with_its_last_job(engine: Engine, clock):
     engine.enqueue("op", p_concurrency_key="done", p_max_concurrency=3)
     session = engine.worker()
     engine.complete(session, *engine.claim(session))

@@ -1,4 +1,4 @@
-"""A limit that only shows itself while a run runs fails the step that exceeds it, never what came before."""
+"""A limit that is checked while a run runs fails the step that exceeds it, never the steps before it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.sql.graphs.publishing import publish
 BODY = sw.Sequential(*(sw.Operation("op", id=f"s{number}") for number in range(105)))
 
 
-def test_a_map_that_is_known_to_have_no_room_starts_nothing(engine: Engine):
+def test_a_run_whose_input_makes_a_map_too_large_is_not_started(engine: Engine):
     """10,000 items of 105 steps are more than the 2^20 units of a run."""
     each = sw.Map("$.input.order.items", BODY, id="each")
     publish(engine, sw.Sequential(sw.Operation("charge", id="charge"), each))
@@ -44,7 +44,7 @@ def test_a_map_that_has_no_room_in_its_run_fails_and_the_step_before_it_is_done_
 
 
 def test_a_dense_graph_with_a_cycle_is_refused_at_once(engine: Engine):
-    """All simple paths were walked, and there are more of them than anybody waits for."""
+    """The check does not walk all simple paths: there are far too many of them."""
     nodes = [operation(f"s{number}") for number in range(30)]
     edges = [(a["id"], b["id"]) for a in nodes for b in nodes if a is not b]
     engine.db.execute("set statement_timeout = '10s'")
@@ -52,7 +52,7 @@ def test_a_dense_graph_with_a_cycle_is_refused_at_once(engine: Engine):
         engine.publish("dense", *nodes, edges=edges)
 
 
-def test_a_long_cycle_is_named_whole(engine: Engine):
+def test_the_error_names_every_step_of_a_long_cycle(engine: Engine):
     nodes = [operation(f"s{number}") for number in range(300)]
     edges = [(f"s{number}", f"s{(number + 1) % 300}") for number in range(300)]
     with pytest.raises(psycopg.Error, match=r"cycle s0 → s1 → s2 .* → s299 → s0"):

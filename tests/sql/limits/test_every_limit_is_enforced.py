@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_exceeds_a_limit_is_refused(engine: Engine, name: str):
+def test_a_value_above_a_limit_is_refused(engine: Engine, name: str):
     engine.publish("w", operation("a"))
     value, exceed, said = REFUSED[name]
     limit(engine, name, value)
@@ -126,7 +126,7 @@ def test_one_write_too_many_is_denied(engine: Engine):  # limits.writes_per_run
     assert answers == [("go", "rule"), ("deny", "writes_exhausted")]
 
 
-def test_too_many_rules_are_no_policy(engine: Engine):  # limits.policy_rules
+def test_a_policy_with_too_many_rules_is_refused(engine: Engine):  # limits.policy_rules
     limit(engine, "policy_rules", 1)
     rules = Jsonb([rule("a", "allow"), rule("b", "allow")])
     assert "1 to 1 rules" in engine.one("select problem from fn_policy_check(%s)", (rules,))
@@ -140,7 +140,7 @@ def test_a_map_with_too_many_items_fails(engine: Engine):  # limits.map_items
     assert "at most 2 are accepted" in error["message"]
 
 
-def test_a_list_that_is_known_to_be_too_long_starts_nothing(engine: Engine):
+def test_a_run_with_a_list_that_is_too_long_is_not_started(engine: Engine):
     publish(engine, sw.Map("$.input.items", sw.Operation("op", id="o"), id="m"))
     limit(engine, "map_items", 2)
     with pytest.raises(psycopg.Error, match=r"input: \$\.input\.items gives 3 items; at most 2") as error:
@@ -168,7 +168,7 @@ def test_a_composed_result_that_is_too_large_fails_its_map(engine: Engine):  # l
     assert engine.run_state(run) == "failed"
 
 
-def test_a_long_error_is_cut(engine: Engine):  # limits.error_bytes
+def test_a_long_error_is_shortened(engine: Engine):  # limits.error_bytes
     limit(engine, "error_bytes", 100)
     session, held = lease(engine)
     engine.report(
@@ -198,7 +198,7 @@ def test_a_sweep_removes_no_more_than_the_limit(engine: Engine, clock):  # limit
 
 
 def test_every_limit_has_a_test_that_exceeds_it(engine: Engine):
-    """A limit that no test exceeds is enforced nowhere, as far as anybody knows."""
+    """Without a test that exceeds it, nothing shows that a limit is enforced."""
     texts = "".join(path.read_text() for path in TESTS.rglob("*.py"))
     names = [
         row[0]
