@@ -1,4 +1,4 @@
-"""Two signals with one event key for two runs at once: one is accepted, the other returns false, not an error."""
+"""Two signals with one event key for two runs at once: one is accepted, the other returns false."""
 
 from __future__ import annotations
 
