@@ -98,10 +98,16 @@ class Engine:
         return [job_id for (job_id,) in rows]
 
     def worker(
-        self, name: str = "worker", classes: Sequence[str] = ("default",), lease_seconds: int = 3600
+        self,
+        name: str = "worker",
+        classes: Sequence[str] = ("default",),
+        lease_seconds: int = 3600,
+        serves: Sequence[str] | None = None,
     ) -> int:
+        """Its session; without `serves` it claims every operation of its classes."""
         session_id: int = self.one(
-            "select fn_worker_register(%s, %s, 100, %s)", (name, list(classes), lease_seconds)
+            "select fn_worker_register(%s, %s, 100, %s, '{}', %s::text[])",
+            (name, list(classes), lease_seconds, None if serves is None else list(serves)),
         )
         return session_id
 

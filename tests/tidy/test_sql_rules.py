@@ -25,6 +25,7 @@ HOT = "part of every claim or report: to set the search_path a second time makes
 INLINED = "Postgres inlines it into the statement that calls it; a setting would prevent that"
 CALLERS_SEARCH_PATH: dict[str, str] = {
     **dict.fromkeys(("_transition_problems", "_run_of", "_run_unit", "_unit_no", "_has_ended"), INLINED),
+    **dict.fromkeys(("_workspace_of", "_classes_are_empty"), INLINED),
     **dict.fromkeys(("_path_is_plain", "_inputs_join", "_chain_path", "_is_list"), INLINED),
     **dict.fromkeys(("_regex_fault", "_path_count", "_site_extend", "_site_outside", "_sites_of"), INLINED),
     **dict.fromkeys(
@@ -37,6 +38,16 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
             "_claim",
             "_fresh_take",
             "_ready_take",
+            "_turns_find",
+            "_turns_take",
+            "_turn_take",
+            "_shares_of",
+            "_lanes_find",
+            "_lanes_from",
+            "_lane_is_served",
+            "_lane_take",
+            "_lane_next",
+            "_others_have_work",
         ),
         HOT,
     ),

@@ -217,7 +217,8 @@ def test_a_report_after_the_lease_expired_changes_nothing(app, play, db, stage, 
             await until_async(lambda: stage.ended == ["done"])
             assert unit(db)[:2] == ("ready", 1)
         db.execute(
-            "insert into job_ready select tenant_id, executor_class_id, 0, unit_id, false from work_unit"
+            "insert into job_ready (tenant_id, executor_class_id, rank, operation_id, unit_id, is_retry)"
+            " select tenant_id, executor_class_id, 0, operation_id, unit_id, false from work_unit"
             " where scope = 'step'"
         )
 

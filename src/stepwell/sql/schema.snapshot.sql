@@ -10,11 +10,17 @@ create domain stepwell.open_count as integer constraint open_count_is_not_negati
 -- type: stepwell.pending_count
 create domain stepwell.pending_count as integer constraint pending_count_is_not_negative CHECK ((VALUE >= 0));
 
+-- type: stepwell.ready_lane
+create type stepwell.ready_lane as (executor_class_id integer, rank integer, operation_id integer, unit_id bigint);
+
 -- type: stepwell.rollup_colour
 create domain stepwell.rollup_colour as text constraint rollup_is_a_colour CHECK ((VALUE = ANY ('{gray,green,yellow,red}'::text[])));
 
 -- type: stepwell.subrun_class
 create domain stepwell.subrun_class as text constraint subrun_class_is_known CHECK ((VALUE = ANY ('{red,wait,active}'::text[])));
+
+-- type: stepwell.tenant_turn
+create type stepwell.tenant_turn as (tenant_id integer, workspace_id integer, weight double precision, max_concurrency integer);
 
 -- type: stepwell.transition_cause
 create type stepwell.transition_cause as (actor_class text, trigger_kind text, trigger_ref text, actor text, session_id bigint, at timestamp with time zone, engine_from integer, direct_count integer, direct_session_id bigint);
@@ -23,7 +29,13 @@ create type stepwell.transition_cause as (actor_class text, trigger_kind text, t
 create type stepwell.transition_request as (tenant_id integer, unit_id bigint, to_state text, from_state text, evidence jsonb, payload jsonb, released_count integer, lease_no integer);
 
 -- type: stepwell.unit_change
-create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, executor_class_id integer, rank integer, map_id bigint, open_count integer, is_marked boolean);
+create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, executor_class_id integer, rank integer, map_id bigint, open_count integer, is_marked boolean, operation_id integer);
+
+-- sequence: stepwell.claim_turn_seq
+create sequence stepwell.claim_turn_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.claim_window_seq
+create sequence stepwell.claim_window_seq as bigint start 0 increment 1 minvalue 0 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.dlq_replay_request_replay_request_id_seq
 create sequence stepwell.dlq_replay_request_replay_request_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -39,6 +51,9 @@ create sequence stepwell.executor_class_class_id_seq as integer start 1 incremen
 
 -- sequence: stepwell.governance_problem_problem_id_seq
 create sequence stepwell.governance_problem_problem_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.handler_handler_id_seq
+create sequence stepwell.handler_handler_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
 -- sequence: stepwell.information_unit_iu_id_seq
 create sequence stepwell.information_unit_iu_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -514,6 +529,15 @@ create table stepwell.guard_predicate (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.handler
+create table stepwell.handler (
+    handler_id integer generated always as identity not null,
+    operation_name text not null,
+    code_version text default ''::text not null
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.i18n_text
 create table stepwell.i18n_text (
     text_key text not null,
@@ -625,7 +649,9 @@ create table stepwell.job_ready (
     executor_class_id integer not null,
     rank smallint not null,
     unit_id bigint not null,
-    is_retry boolean not null
+    is_retry boolean not null,
+    workspace_id integer default 0 not null,
+    operation_id integer not null
 ) with (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=500, fillfactor=100);
 alter table stepwell.job_ready enable row level security;
 -- granted to stepwell_api: select
@@ -664,7 +690,8 @@ create table stepwell.operation (
     retry_multiplier real default 2 not null,
     non_retryable text[] default '{}'::text[] not null,
     timeout_seconds real,
-    updated_at timestamp with time zone default clock_timestamp() not null
+    updated_at timestamp with time zone default clock_timestamp() not null,
+    handler_id integer not null
 );
 alter table stepwell.operation enable row level security;
 -- granted to stepwell_api: select
@@ -1270,7 +1297,7 @@ create table stepwell.worker_session (
     closed_at timestamp with time zone,
     is_idle boolean default false not null,
     info jsonb default '{}'::jsonb not null,
-    unserved_ids integer[]
+    handler_ids integer[]
 ) with (fillfactor=50);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -1615,6 +1642,12 @@ alter table stepwell.guard_predicate add constraint guard_predicate_pkey PRIMARY
 -- constraint: stepwell.guard_predicate.predicate_name_is_plain
 alter table stepwell.guard_predicate add constraint predicate_name_is_plain CHECK ((predicate_name ~ '^[a-z][a-z0-9_]*$'::text));
 
+-- constraint: stepwell.handler.handler_is_unique
+alter table stepwell.handler add constraint handler_is_unique UNIQUE (operation_name, code_version);
+
+-- constraint: stepwell.handler.handler_pkey
+alter table stepwell.handler add constraint handler_pkey PRIMARY KEY (handler_id);
+
 -- constraint: stepwell.i18n_text.i18n_text_pkey
 alter table stepwell.i18n_text add constraint i18n_text_pkey PRIMARY KEY (text_key, lang);
 
@@ -1673,7 +1706,7 @@ alter table stepwell.job_detail add constraint job_detail_pkey PRIMARY KEY (tena
 alter table stepwell.job_line add constraint job_line_pkey PRIMARY KEY (tenant_id, slot_key, rank, unit_id);
 
 -- constraint: stepwell.job_ready.job_ready_pkey
-alter table stepwell.job_ready add constraint job_ready_pkey PRIMARY KEY (tenant_id, executor_class_id, rank, unit_id);
+alter table stepwell.job_ready add constraint job_ready_pkey PRIMARY KEY (executor_class_id, tenant_id, workspace_id, rank, operation_id, unit_id);
 
 -- constraint: stepwell.keeper_lead.keeper_lead_pkey
 alter table stepwell.keeper_lead add constraint keeper_lead_pkey PRIMARY KEY (is_only);
@@ -1689,6 +1722,9 @@ alter table stepwell.operation add constraint max_attempts_is_bounded CHECK (((m
 
 -- constraint: stepwell.operation.operation_class_exists
 alter table stepwell.operation add constraint operation_class_exists FOREIGN KEY (executor_class_id) REFERENCES stepwell.executor_class(executor_class_id);
+
+-- constraint: stepwell.operation.operation_handler_exists
+alter table stepwell.operation add constraint operation_handler_exists FOREIGN KEY (handler_id) REFERENCES stepwell.handler(handler_id);
 
 -- constraint: stepwell.operation.operation_name_has_a_length
 alter table stepwell.operation add constraint operation_name_has_a_length CHECK (((length(operation_name) >= 1) AND (length(operation_name) <= 200)));
@@ -2200,6 +2236,9 @@ CREATE INDEX streams_by_block ON stepwell.audit_block_stream USING btree (tenant
 -- index: stepwell.subruns_by_parent
 CREATE INDEX subruns_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE ((scope = 'workflow_run'::text) AND (parent_id IS NOT NULL));
 
+-- index: stepwell.tenant_weight_idx
+CREATE INDEX tenant_weight_idx ON stepwell.tenant USING btree (weight);
+
 -- index: stepwell.timers_by_due
 CREATE INDEX timers_by_due ON stepwell.timer USING btree (due_at);
 
@@ -2244,6 +2283,9 @@ CREATE TRIGGER versions_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwel
 
 -- trigger: stepwell.job_ready.ready_rows_wake_workers
 CREATE TRIGGER ready_rows_wake_workers AFTER INSERT ON stepwell.job_ready FOR EACH STATEMENT WHEN ((current_setting('stepwell.notifies'::text, true) IS DISTINCT FROM 'at_end'::text)) EXECUTE FUNCTION stepwell._ready_notify();
+
+-- trigger: stepwell.operation.operation_finds_its_handler
+CREATE TRIGGER operation_finds_its_handler BEFORE INSERT ON stepwell.operation FOR EACH ROW EXECUTE FUNCTION stepwell._operation_handler();
 
 -- trigger: stepwell.policy_set.policy_sets_are_final
 CREATE TRIGGER policy_sets_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.policy_set FOR EACH STATEMENT EXECUTE FUNCTION stepwell._policy_set_refuse();
@@ -3391,11 +3433,17 @@ create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_unserved_ids integer[])
-create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_unserved_ids integer[]) returns SETOF stepwell.job_lease language plpgsql;
+-- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[])
+create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[]) returns SETOF stepwell.job_lease language plpgsql;
 
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._classes_are_empty(p_executor_class_ids integer[])
+create function stepwell._classes_are_empty(p_executor_class_ids integer[]) returns boolean language sql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3505,8 +3553,8 @@ create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[],
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer)
-create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer)
+create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3589,8 +3637,8 @@ create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigin
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
-create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
+-- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
+create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._graph_cycle(p_graph jsonb)
 create function stepwell._graph_cycle(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3648,6 +3696,9 @@ create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evi
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._handlers_of(p_operation_names text[])
+create function stepwell._handlers_of(p_operation_names text[]) returns integer[] language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._has_ended(p_state_code text)
 create function stepwell._has_ended(p_state_code text) returns boolean language sql immutable parallel safe;
@@ -3772,6 +3823,30 @@ create function stepwell._jsonpath_problem(p_expression text) returns text langu
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[])
+create function stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[]) returns boolean language plpgsql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._lane_next(p_executor_class_id integer, p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, OUT tenant_id integer, OUT workspace_id integer, OUT rank integer, OUT operation_id integer, OUT unit_id bigint)
+create function stepwell._lane_next(p_executor_class_id integer, p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, OUT tenant_id integer, OUT workspace_id integer, OUT rank integer, OUT operation_id integer, OUT unit_id bigint) returns record language plpgsql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._lane_take(p_tenant_id integer, p_workspace_id integer, p_lane stepwell.ready_lane, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[])
+create function stepwell._lane_take(p_tenant_id integer, p_workspace_id integer, p_lane stepwell.ready_lane, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
+
+-- function: stepwell._lanes_find(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer)
+create function stepwell._lanes_find(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer) returns stepwell.ready_lane[] language plpgsql;
+
+-- function: stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer)
+create function stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer) returns stepwell.ready_lane[] language plpgsql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3856,8 +3931,17 @@ create function stepwell._must_apply(p_requests stepwell.transition_request[], p
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._operation_handler()
+create function stepwell._operation_handler() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._operation_of(p_tenant_id integer, p_operation_name text)
 create function stepwell._operation_of(p_tenant_id integer, p_operation_name text) returns stepwell.operation language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[])
+create function stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[]) returns boolean language plpgsql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb)
 create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4030,8 +4114,8 @@ create function stepwell._problem_open(p_tenant_id integer, p_category text, p_d
 -- function: stepwell._progress_notify()
 create function stepwell._progress_notify() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean)
-create function stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank smallint, OUT unit_id bigint, OUT is_capped boolean) returns record language plpgsql stable;
+-- function: stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank integer, OUT unit_id bigint, OUT is_capped boolean)
+create function stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank integer, OUT unit_id bigint, OUT is_capped boolean) returns record language plpgsql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4051,8 +4135,8 @@ create function stepwell._ready_notify() returns trigger language plpgsql set se
 -- function: stepwell._ready_put(p_changes stepwell.unit_change[])
 create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._ready_take(p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_is_first boolean)
-create function stepwell._ready_take(p_executor_class_ids integer[], p_unserved_ids integer[], p_limit integer, p_is_first boolean) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
+-- function: stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer)
+create function stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
 
 -- function: stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text)
 create function stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4183,8 +4267,8 @@ create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[],
 -- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean, OUT has_failures boolean)
-create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean, OUT has_failures boolean) returns record language plpgsql;
+-- function: stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean, OUT has_failures boolean)
+create function stepwell._report_completed(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT taken_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[], OUT is_dry boolean, OUT leaves_more boolean, OUT has_failures boolean) returns record language plpgsql;
 
 -- function: stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone)
 create function stepwell._report_contracts(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_bodies text[], p_now timestamp with time zone) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
@@ -4252,8 +4336,8 @@ create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint,
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT direct_ids bigint[], OUT leaves_more boolean)
-create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT direct_ids bigint[], OUT leaves_more boolean)
+create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._run_of(p_unit_id bigint)
 create function stepwell._run_of(p_unit_id bigint) returns bigint language sql immutable parallel safe;
@@ -4306,8 +4390,8 @@ create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean)
-create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean)
+create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[])
 create function stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[]) returns TABLE(run_id bigint, is_new boolean) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4363,8 +4447,8 @@ create function stepwell._schema_text_problem(p_schema jsonb, p_value text, p_pa
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT unserved_ids integer[], OUT now timestamp with time zone)
-create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT unserved_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone)
+create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._session_release(p_session_id bigint)
 create function stepwell._session_release(p_session_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -4380,6 +4464,9 @@ create function stepwell._settled_result_check(p_outcome text, p_result jsonb) r
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integer[], p_limit integer)
+create function stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integer[], p_limit integer) returns TABLE(turn_no integer, share integer) language plpgsql;
 
 -- function: stepwell._site_extend(p_at jsonb, p_suffix text)
 create function stepwell._site_extend(p_at jsonb, p_suffix text) returns jsonb language sql immutable;
@@ -4570,8 +4657,8 @@ create function stepwell._subruns_open(p_tenant_id integer, p_run_id bigint, p_u
 -- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
-create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
+-- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
+create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4591,8 +4678,8 @@ create function stepwell._tenant_bound(p_tenant_id integer) returns void languag
 -- function: stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer)
-create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean)
+create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text)
 create function stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4642,14 +4729,26 @@ create function stepwell._transition_judge(p_requests stepwell.transition_reques
 -- function: stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean)
 create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean) returns text[] language sql;
 
--- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
-create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._turn_take(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[])
+create function stepwell._turn_take(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
+
+-- function: stepwell._turns_find(p_executor_class_ids integer[], p_tenant_id integer, p_workspace_id integer, p_count integer)
+create function stepwell._turns_find(p_executor_class_ids integer[], p_tenant_id integer, p_workspace_id integer, p_count integer) returns stepwell.tenant_turn[] language plpgsql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._unit_is_served(p_tenant_id integer, p_unit_id bigint, p_unserved_ids integer[])
-create function stepwell._unit_is_served(p_tenant_id integer, p_unit_id bigint, p_unserved_ids integer[]) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._turns_quota(p_turns stepwell.tenant_turn[], p_window integer)
+create function stepwell._turns_quota(p_turns stepwell.tenant_turn[], p_window integer) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
+create function stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
+
+-- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
+create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4761,6 +4860,12 @@ create function stepwell._workers_wake(p_executor_class_ids integer[]) returns v
 
 -- function: stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer)
 create function stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer) returns text language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._workspace_of(p_unit_id bigint)
+create function stepwell._workspace_of(p_unit_id bigint) returns integer language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._writes_take(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._writes_take(p_tenant_id integer, p_unit_id bigint) returns boolean language plpgsql set search_path=stepwell, pg_temp;
@@ -5241,12 +5346,12 @@ create function stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids i
 create function stepwell.fn_worker_leases_read(p_session_id bigint, p_batch_id bigint) returns TABLE(tenant_id integer, unit_id bigint, lease_no integer) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb)
-create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb, p_operation_names text[])
+create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb, p_operation_names text[]) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_worker_unserved_set(p_session_id bigint, p_operation_names text[])
-create function stepwell.fn_worker_unserved_set(p_session_id bigint, p_operation_names text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_worker_serves(p_session_id bigint, p_operation_names text[])
+create function stepwell.fn_worker_serves(p_session_id bigint, p_operation_names text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb)

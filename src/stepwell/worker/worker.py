@@ -26,7 +26,7 @@ from stepwell.worker.exchange import Exchange
 from stepwell.worker.execute import Executor
 from stepwell.worker.handler_pools import HandlerPools
 from stepwell.worker.progress_reports import ProgressReports
-from stepwell.worker.unserved import Unserved
+from stepwell.worker.served import Served
 
 DEFAULT_SLOTS = 100
 DEFAULT_LEASE_SECONDS = 30
@@ -115,7 +115,7 @@ class Worker:
         )
         self._pools = HandlerPools(self._slots, self._exchange)
         self._executor = Executor(self.app.handlers, self._pools)
-        self._unserved = Unserved(self.app.handlers, self._tell_unserved, self._log)
+        self._served = Served(self.app.handlers, self._tell_served)
         self._control = await connect(self._conninfo)
         await self._open_session()
         # Use the direct address if there is one: the active keeper holds a lock on its connection.
@@ -173,13 +173,12 @@ class Worker:
     async def _open_session(self) -> None:
         self._exchange.session_id = await self._ask(
             sessions.register, self.name, self._executors, self._slots, self._lease_seconds,
-            {"pid": os.getpid(), "host": socket.gethostname()},
+            {"pid": os.getpid(), "host": socket.gethostname()}, self._served.names(),
         )  # fmt: skip
-        self._unserved.forget()
         self._exchange.hint()
 
-    async def _tell_unserved(self, operations: Sequence[str]) -> None:
-        await self._ask(sessions.set_unserved, self._exchange.session_id, operations)
+    async def _tell_served(self, operations: Sequence[str]) -> None:
+        await self._ask(sessions.set_served, self._exchange.session_id, operations)
         # Jobs may wait whose handler was missing until now.
         self._exchange.hint()
 
@@ -217,7 +216,7 @@ class Worker:
                 pass
             try:
                 await self.beat()
-                await self._unserved.look_again()
+                await self._served.look_again()
             except StepwellError as error:
                 self._log.warning("heartbeat failed", error=error.sentence())
 
@@ -269,7 +268,8 @@ class Worker:
                     context.pass_progress()
                     await self._progress.end(lease, report)
             else:
-                await self._unserved.exclude(lease)
+                # Its handler was there when the session said what it serves, and is there no more.
+                self._log.warning("no handler for this operation here", **context.log_fields())
                 report = _report(lease, "released")
         except asyncio.CancelledError:
             # Either the worker cancelled the handler to release its lease, or the handler cancelled itself.

@@ -137,8 +137,9 @@ def test_the_claim_reads_the_queue_through_its_primary_key(engine: Engine, db: p
     plan = "\n".join(
         line
         for (line,) in db.execute(
-            """explain select r.ctid from job_ready as r where r.tenant_id = 1 and r.executor_class_id = 1
-               order by r.rank, r.unit_id limit 100 for update skip locked"""
+            """explain select r.ctid from job_ready as r where r.executor_class_id = 1 and r.tenant_id = 1
+                   and r.workspace_id = 0 and r.rank = 0 and r.operation_id = 1
+               order by r.unit_id limit 100 for update skip locked"""
         )
     )
     assert "job_ready_pkey" in plan

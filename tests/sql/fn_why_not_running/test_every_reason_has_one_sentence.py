@@ -41,13 +41,13 @@ def test_the_reason_says_that_no_worker_serves_the_operation(engine: Engine):
     run_id = engine.start("w")
     one, two = engine.worker("one"), engine.worker("two")
     for session in (one, two):
-        engine.db.execute("select fn_worker_unserved_set(%s, array['a'])", (session,))
+        engine.db.execute("select fn_worker_serves(%s, array['b'])", (session,))
     code, english, vietnamese, who = engine.why(engine.unit(run_id, "a"))
     assert (code, who) == ("no_handler", "operator")
     assert english == "a can run, but no live worker serves operation a."
     assert vietnamese == "a có thể chạy, nhưng không có worker nào phục vụ thao tác a."
     assert engine.why(engine.unit(run_id, "b"))[0] == "queued"
-    engine.db.execute("select fn_worker_unserved_set(%s, '{}')", (two,))
+    engine.db.execute("select fn_worker_serves(%s, array['a'])", (two,))
     assert engine.why(engine.unit(run_id, "a"))[0] == "queued"
 
 

@@ -15,8 +15,8 @@ from tests.support.wait import LIMIT_SECONDS
 
 CHANNEL = "stepwell_ready"
 PUT = (
-    "insert into job_ready (tenant_id, executor_class_id, rank, unit_id, is_retry)"
-    " select tenant_id, executor_class_id, 0, unit_id, false from work_unit where scope = 'job'"
+    "insert into job_ready (tenant_id, executor_class_id, rank, operation_id, unit_id, is_retry)"
+    " select tenant_id, executor_class_id, 0, operation_id, unit_id, false from work_unit where scope = 'job'"
 )
 
 

@@ -41,18 +41,29 @@ async def register(
     slot_count: int,
     lease_seconds: int,
     info: dict[str, Any],
+    operations: Sequence[str],
 ) -> int:
+    """The session claims only these operations."""
     rows = await _rows(
         connection,
-        "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb)",
-        (name, list(executors), slot_count, lease_seconds, json_text.encode(info, "info")),
+        "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb, %s::text[])",
+        (
+            name,
+            list(executors),
+            slot_count,
+            lease_seconds,
+            json_text.encode(info, "info"),
+            list(operations),
+        ),
     )
     return int(rows[0][0])
 
 
-async def set_unserved(connection: Connection, session_id: int, operations: Sequence[str]) -> None:
-    """From now on the claims of the session leave these operations to other workers."""
-    await _rows(connection, "select stepwell.fn_worker_unserved_set(%s, %s)", (session_id, list(operations)))
+async def set_served(connection: Connection, session_id: int, operations: Sequence[str]) -> None:
+    """From now on the session claims these operations and no others."""
+    await _rows(
+        connection, "select stepwell.fn_worker_serves(%s, %s::text[])", (session_id, list(operations))
+    )
 
 
 async def heartbeat(

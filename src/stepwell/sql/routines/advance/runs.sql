@@ -6,7 +6,7 @@
 create or replace function stepwell._run_create(
     p_tenant_id int, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority int, p_actor text,
     p_parent_unit_ids bigint[] default null, p_session_id bigint default null, p_executor_class_ids int[] default null,
-    p_direct_limit int default 0, out direct_ids bigint[], out leaves_more boolean
+    p_direct_limit int default 0, p_handler_ids int[] default null, out direct_ids bigint[], out leaves_more boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -58,7 +58,8 @@ begin
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
     where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id and d.scope_no = 0
     order by r.run_id, d.step_no;
-    v_first := stepwell._entry_steps_find(p_tenant_id, p_version.version_id, p_run_ids, v_slot_key, p_executor_class_ids, p_direct_limit);
+    v_first := stepwell._entry_steps_find(p_tenant_id, p_version.version_id, p_run_ids, v_slot_key, p_executor_class_ids, p_direct_limit,
+        p_handler_ids);
     direct_ids := stepwell._must_apply(
         array(select row(p_tenant_id, stepwell._run_unit(r), 'in_progress', null, null, null, null, null)::stepwell.transition_request
             from unnest(p_run_ids) as r) || v_first.requests,
@@ -75,9 +76,10 @@ end
 $$;
 
 -- The steps of new runs without predecessors. Those that may get a direct lease come first, direct_count of them: of
--- the session's classes, without a concurrency key, and only while the queue has nothing for the session.
+-- what the session serves, without a concurrency key, and only while the queue has nothing for the session.
 create or replace function stepwell._entry_steps_find(
     p_tenant_id int, p_version_id int, p_run_ids bigint[], p_slot_key text, p_executor_class_ids int[], p_direct_limit int,
+    p_handler_ids int[],
     out tenant_ids int[], out unit_ids bigint[], out requests stepwell.transition_request[], out has_engine_steps boolean,
     out has_slots boolean, out direct_count int
 )
@@ -88,7 +90,7 @@ declare
     v_may_lease_directly boolean := false;
 begin
     if p_direct_limit > 0 then
-        v_may_lease_directly := (stepwell._queue_look(array[p_tenant_id], p_executor_class_ids, p_direct_limit)).is_dry;
+        v_may_lease_directly := (stepwell._queue_look(array[p_tenant_id], p_executor_class_ids, p_direct_limit, p_handler_ids)).is_dry;
     end if;
     select
         array_agg(p_tenant_id), array_agg(e.unit_id), array_agg(
@@ -104,7 +106,8 @@ begin
         left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
         cross join lateral (select d.group_no is not null or p_slot_key is not null as has_slot) as s
         cross join lateral (
-            select v_may_lease_directly and not s.has_slot and coalesce(o.executor_class_id = any (p_executor_class_ids), false) as can_lease_directly) as g
+            select v_may_lease_directly and not s.has_slot and coalesce(o.executor_class_id = any (p_executor_class_ids)
+                and (p_handler_ids is null or o.handler_id = any (p_handler_ids)), false) as can_lease_directly) as g
         where d.tenant_id = p_tenant_id and d.version_id = p_version_id and d.scope_no = 0 and d.pending_count = 0
         order by can_lease_directly desc, rank, unit_id
     ) as e;

@@ -8,7 +8,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_next constant record := stepwell._successors_release(null, p_tenant_ids, p_unit_ids, null, null, 0);
+    v_next constant record := stepwell._successors_release(null, p_tenant_ids, p_unit_ids, null, null, 0, null);
 begin
     perform stepwell._units_ready(array_agg(r.tenant_id order by r.unit_id), array_agg(r.unit_id order by r.unit_id),
         array_agg(r.released_count order by r.unit_id), v_next.has_engine_steps, v_next.has_slots)
@@ -19,10 +19,11 @@ $$;
 -- Which steps these units release: a step with other open predecessors is counted down here, a step without is
 -- returned. The cost is that of the edges that leave the units. With p_session_id it is a report: only units with a
 -- valid lease count, and the caller completes them and releases their successors in one statement. Without, the units
--- have ended already. The first steps returned may get a direct lease, up to p_direct_limit: those of the session's
--- executor classes that come before everything in the queue, when _queue_look allows it.
+-- have ended already. The first steps returned may get a direct lease, up to p_direct_limit: those that the session
+-- serves and that come before everything in the queue, when _queue_look allows it.
 create or replace function stepwell._successors_release(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_executor_class_ids int[], p_direct_limit int,
+    p_handler_ids int[],
     out held_ids bigint[], out has_contract boolean, out completions stepwell.transition_request[],
     out releases stepwell.transition_request[], out direct_count int, out has_engine_steps boolean, out has_slots boolean, out has_foreign_steps boolean,
     out queue_is_empty boolean, out is_capped boolean
@@ -32,7 +33,10 @@ as $$
 #variable_conflict use_column
 declare
     v_waiting stepwell.transition_request[];
-    v_queue constant record := stepwell._queue_look(p_tenant_ids, p_executor_class_ids, p_direct_limit);
+    -- Jobs that stand alone release nothing: then the queue need not be looked at.
+    v_queue constant record := stepwell._queue_look(p_tenant_ids, p_executor_class_ids,
+        case when stepwell._unit_no(p_unit_ids[1]) = 0 and 0 = all (select stepwell._unit_no(q) from unnest(p_unit_ids) as q)
+            then 0 else p_direct_limit end, p_handler_ids);
 begin
     with held as materialized (
         select u.tenant_id, u.unit_id, u.lease_no, u.version_id, u.def_no, u.has_contract
@@ -51,11 +55,16 @@ begin
     ), waiting as (
         select d.unit_id, s.executor_class_id, s.slot_key, -s.priority as rank, s.pending_count = d.released_count as is_free,
             row(d.tenant_id, d.unit_id, 'ready', null, null, null, d.released_count, null)::stepwell.transition_request as request,
-            coalesce(s.pending_count = d.released_count and s.slot_key is null and s.executor_class_id = any (p_executor_class_ids)
-                and v_queue.may_lease_directly
+            v.is_served,
+            coalesce(s.pending_count = d.released_count and s.slot_key is null and v.is_served and v_queue.may_lease_directly
                 and (v_queue.unit_id is null or (-s.priority, s.unit_id) < (v_queue.rank, v_queue.unit_id)), false) as can_lease_directly
         from released as d
         inner join stepwell.work_unit as s on d.tenant_id = s.tenant_id and d.unit_id = s.unit_id
+        cross join lateral (
+            select s.executor_class_id = any (p_executor_class_ids)
+                and (p_handler_ids is null or (select o.handler_id from stepwell.operation as o
+                    where o.tenant_id = s.tenant_id and o.operation_id = s.operation_id) = any (p_handler_ids)) as is_served
+        ) as v
         where s.state_code = 'not_started'
     )
     select h.*, n.*, v_queue.is_dry, v_queue.is_capped
@@ -70,7 +79,7 @@ begin
         select array_agg(w.request) filter (where w.is_free),
             least(count(*) filter (where w.can_lease_directly), p_direct_limit)::int,
             bool_or(w.is_free and w.executor_class_id is null), bool_or(w.is_free and w.slot_key is not null),
-            bool_or(w.is_free and not w.executor_class_id = any (p_executor_class_ids)),
+            bool_or(w.is_free and not w.is_served),
             array_agg(w.request) filter (where not w.is_free)
         from (select w.* from waiting as w order by w.can_lease_directly desc, w.rank, w.unit_id) as w
     ) as n;

@@ -3,7 +3,7 @@
 -- functions claim from the queue after they have put rows into it (fn_job_report and fn_run_start_here). They set
 -- stepwell.notifies to 'at_end' and notify at their end, when they have left something.
 
--- Notifies idle workers of these classes (null: of all classes) when the queue holds something. PostgreSQL sends equal
+-- Notifies idle workers of these classes (null: of all classes) when the queue holds something for their classes. PostgreSQL sends equal
 -- notifications of one commit once.
 create or replace function stepwell._workers_wake(p_executor_class_ids int[]) returns void
 language plpgsql volatile
@@ -12,7 +12,8 @@ as $$
 begin
     if exists (select from stepwell.worker_session as s
             where s.closed_at is null and s.is_idle and (p_executor_class_ids is null or s.executor_class_ids && p_executor_class_ids))
-        and exists (select from stepwell.job_ready) then
+        and not stepwell._classes_are_empty(coalesce(p_executor_class_ids,
+            array(select c.executor_class_id from stepwell.executor_class as c))) then
         perform pg_notify('stepwell_ready', '');
     end if;
 end

@@ -1,5 +1,5 @@
 -- A worker asks for work: units are taken out of the queue and leased to its session, with everything a handler needs.
--- Tenants share by weight; within a tenant the higher priority comes first, then the older unit.
+-- Which units those are is decided in claim/take.sql.
 
 -- Leases up to n units of the session's classes to it, and returns what a handler needs for each.
 -- Locks: as _claim.
@@ -15,15 +15,14 @@ declare
 begin
     return query
     select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, p_limit, v_session.now,
-        p_unserved_ids => v_session.unserved_ids) as c;
+        p_handler_ids => v_session.handler_ids) as c;
 end
 $$;
 
--- What a claim must know about a session: its classes, whether it is idle, the operations it has no handler for, and the
--- present time.
+-- What a claim must know about a session: its classes, its handlers, whether it is idle, and the present time.
 -- Raises: SW005 when the session has ended.
 create or replace function stepwell._session_of(
-    p_session_id bigint, out executor_class_ids int[], out is_idle boolean, out unserved_ids int[], out now timestamptz
+    p_session_id bigint, out executor_class_ids int[], out is_idle boolean, out handler_ids int[], out now timestamptz
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -31,7 +30,7 @@ as $$
 #variable_conflict use_column
 begin
     _session_of.now := stepwell.now();
-    select s.executor_class_ids, s.is_idle, s.unserved_ids into executor_class_ids, is_idle, unserved_ids
+    select s.executor_class_ids, s.is_idle, s.handler_ids into executor_class_ids, is_idle, handler_ids
     from stepwell.worker_session as s
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= _session_of.now;
     if not found then
@@ -51,7 +50,7 @@ $$;
 create or replace function stepwell._claim(
     p_session_id bigint, p_executor_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz,
     p_tenant_id int default null, p_direct_ids bigint[] default null, p_is_dry boolean default false,
-    p_unserved_ids int[] default null
+    p_handler_ids int[] default null
 )
 returns setof stepwell.job_lease
 language plpgsql volatile
@@ -65,7 +64,7 @@ declare
     v_is_idle boolean;
 begin
     if not p_is_dry and p_limit > v_direct_count then
-        v_fresh := stepwell._fresh_take(p_session_id, p_executor_class_ids, p_unserved_ids,
+        v_fresh := stepwell._fresh_take(p_session_id, p_executor_class_ids, p_handler_ids,
             least(p_limit, 1000) - v_direct_count, p_now);
         v_tenant_ids := v_tenant_ids || v_fresh.tenant_ids;
         v_unit_ids := v_unit_ids || v_fresh.unit_ids;
@@ -114,11 +113,10 @@ end
 $$;
 
 -- Takes units out of the queue and leases them to a session: first attempts and retries.
--- Locks: the job_ready rows it takes (skip locked, so two claims never wait for each other), the runs of retries
---   (without waiting), then the units.
+-- Locks: as _ready_take, which waits for no other claim; then the units.
 -- Raises: SW004 when the registry refuses.
 create or replace function stepwell._fresh_take(
-    p_session_id bigint, p_executor_class_ids int[], p_unserved_ids int[], p_limit int, p_now timestamptz,
+    p_session_id bigint, p_executor_class_ids int[], p_handler_ids int[], p_limit int, p_now timestamptz,
     out tenant_ids int[], out unit_ids bigint[]
 )
 language plpgsql volatile
@@ -126,10 +124,6 @@ as $$
 declare
     v_taken record;
 begin
-    if not exists (select from stepwell.job_ready) then
-        -- Most calls of an idle system end here.
-        return;
-    end if;
     select
         array_agg(t.tenant_id) as tenant_ids, array_agg(t.unit_id) as unit_ids,
         array_agg(t.request) filter (where not t.is_retry) as requests,
@@ -139,7 +133,7 @@ begin
     into v_taken
     from (
         select t.*, row(t.tenant_id, t.unit_id, 'in_progress', null, null, null, null, null)::stepwell.transition_request as request
-        from stepwell._ready_take(p_executor_class_ids, p_unserved_ids, p_limit) as t
+        from stepwell._ready_take(p_executor_class_ids, p_handler_ids, p_limit) as t
         order by t.is_retry, t.unit_id
     ) as t;
     tenant_ids := v_taken.tenant_ids;
@@ -155,88 +149,6 @@ begin
         perform stepwell._subrun_colours_show(v_taken.retry_tenant_ids, v_taken.retry_run_ids);
     end if;
     perform stepwell._tenant_leases_note(tenant_ids, unit_ids);
-end
-$$;
-
--- Takes up to n rows out of job_ready. Each tenant with claimable work gets a share by its weight, in random order so
--- that a small n prefers no tenant; what a tenant does not use goes to the others in a second pass. A tenant with a cap
--- gets at most what _tenant_room says, in the first pass only. Operations of p_unserved_ids are left to others.
--- Locks: tenants with a cap, in order; the rows taken, without those that another claim holds; the runs of retries,
---   whose counters move, without waiting, because whoever holds a run may wait for a row taken here. A retry whose run
---   is locked stays in the queue.
-create or replace function stepwell._ready_take(
-    p_executor_class_ids int[], p_unserved_ids int[], p_limit int, p_is_first boolean default true
-)
-returns table (tenant_id int, unit_id bigint, is_retry boolean)
-language plpgsql volatile
-as $$
-#variable_conflict use_column
-declare
-    v_got_count int;
-begin
-    return query
-    with recursive seen as (
-        (select r.tenant_id from stepwell.job_ready as r order by r.tenant_id limit 1)
-        union all
-        select (select r.tenant_id from stepwell.job_ready as r where r.tenant_id > s.tenant_id
-            order by r.tenant_id limit 1)
-        from seen as s
-        where s.tenant_id is not null
-    ), turn as (
-        select s.tenant_id, t.max_concurrency, ceil(p_limit * t.weight::numeric / sum(t.weight) over ())::int as share
-        from seen as s
-        inner join stepwell.tenant as t on s.tenant_id = t.tenant_id
-        where s.tenant_id is not null and (t.max_concurrency is null or p_is_first)
-    ), room as materialized (
-        -- In the order of the tenants, which is the order of their locks.
-        select t.tenant_id, case when t.max_concurrency is null then t.share
-            else least(t.share, stepwell._tenant_room(t.tenant_id, t.max_concurrency)) end as share
-        from turn as t
-    ), picked as (
-        select x.row_id, x.tenant_id, x.unit_id, x.in_run
-        from (select m.tenant_id, m.share from room as m order by random()) as t
-        cross join lateral (
-            select y.*
-            from unnest(p_executor_class_ids) as c (executor_class_id)
-            cross join lateral (
-                select r.ctid as row_id, r.tenant_id, r.unit_id, r.is_retry and stepwell._unit_no(r.unit_id) <> 0 as in_run
-                from stepwell.job_ready as r
-                where r.tenant_id = t.tenant_id and r.executor_class_id = c.executor_class_id
-                    and (p_unserved_ids is null or stepwell._unit_is_served(r.tenant_id, r.unit_id, p_unserved_ids))
-                order by r.rank, r.unit_id
-                limit t.share
-                for update skip locked
-            ) as y
-            limit t.share
-        ) as x
-        limit p_limit
-    ), held as materialized (
-        select p.row_id
-        from picked as p
-        inner join stepwell.run_progress as b on p.tenant_id = b.tenant_id and stepwell._run_of(p.unit_id) = b.run_id
-        where p.in_run
-        for update of b skip locked
-    )
-    delete from stepwell.job_ready as r
-    where r.ctid = any (array(select p.row_id from picked as p where not p.in_run union all select h.row_id from held as h))
-    returning r.tenant_id, r.unit_id, r.is_retry;
-    get diagnostics v_got_count = row_count;
-    if v_got_count > 0 and v_got_count < p_limit and exists (select from stepwell.job_ready) then
-        return query select t.tenant_id, t.unit_id, t.is_retry
-        from stepwell._ready_take(p_executor_class_ids, p_unserved_ids, p_limit - v_got_count, false) as t;
-    end if;
-end
-$$;
-
--- Whether a unit's operation is none of these. A function of its own, because few sessions have any.
-create or replace function stepwell._unit_is_served(p_tenant_id int, p_unit_id bigint, p_unserved_ids int[]) returns boolean
-language plpgsql stable
-set search_path = stepwell, pg_temp
-as $$
-begin
-    return not exists (
-        select from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.operation_id = any (p_unserved_ids));
 end
 $$;
 

@@ -19,7 +19,7 @@ declare
 begin
     for v_no in 1 .. least(p_limit, 50) loop
         select t.tenant_id, t.unit_id, t.is_retry into v_unit
-        from stepwell._ready_take(v_session.executor_class_ids, v_session.unserved_ids, 1) as t;
+        from stepwell._ready_take(v_session.executor_class_ids, v_session.handler_ids, 1) as t;
         exit when not found;
         begin
             perform stepwell._must_apply(
@@ -33,7 +33,7 @@ begin
             perform stepwell._tenant_leases_note(array[v_unit.tenant_id], array[v_unit.unit_id]);
             return query
             select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, 1, v_session.now,
-                v_unit.tenant_id, array[v_unit.unit_id], true, v_session.unserved_ids) as c;
+                v_unit.tenant_id, array[v_unit.unit_id], true, v_session.handler_ids) as c;
         exception when others then
             get stacked diagnostics v_code = returned_sqlstate, v_reason = message_text;
             if not stepwell._is_fault_of_row(v_code) then

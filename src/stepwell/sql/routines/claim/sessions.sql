@@ -1,13 +1,15 @@
 -- The session of a worker: every lease belongs to a session and is valid as long as the session. How a session ends is
 -- in keep/leases.sql.
 
--- Opens the session of a worker. All its leases will belong to it. First the partitions of the log are made that its
--- reports will write to.
+-- Opens the session of a worker. All its leases will belong to it. Its claims get only the operations it names; without
+-- names they get everything of its executor classes. First the partitions of the log are made that its reports will
+-- write to.
 -- Locks: as fn_partitions_ensure.
 -- Idempotency: each call opens another session.
 -- Raises: SW001 when a class is not registered or a number is out of range.
 create or replace function stepwell.fn_worker_register(
-    p_worker_name text, p_class_names text[], p_slot_count int, p_lease_seconds int default 30, p_info jsonb default '{}'
+    p_worker_name text, p_class_names text[], p_slot_count int, p_lease_seconds int default 30, p_info jsonb default '{}',
+    p_operation_names text[] default null
 ) returns bigint
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -33,32 +35,65 @@ begin
                 else 'lease_seconds: 1 to 86400 are accepted' end;
     end if;
     insert into stepwell.worker_session (
-        worker_name, executor_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info)
+        worker_name, executor_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info, handler_ids)
     values (p_worker_name, v_executor_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
-        v_now + make_interval(secs => p_lease_seconds), p_info)
+        v_now + make_interval(secs => p_lease_seconds), p_info, stepwell._handlers_of(p_operation_names))
     returning session_id into v_session_id;
     return v_session_id;
 end
 $$;
 
--- Says which operations a worker was given and has no handler for, all of them at once: claims of its session leave these
--- to others. No names: it serves everything of its classes.
+-- Says which operations a worker serves, all of them at once: claims of its session get these and no others.
 -- Locks: the session row.
 -- Idempotency: yes.
 -- Raises: SW005 when the session has ended.
-create or replace function stepwell.fn_worker_unserved_set(p_session_id bigint, p_operation_names text[]) returns void
+create or replace function stepwell.fn_worker_serves(p_session_id bigint, p_operation_names text[]) returns void
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    update stepwell.worker_session as s set unserved_ids = (
-        select array_agg(o.operation_id) from stepwell.operation as o where o.operation_name = any (p_operation_names))
+    update stepwell.worker_session as s set handler_ids = stepwell._handlers_of(p_operation_names)
     where s.session_id = p_session_id and s.closed_at is null;
     if not found then
         raise exception using errcode = 'SW005', message = format('worker session %s has ended', p_session_id);
     end if;
 end
 $$;
+
+-- The handlers of these operations; a name that is new is registered. Null for null: everything.
+create or replace function stepwell._handlers_of(p_operation_names text[]) returns int[]
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_operation_names is null then
+        return null;
+    end if;
+    insert into stepwell.handler (operation_name)
+    select distinct n.operation_name
+    from unnest(p_operation_names) as n (operation_name)
+    where not exists (select from stepwell.handler as h where h.operation_name = n.operation_name and h.code_version = '')
+    order by n.operation_name
+    on conflict do nothing;
+    return array(select h.handler_id from stepwell.handler as h where h.operation_name = any (p_operation_names) order by h.handler_id);
+end
+$$;
+
+-- Finds the handler of an operation by its name, before the operation is stored.
+create or replace function stepwell._operation_handler() returns trigger
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    new.handler_id := (stepwell._handlers_of(array[new.operation_name]))[1];
+    return new;
+end
+$$;
+
+create or replace trigger operation_finds_its_handler
+before insert on stepwell.operation
+for each row
+execute function stepwell._operation_handler();
 
 -- Extends a session, and so all its leases, by changing one row. Returns the leases that the worker has lost or must
 -- stop (cancelled), and deletes the notes of claims that were reported.

@@ -65,13 +65,14 @@ begin
     perform stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     perform 1
     from (
-        select u.tenant_id, u.executor_class_id, -u.priority as rank, u.unit_id
+        select u.tenant_id, u.executor_class_id, -u.priority as rank, u.operation_id, u.unit_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         where stepwell._unit_no(q.unit_id) = 0 and u.scope = 'job'
     ) as f
     inner join stepwell.job_ready as r
-        on f.tenant_id = r.tenant_id and f.executor_class_id = r.executor_class_id and f.rank = r.rank and f.unit_id = r.unit_id
+        on f.executor_class_id = r.executor_class_id and f.tenant_id = r.tenant_id and r.workspace_id = stepwell._workspace_of(f.unit_id)
+            and f.rank = r.rank and f.operation_id = r.operation_id and f.unit_id = r.unit_id
     order by r.tenant_id, r.unit_id
     for update of r;
     perform 1

@@ -225,8 +225,9 @@ as $$
         select s.tenant_id, s.slot_key, s.max_count, s.used_count, s.rate_count, s.rate_used_count, (
             select count(*) from stepwell.work_unit as u
             where u.tenant_id = s.tenant_id and u.slot_key = s.slot_key and (u.lease_session_id is not null or exists (
-                select from stepwell.job_ready as r where r.tenant_id = u.tenant_id and r.executor_class_id = u.executor_class_id
-                    and r.rank = -u.priority and r.unit_id = u.unit_id))
+                select from stepwell.job_ready as r where r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
+                    and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority
+                    and r.operation_id = u.operation_id and r.unit_id = u.unit_id))
         ) as held_count, (
             select count(*) from stepwell.job_line as l where l.tenant_id = s.tenant_id and l.slot_key = s.slot_key
         ) as line_count
@@ -336,8 +337,9 @@ as $$
         from stepwell.work_unit as u
         where u.scope in ('step', 'task', 'job') and (
             (u.state_code in ('ready', 'failed') and not exists (
-                select from stepwell.job_ready as r where r.tenant_id = u.tenant_id and r.executor_class_id = u.executor_class_id
-                    and r.rank = -u.priority and r.unit_id = u.unit_id))
+                select from stepwell.job_ready as r where r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
+                    and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority
+                    and r.operation_id = u.operation_id and r.unit_id = u.unit_id))
             or (u.state_code = 'waiting' and not exists (
                 select from stepwell.event_wait as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id))
             or (u.state_code = 'not_started' and (u.pending_count = 0 or exists (

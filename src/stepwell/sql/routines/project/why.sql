@@ -204,15 +204,17 @@ begin
     elsif found then
         return query select 'concurrency', jsonb_build_object('name', p_name, 'key', p_unit.slot_key,
             'limit', v_found.max_count, 'place', v_found.place), 'engine';
-    elsif not exists (select from stepwell.job_ready as r where r.tenant_id = p_unit.tenant_id
-        and r.executor_class_id = p_unit.executor_class_id and r.rank = -p_unit.priority and r.unit_id = p_unit.unit_id) then
+    elsif not exists (select from stepwell.job_ready as r where r.executor_class_id = p_unit.executor_class_id
+        and r.tenant_id = p_unit.tenant_id and r.workspace_id = stepwell._workspace_of(p_unit.unit_id) and r.rank = -p_unit.priority
+        and r.operation_id = p_unit.operation_id and r.unit_id = p_unit.unit_id) then
         return query select 'unexplained', jsonb_build_object('name', p_name, 'state', p_unit.state_code), 'operator';
     elsif not exists (select from stepwell.worker_session as s
         where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.executor_class_id = any (s.executor_class_ids)) then
         return query select 'no_worker', jsonb_build_object('name', p_name, 'class', v_class), 'operator';
     elsif not exists (select from stepwell.worker_session as s
         where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.executor_class_id = any (s.executor_class_ids)
-            and not coalesce(p_unit.operation_id = any (s.unserved_ids), false)) then
+            and (s.handler_ids is null or (select o.handler_id from stepwell.operation as o
+                where o.tenant_id = p_unit.tenant_id and o.operation_id = p_unit.operation_id) = any (s.handler_ids))) then
         return query select 'no_handler', jsonb_build_object('name', p_name, 'operation', (
             select o.operation_name from stepwell.operation as o
             where o.tenant_id = p_unit.tenant_id and o.operation_id = p_unit.operation_id)), 'operator';

@@ -9,7 +9,7 @@
 -- Raises: SW004 when the registry refuses; 40001 when another transaction changed a unit meanwhile (try again).
 create or replace function stepwell._report_completed(
     p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_bodies text[], p_now timestamptz,
-    p_executor_class_ids int[], p_direct_limit int,
+    p_executor_class_ids int[], p_direct_limit int, p_handler_ids int[] default null,
     out taken_ids bigint[], out direct_ids bigint[], out due_tenant_ids int[], out due_ids bigint[], out is_dry boolean,
     out leaves_more boolean, out has_failures boolean
 )
@@ -19,7 +19,8 @@ declare
     v_next record;
     v_done record;
 begin
-    v_next := stepwell._successors_release(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_executor_class_ids, p_direct_limit);
+    v_next := stepwell._successors_release(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_executor_class_ids, p_direct_limit,
+        p_handler_ids);
     -- What a contract, a slot or the engine itself set off may have ended any of the runs, or queued more.
     due_tenant_ids := p_tenant_ids;
     due_ids := p_unit_ids;

@@ -21,13 +21,13 @@ declare
     v_now constant timestamptz := stepwell.now();
     v_executor_class_ids int[];
     v_is_idle boolean;
-    v_unserved_ids int[];
+    v_handler_ids int[];
     v_report record;
     v_is_frozen boolean;
     v_got_count int := 0;
 begin
     -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
-    select s.executor_class_ids, s.is_idle, s.unserved_ids into v_executor_class_ids, v_is_idle, v_unserved_ids
+    select s.executor_class_ids, s.is_idle, s.handler_ids into v_executor_class_ids, v_is_idle, v_handler_ids
     from stepwell.worker_session as s
     where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
     if v_executor_class_ids is null then
@@ -46,8 +46,7 @@ begin
     v_is_frozen := stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     if p_outcomes <@ array['completed'] then
         v_report := stepwell._report_completed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now,
-            -- A session that does not serve every operation takes the way through the queue, where its claim can choose.
-            v_executor_class_ids, case when v_is_frozen or v_unserved_ids is not null then 0 else p_claim_limit end);
+            v_executor_class_ids, case when v_is_frozen then 0 else p_claim_limit end, v_handler_ids);
     else
         select r.* into v_report
         from stepwell._report_mixed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies, v_now,
@@ -66,10 +65,10 @@ begin
     if p_claim_limit > 0 then
         return query
         select c.* from stepwell._claim(p_session_id, v_executor_class_ids, v_is_idle, p_claim_limit, v_now, p_tenant_ids[1],
-            v_report.direct_ids, v_report.is_dry, v_unserved_ids) as c;
+            v_report.direct_ids, v_report.is_dry, v_handler_ids) as c;
         get diagnostics v_got_count = row_count;
     end if;
-    if v_report.leaves_more or v_unserved_ids is not null then
+    if v_report.leaves_more then
         perform stepwell._workers_wake(null);
     elsif v_got_count >= p_claim_limit then
         -- This worker may have left something in the queue that an idle one could take.

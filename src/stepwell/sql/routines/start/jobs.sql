@@ -67,8 +67,8 @@ begin
             p_trace_id, p_correlation_id
         from born as b
     ), queued as (
-        insert into stepwell.job_ready (tenant_id, executor_class_id, rank, unit_id, is_retry)
-        select p_tenant_id, v_operation.executor_class_id, -p_priority, b.job_id, false
+        insert into stepwell.job_ready (tenant_id, executor_class_id, rank, operation_id, unit_id, is_retry)
+        select p_tenant_id, v_operation.executor_class_id, -p_priority, v_operation.operation_id, b.job_id, false
         from born as b
         where not v_later and p_concurrency_key is null
     ), delayed as (

@@ -69,7 +69,7 @@ begin
     v_session := stepwell._session_of(p_session_id);
     v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
         p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, p_session_id, v_session.executor_class_ids,
-        case when v_session.unserved_ids is null then p_claim_limit else 0 end);
+        p_claim_limit, v_session.handler_ids);
     return query
     select 'started', p_tenant_id, s.run_id, s.is_new::int, null::bigint, null, null::int, null::int, null::real,
         null, null::jsonb, null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
@@ -77,7 +77,7 @@ begin
     return query
     select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, p_claim_limit, v_session.now,
         p_tenant_id, v_started.direct_ids, v_started.new_ids is not null and not v_started.leaves_more,
-        v_session.unserved_ids) as c;
+        v_session.handler_ids) as c;
     if v_started.leaves_more then
         perform stepwell._workers_wake(null);
     end if;
@@ -91,7 +91,7 @@ create or replace function stepwell._runs_start(
     p_tenant_id int, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text,
     p_version_no int, p_priority int, p_trace_id text, p_correlation_id text, p_is_watched boolean,
     p_session_id bigint default null, p_executor_class_ids int[] default null, p_direct_limit int default 0,
-    out new_ids bigint[], out direct_ids bigint[], out leaves_more boolean
+    p_handler_ids int[] default null, out new_ids bigint[], out direct_ids bigint[], out leaves_more boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -129,7 +129,7 @@ begin
     if new_ids is not null then
         perform stepwell._start_rate_check(p_tenant_id, v_version.workflow_id, v_now);
         v_created := stepwell._run_create(p_tenant_id, v_version, new_ids, p_priority, p_actor, p_session_id => p_session_id,
-            p_executor_class_ids => p_executor_class_ids, p_direct_limit => p_direct_limit);
+            p_executor_class_ids => p_executor_class_ids, p_direct_limit => p_direct_limit, p_handler_ids => p_handler_ids);
         direct_ids := v_created.direct_ids;
         leaves_more := v_created.leaves_more;
     end if;

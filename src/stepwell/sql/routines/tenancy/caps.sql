@@ -117,17 +117,25 @@ begin
 end
 $$;
 
--- How many more units of a tenant with a cap may be leased now. Deletes the notes of leases that have ended.
--- Locks: the tenant's row, so that claims for it are counted one after the other. Whoever holds it takes no further
+-- How many more units of a tenant with a cap may be leased now. Deletes the notes of leases that have ended. When
+-- another claim counts this tenant and p_may_wait is false, it is none.
+-- Locks: the tenant's row, so that claims for it are counted one after the other. Whoever holds it waits for no further
 --   lock.
-create or replace function stepwell._tenant_room(p_tenant_id int, p_max_concurrency int) returns int
+create or replace function stepwell._tenant_room(p_tenant_id int, p_max_concurrency int, p_may_wait boolean) returns int
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_held_count int;
 begin
-    perform from stepwell.tenant as t where t.tenant_id = p_tenant_id for update;
+    if p_may_wait then
+        perform from stepwell.tenant as t where t.tenant_id = p_tenant_id for update;
+    else
+        perform from stepwell.tenant as t where t.tenant_id = p_tenant_id for update skip locked;
+        if not found then
+            return 0;
+        end if;
+    end if;
     delete from stepwell.tenant_lease as l
     where l.tenant_id = p_tenant_id and not exists (
         select from stepwell.work_unit as u

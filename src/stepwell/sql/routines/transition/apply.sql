@@ -79,7 +79,7 @@ begin
                 else q.payload end as payload,
             -- Steps of the items of a Map: the Map counts those that have not ended.
             case when n.scope = 'step' and t.from_settled <> t.to_settled then n.parent_id end as map_id,
-            case when t.reached_state = 'ready' and n.slot_key is null then n.executor_class_id end as queue_executor_class_id,
+            case when t.reached_state = 'ready' and n.slot_key is null then n.executor_class_id end as queue_executor_class_id, n.operation_id,
             n.blocked_escalated or n.failure_caught or n.subrun_class is not null as is_marked,
             n.slot_key is not null as has_slot,
             n.failure_caught, n.priority, n.tenant_id, n.unit_id, n.lease_no, n.mandatory::int as weight, n.scope
@@ -146,7 +146,7 @@ begin
             count(*)::int as applied_count, array_agg(c.unit_id) as applied_ids,
             array_agg(c.unit_id) filter (where c.claim_event_type is not null) as direct_ids,
             array_agg(row(c.tenant_id, c.unit_id, c.has_slot, c.queue_executor_class_id, -c.priority, c.map_id, c.open_count,
-                c.is_marked)::stepwell.unit_change)
+                c.is_marked, c.operation_id)::stepwell.unit_change)
                 filter (where c.has_slot or c.is_marked or c.queue_executor_class_id is not null or c.map_id is not null) as changes
         from changed as c
     ) as d
@@ -214,8 +214,8 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    insert into stepwell.job_ready (tenant_id, executor_class_id, rank, unit_id, is_retry)
-    select q.tenant_id, q.executor_class_id, q.rank, q.unit_id, false
+    insert into stepwell.job_ready (tenant_id, executor_class_id, rank, operation_id, unit_id, is_retry)
+    select q.tenant_id, q.executor_class_id, q.rank, q.operation_id, q.unit_id, false
     from unnest(p_changes) as q
     where q.executor_class_id is not null and not exists (select from stepwell.run_progress as p
         where p.tenant_id = q.tenant_id and p.run_id = stepwell._run_of(q.unit_id) and p.frozen_at is not null)

@@ -1,0 +1,35 @@
+-- The lanes of the queue: what has the same executor class, tenant, workspace, rank and operation. The key of job_ready
+-- begins with these, so that one look finds the next lane that has something, however much is in the lanes.
+
+-- The first lane of an executor class that comes after this one in the order of the key and has something in it, and
+-- its first unit; nothing when there is none. From (0, 0, 0, 0) it is the first lane of the class; with the highest
+-- rank it is the first lane of the next workspace or tenant.
+create or replace function stepwell._lane_next(
+    p_executor_class_id int, p_tenant_id int, p_workspace_id int, p_rank int, p_operation_id int,
+    out tenant_id int, out workspace_id int, out rank int, out operation_id int, out unit_id bigint
+)
+language plpgsql stable
+as $$
+#variable_conflict use_column
+begin
+    select r.tenant_id, r.workspace_id, r.rank::int, r.operation_id, r.unit_id into tenant_id, workspace_id, rank, operation_id, unit_id
+    from stepwell.job_ready as r
+    where r.executor_class_id = p_executor_class_id
+        and (r.tenant_id, r.workspace_id, r.rank, r.operation_id) > (p_tenant_id, p_workspace_id, p_rank::smallint, p_operation_id)
+    order by r.executor_class_id, r.tenant_id, r.workspace_id, r.rank, r.operation_id, r.unit_id
+    limit 1;
+end
+$$;
+
+-- The workspace of a unit, as in the key of its row in job_ready. Every tenant has one, number 0.
+create or replace function stepwell._workspace_of(p_unit_id bigint) returns int
+language sql immutable parallel safe
+as 'select 0';
+
+-- Whether the queue has nothing of these executor classes, whoever serves it. Postgres writes it into the statement that
+-- asks.
+create or replace function stepwell._classes_are_empty(p_executor_class_ids int[]) returns boolean
+language sql stable
+as $$
+    select not exists (select from stepwell.job_ready as r where r.executor_class_id = any (p_executor_class_ids))
+$$;

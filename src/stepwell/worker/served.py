@@ -1,0 +1,35 @@
+"""Which operations this worker serves: receives its handlers, tells the database what it may claim.
+
+Several services may share a database, and releases are rolled out one worker after the other: another worker
+serves what this one does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+
+class Served:
+    """The names that a session was opened with, and those that came later."""
+
+    def __init__(self, handlers: Mapping[str, Any], tell: Callable[[Sequence[str]], Awaitable[None]]) -> None:
+        self._handlers = handlers
+        self._tell = tell
+        self._told: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        """For a session that opens now."""
+        self._told = tuple(sorted(self._handlers))
+        return self._told
+
+    async def look_again(self) -> None:
+        """A handler may have been registered since."""
+        before = self._told
+        names = self.names()
+        if names != before:
+            try:
+                await self._tell(names)
+            except BaseException:
+                self._told = before
+                raise
