@@ -28,7 +28,7 @@ Written by `make docs` from the commands themselves. `--help` shows the same at 
 """
 RENAMES_HEADER = """# Renamed
 
-Names that changed, for whoever knows the old ones. Written by `make docs` from `docs/renames.toml`; what each
+The old and the new names. Written by `make docs` from `docs/renames.toml`; what each
 word means stands in the [glossary](../GLOSSARY.md).
 """
 

@@ -214,7 +214,7 @@ _BY_SQLSTATE: dict[str, type[StepwellError]] = {
 
 # The call collided with another transaction and wrote nothing: serialization failure, deadlock, busy lock.
 COLLISION_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
-# A statement was cancelled: by a time limit, or by somebody.
+# A statement was cancelled by a time limit or by a person.
 CANCELLED_SQLSTATE = "57014"
 # The same call may succeed later: a collision, or a statement that was cancelled.
 _TRANSIENT_SQLSTATES = COLLISION_SQLSTATES | {CANCELLED_SQLSTATE}
@@ -263,7 +263,7 @@ def from_database(error: BaseException) -> StepwellError:
 
 
 def _refusal(detail: str | None) -> dict[str, Any]:
-    """What the database says about a refusal beside its sentence: its codes, and the sentence by language."""
+    """The codes of a refusal, and its sentence in each language."""
     try:
         found = json.loads(detail or "")
     except ValueError:

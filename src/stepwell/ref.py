@@ -1,7 +1,7 @@
-"""Keep large values outside of the database: receives a value, returns a reference that goes through runs.
+"""Store large values outside of the database: receives a value, returns a reference for inputs and results.
 
-A file is named by the hash of its content: a handler that runs again stores the same file again, and whoever
-reads it knows that it is what was stored.
+The name of a file is the hash of its content: a repeated handler stores the same file again, and a reader can
+check that it reads what was stored.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FILE_SCHEME: Final = "file://"
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A value that is stored elsewhere. A parameter `data: sw.Ref` receives one, a result may hold many.
+    """A value that is stored elsewhere. A parameter `data: sw.Ref` receives one; a result may have several.
 
-    `STEPWELL_REF_STORE` says where: a folder that all workers share, or an address that fsspec knows. Only
-    what is there can be read, unless another `store` is named.
+    `STEPWELL_REF_STORE` is the store: a folder that all workers share, or an address that fsspec supports.
+    Only references of this store can be read, unless another `store` is given.
     """
 
     url: str
@@ -40,11 +40,11 @@ class Ref:
 
     def __post_init__(self) -> None:
         if not 0 < len(self.url) <= URL_LIMIT:
-            raise ValueError(f"url: 1 to {URL_LIMIT} characters are accepted")
+            raise ValueError(f"url has a wrong length; accepted: 1 to {URL_LIMIT} characters")
         if self.size < 0:
-            raise ValueError("size: a number of bytes from 0 is accepted")
+            raise ValueError("size is negative; accepted: a number of bytes from 0")
         if not _SHA256.match(self.sha256):
-            raise ValueError("sha256: 64 lowercase hex digits are accepted")
+            raise ValueError("sha256 is not a hash; accepted: 64 lowercase hex digits")
 
     @classmethod
     async def put(cls, value: Any, *, media_type: str | None = None, store: str | None = None) -> Self:
@@ -52,7 +52,7 @@ class Ref:
         return await asyncio.to_thread(cls.put_sync, value, media_type=media_type, store=store)
 
     async def get(self, *, store: str | None = None) -> Any:
-        """The value as it was given: JSON and texts are read, all else is bytes. Checked like `read`."""
+        """The stored value: JSON and texts are decoded, other values are bytes. Checked like `read`."""
         return await asyncio.to_thread(self.get_sync, store=store)
 
     async def read(self, *, store: str | None = None) -> bytes:
@@ -82,16 +82,16 @@ class Ref:
         home = _home(store)
         shown = f"{storage.without_secrets(home)}/"
         if not self.url.startswith(shown) or ".." in self.url.split("/"):
-            # A reference may come from whoever starts runs: it must not reach other files.
+            # A reference may come from the input of a run: it must not read other files.
             raise InvalidInput(
                 f"ref: {self.url} is not in {shown}",
-                hint="set STEPWELL_REF_STORE, or name the store it was put in: ref.get(store=…)",
+                hint="set STEPWELL_REF_STORE, or give the store of the reference: ref.get(store=…)",
                 field="url",
             )
         data = storage.read(_opened(f"{home}/{self.url[len(shown) :]}"), limit_bytes=self.size + 1)
         if len(data) != self.size or hashlib.sha256(data).hexdigest() != self.sha256:
             raise InvalidInput(
-                f"ref: the content of {self.url} is not what was stored: its size or its sha256 differs",
+                f"ref: the content of {self.url} was changed: its size or its sha256 differs",
                 field="sha256",
             )
         return data
@@ -111,7 +111,7 @@ def _home(store: str | None) -> str:
     if found is None:
         raise UsageError(
             "STEPWELL_REF_STORE is not set",
-            hint="name a folder that all workers share, or a store such as s3://bucket/refs",
+            hint="give a folder that all workers share, or a store such as s3://bucket/refs",
             field="STEPWELL_REF_STORE",
         )
     if "://" not in found:
@@ -120,5 +120,5 @@ def _home(store: str | None) -> str:
 
 
 def _opened(url: str) -> str:
-    """A file of this machine by its path: written whole or not at all."""
+    """The path of a file on this machine, which is written completely or not at all; else the address."""
     return url.removeprefix(FILE_SCHEME)

@@ -35,7 +35,7 @@ def put(where: str, data: bytes) -> None:
 
 
 def read(where: str, *, limit_bytes: int | None = None) -> bytes:
-    """The whole file, or its beginning."""
+    """The whole file, or its first bytes."""
     try:
         if "://" not in where:
             with Path(where).open("rb") as file:

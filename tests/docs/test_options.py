@@ -14,7 +14,7 @@ from tests.tidy.sources import read
 
 @pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Human)])
 def test_every_option_of_a_human_step_is_documented(name):
-    section = read(Path("docs/people.md")).split("## What a human step says")[1].split("\n## ")[0]
+    section = read(Path("docs/people.md")).split("## Options of a human step")[1].split("\n## ")[0]
     assert f"| `{name}` |" in section
 
 
@@ -35,5 +35,5 @@ def test_the_documented_default_of_attempts_equals_the_schema():
     found = re.search(r"max_attempts smallint default (\d+)", table)
     assert found is not None
     assert int(found[1]) == Retry().max_attempts
-    said = "an operation that says nothing about retries has the same"
+    said = "an operation without `retry` has the same"
     assert said in read(Path("docs/workflows.md"))

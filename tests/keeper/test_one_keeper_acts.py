@@ -149,7 +149,7 @@ def test_a_killed_keeper_is_replaced(dsn: str, engine: Engine, clock: Clock):
             until_row(engine.db, "select count(*) = 1 from workflow_run")
 
 
-def test_a_frozen_keeper_is_replaced_and_stands_by_when_it_thaws(dsn: str, engine: Engine, clock: Clock):
+def test_a_frozen_keeper_is_replaced_and_waits_when_it_thaws(dsn: str, engine: Engine, clock: Clock):
     command = [sys.executable, "-m", "stepwell", "--database-url", dsn, "keeper", "--poll-seconds", "0.05"]
     with subprocess.Popen(command, env=environment()) as first:
         until_led(engine)

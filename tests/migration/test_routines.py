@@ -179,7 +179,7 @@ def test_privileges_are_applied_once_after_the_routines(empty_dsn, sources):
 
 
 def test_the_routines_of_this_release_are_applied_without_one_error(empty_dsn):
-    """An error that a savepoint undoes stays in the log of the server and frightens whoever reads it."""
+    """An error that a savepoint undoes stays in the log of the server and looks like a failure."""
     files = sql_files.load()
     with psycopg.connect(empty_dsn) as connection:
         connection.execute(support_text("bookkeeping"))

@@ -67,7 +67,7 @@ def test_an_action_is_shown_decided_and_performed_or_not(
     writes = page.get_by_role("region", name="Proposed writes")
     expect(writes.get_by_role("row", name="amount 40")).to_be_visible()
     expect(writes.get_by_role("row", name="password [redacted]")).to_be_visible()
-    expect(page.get_by_role("region", name="Why somebody is asked")).to_contain_text("money leaves the house")
+    expect(page.get_by_role("region", name="Why an approval is required")).to_contain_text("money leaves the house")
     assert ledger.lines() == []
     page.get_by_label("Deciding as").fill("ben")
     page.get_by_label("Your reason").fill("seen the order")

@@ -105,15 +105,15 @@ def test_the_page_of_an_approval_shows_all_that_a_slack_card_shows(page: Page, e
     for field, value in (("amount", "40"), ("values.group", "network"), ("values.tags", "late, broken"),
                          ("api_token", "[redacted]")):  # fmt: skip
         expect(writes.get_by_role("row", name=f"{field} {value}", exact=True)).to_be_visible()
-    why = page.get_by_role("region", name="Why somebody is asked")
+    why = page.get_by_role("region", name="Why an approval is required")
     expect(why).to_contain_text("money leaves the house")
     expect(why).to_contain_text("Rule money · policy version 3")
-    facts = page.get_by_role("region", name="Particulars")
+    facts = page.get_by_role("region", name="Details")
     said = ("high", "1 of 2", "2 different people", "ben, cleo, or role lead", "worker-1", "can be undone")
     for words in (*said, "Expires in 23 hours"):
         expect(facts).to_contain_text(words)
     expect(page.get_by_role("region", name="Votes")).to_contain_text(
-        re.compile("Agreed.*cleo.*fine by me", re.S)
+        re.compile("Approved.*cleo.*fine by me", re.S)
     )
     here = page.get_by_role("navigation", name="Main").get_by_role("link", name="Approvals")
     expect(here).to_have_attribute("aria-current", "true")
@@ -139,11 +139,11 @@ def test_a_reviewer_approves_and_sees_the_outcome(page: Page, engine: Engine):
     fill(page, "ben", "seen")
     page.get_by_role("button", name="Approve").click()
     dialog = page.get_by_role("dialog", name="Approve as ben?")
-    for words in ("Reopen a step for correction", "seen", "settled for good"):
+    for words in ("Reopen a step for correction", "seen", "the decision is final"):
         expect(dialog).to_contain_text(words)
     assert engine.state(approval) == "requested"
     dialog.get_by_role("button", name="Approve").click()
-    expect(page.get_by_role("status")).to_have_text("ben has agreed. Approved.")
+    expect(page.get_by_role("status")).to_have_text("ben has approved. Approved.")
     expect(outcome(page)).to_contain_text(re.compile("Approved.*by ben, (now|.* ago)", re.S))
     expect(outcome(page)).to_be_focused()
     expect(page.get_by_role("region", name="Votes")).to_contain_text("seen")
@@ -156,8 +156,8 @@ def test_a_quorum_of_two_needs_two_persons_on_the_page(page: Page, engine: Engin
     open_one(page, approval)
     fill(page, "ben")
     send(page, "Approve")
-    expect(page.get_by_role("status")).to_have_text("ben has agreed. 1 of 2 have agreed.")
-    agreed = page.get_by_role("region", name="Particulars")
+    expect(page.get_by_role("status")).to_have_text("ben has approved. 1 of 2 have approved.")
+    agreed = page.get_by_role("region", name="Details")
     expect(agreed).to_contain_text("1 of 2")
     expect(page.get_by_role("button", name="Approve")).to_be_focused()
     send(page, "Approve")
@@ -180,7 +180,7 @@ def test_a_rejection_requires_a_reason_and_ends_the_approval(page: Page, engine:
     reason = page.get_by_label("Your reason")
     expect(reason).to_be_focused()
     expect(reason).to_have_attribute("aria-invalid", "true")
-    expect(reason).to_have_accessible_description(re.compile("Say why"))
+    expect(reason).to_have_accessible_description(re.compile("Enter a reason"))
     reason.fill("not this month")
     expect(reason).not_to_have_attribute("aria-invalid", "true")
     send(page, "Reject")
@@ -242,7 +242,7 @@ def test_an_error_of_the_server_is_shown_at_the_form(page: Page, engine: Engine)
     page.get_by_label("Deciding as").fill("  ")
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_label("Deciding as")).to_be_focused()
-    expect(page.get_by_text("Say who decides.")).to_be_visible()
+    expect(page.get_by_text("Enter the name of the person who decides.")).to_be_visible()
     assert engine.state(approval) == "requested"
 
 
@@ -270,7 +270,7 @@ def test_a_decision_without_an_answer_can_be_sent_again(page: Page, engine: Engi
     page.route("**/decisions", lambda route: route.abort())
     fill(page, "ben", "seen")
     send(page, "Approve")
-    expect(page.get_by_role("alert")).to_contain_text("Nobody knows whether your word arrived")
+    expect(page.get_by_role("alert")).to_contain_text("It is unknown whether your decision arrived")
     page.unroute("**/decisions")
     send(page, "Approve")
     expect(outcome(page)).to_contain_text("Approved")
@@ -293,7 +293,7 @@ def test_escape_closes_the_dialog_and_sends_nothing(page: Page, engine: Engine):
 def test_the_browser_stores_the_name_of_the_person(page: Page, engine: Engine):
     first, second = ask(engine), ask(engine)
     open_one(page, first)
-    expect(page.get_by_label("Deciding as")).to_have_accessible_description(re.compile("no sign-in yet"))
+    expect(page.get_by_label("Deciding as")).to_have_accessible_description(re.compile("no login yet"))
     fill(page, "ben")
     send(page, "Approve")
     expect(outcome(page)).to_be_visible()

@@ -182,13 +182,13 @@ def test_reduced_motion_stops_every_animation(page: Page):
 def test_an_empty_list_says_what_to_do_next(page: Page, engine: Engine):
     page.goto("/approvals")
     empty = page.get_by_test_id("empty")
-    expect(empty).to_contain_text("Nothing waits for a decision")
+    expect(empty).to_contain_text("No approval waits for a decision")
     empty.get_by_role("link", name="Show all approvals").click()
     expect(page).to_have_url(re.compile("state=all"))
     expect(empty).to_contain_text("stepwell approvals request")
     for state, words in (
         ("expired", "No approval has expired"),
-        ("nonsense", "Nothing waits for a decision"),
+        ("nonsense", "No approval waits for a decision"),
     ):
         page.goto(f"/approvals?state={state}")
         expect(empty).to_contain_text(words)

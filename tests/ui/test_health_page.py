@@ -50,7 +50,7 @@ def test_failed_checks_come_first_with_their_remedy(page: Page, db: psycopg.Conn
     db.execute("delete from stepwell.schema_routine")
     page.goto("/")
     row = page.get_by_role("row", name=re.compile("^Schema Failed"))
-    expect(row).to_contain_text("What helps: run 'stepwell db migrate'")
+    expect(row).to_contain_text("How to fix it: run 'stepwell db migrate'")
     states = page.locator("tbody td:nth-child(2)").all_inner_texts()
     assert states == sorted(states, key=["Failed", "Warning", "OK"].index)
     expect(page.get_by_text("Needs attention")).to_be_visible()

@@ -112,7 +112,7 @@ def test_leases_of_a_cut_call_are_released():
     asyncio.run(scenario())
 
 
-def test_a_slot_on_hold_is_not_used_until_it_is_given_back():
+def test_a_slot_on_hold_is_not_used_until_it_is_free():
     async def scenario() -> None:
         counter = Counter(0)
         desk = Desk(counter, 2, 1)
@@ -121,7 +121,7 @@ def test_a_slot_on_hold_is_not_used_until_it_is_given_back():
         counter.supply = 6
         await desk.work(lambda: len(counter.reported) == 6)
         assert counter.most_out == 1
-        desk.exchange.give_back()
+        desk.exchange.free_slot()
         assert desk.exchange.busy_count == 0
 
     asyncio.run(scenario())

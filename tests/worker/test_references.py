@@ -114,7 +114,7 @@ def test_content_that_changed_is_refused(tmp_path, monkeypatch, content):
     monkeypatch.setenv("STEPWELL_REF_STORE", str(tmp_path))
     ref = put(b"original")
     Path(ref.url.removeprefix("file://")).write_bytes(content)
-    with pytest.raises(sw.InvalidInput, match="is not what was stored"):
+    with pytest.raises(sw.InvalidInput, match="was changed: its size"):
         asyncio.run(ref.get())
 
 

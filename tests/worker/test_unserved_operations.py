@@ -1,4 +1,4 @@
-"""A worker claims only what it has a handler for: nothing is given back, and what nobody serves waits."""
+"""A worker claims only what it has a handler for: nothing is released, and what nobody serves waits."""
 
 from __future__ import annotations
 

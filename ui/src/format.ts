@@ -1,4 +1,4 @@
-// Numbers, sizes and times as a person reads them, in the language of the page.
+// Numbers, sizes and times in the language of the page.
 
 const kibibyte = 1024;
 const byteUnits = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
@@ -34,7 +34,7 @@ const steps: [limitSeconds: number, unit: Intl.RelativeTimeFormatUnit, unitSecon
 export function formatRelative(at: Date, now: Date, locale: string): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
   const [, unit, unitSeconds] = steps.find(([limit]) => Math.abs(seconds) < limit) ?? [0, "second", 1];
-  // Words such as "yesterday" are about calendar days, and we count hours: only "now" is a word.
+  // Words such as "yesterday" mean calendar days, but we count hours: so only "now" is a word.
   const numeric = unit === "second" ? "auto" : "always";
   // Truncated, not rounded: "1 hour ago" must not appear after 31 minutes.
   return new Intl.RelativeTimeFormat(locale, { numeric }).format(Math.trunc(seconds / unitSeconds) || 0, unit);

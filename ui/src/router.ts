@@ -7,11 +7,11 @@ import NotFoundPage from "./pages/NotFoundPage.vue";
 
 declare module "vue-router" {
   interface RouteMeta {
-    /** Key of the page's name, filled with the route's parameters; the document title and the navigation use it. */
+    /** Translation key of the page name, for the document title and the navigation; route parameters fill it. */
     titleKey: string;
-    /** Only pages a person can start from are listed in the navigation. */
+    /** True if the navigation lists the page. */
     inNavigation?: boolean;
-    /** Path of the page in the navigation that this one belongs to. */
+    /** Path of its parent page in the navigation. */
     section?: string;
   }
 }

@@ -2,12 +2,12 @@ import { onMounted, onUnmounted } from "vue";
 
 const typingTags = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-/** Where letters are text, and while a dialog asks, no key of the page means anything. */
+/** In text fields and while a dialog is open, the keys of the page are ignored. */
 export function isForTyping(target: { tagName?: string; isContentEditable?: boolean } | null): boolean {
   return typingTags.has(target?.tagName ?? "") || target?.isContentEditable === true;
 }
 
-/** Single keys of one page: the name of the key and what it does. */
+/** The keys of one page: name of the key → action. */
 export function useKeys(keys: Record<string, () => void>): void {
   function onKey(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;

@@ -6,8 +6,8 @@ import { asProblem } from "./api/request";
 const refreshMilliseconds = 10_000;
 
 /**
- * Reads one resource again and again while the page is seen. Keeps the last good answer while a newer one
- * cannot be had. When `about` changes, what was read is of something else: it goes, and a new reading starts.
+ * Reads one resource at intervals while the page is visible. It keeps the last good answer if a newer one
+ * cannot be read. When `about` changes, the old answer is removed and a new reading starts.
  */
 export function useReading<T>(
   read: (signal: AbortSignal) => Promise<T>,
@@ -16,7 +16,7 @@ export function useReading<T>(
   const value = shallowRef<T | null>(null);
   const readAt = ref("");
   const problem = shallowRef<Problem | null>(null);
-  /** A person waits for this reading; the ones in the background change nothing on the page but figures. */
+  /** True if a person waits for this reading; readings in the background change only data. */
   const asked = ref(false);
   let current: AbortController | null = null;
   let timer = 0;
@@ -38,7 +38,7 @@ export function useReading<T>(
     if (!isLeft) timer = window.setTimeout(refreshIfSeen, refreshMilliseconds);
   }
 
-  /** Whether it came to its end: not when something newer took its place. */
+  /** True if it finished; false if a newer reading replaced it. */
   async function refresh(): Promise<boolean> {
     window.clearTimeout(timer);
     const mine = new AbortController();
@@ -66,7 +66,7 @@ export function useReading<T>(
     if (await refresh()) asked.value = false;
   }
 
-  /** A newer answer came another way: a reading that is under way is older and must not win. */
+  /** Set a newer answer from elsewhere; a reading that still runs is older and is ignored. */
   function replace(found: T): void {
     drop();
     asked.value = false;

@@ -73,14 +73,14 @@ def verify(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every event of a tenant, or of all, against its seal; exit code 1 names the first broken record.
+    """Check every event of one tenant, or of all, against its seal; exit code 1 and the first wrong record.
 
     Example: stepwell audit verify --all-tenants --anchor seals.jsonl
     """
     if all_tenants and (tenant is not None or head is not None):
         raise UsageError(
             "--all-tenants goes with neither --tenant nor --head",
-            hint="a head belongs to one chain: give --tenant with it", field="--all-tenants",
+            hint="a head belongs to one chain: give --tenant too", field="--all-tenants",
         )  # fmt: skip
 
     async def check(client: Client) -> tuple[dict[str, Verdict], list[str]]:

@@ -56,7 +56,7 @@ class Verdict:
 def verify_tenants(
     conninfo: str, tenant: str | None, head: str | None, anchored: Iterable[dict[str, Any]]
 ) -> tuple[dict[str, Verdict], list[str]]:
-    """The chains of one tenant, or of all (None), by name; and the names of those that were not read."""
+    """Check the chain of one tenant, or of all (None): verdicts by name, and the tenants not read."""
     blocks = list(anchored)
     with audit.reading(conninfo, 0) as reader:
         known = reader.tenants()
@@ -96,7 +96,7 @@ def verify_log(
 def _check_anchor(
     verdict: Verdict, hashes: dict[int, str], anchored: Sequence[dict[str, Any]], others: set[str]
 ) -> None:
-    """`others` are the chains of other tenants: an anchor may hold the blocks of all."""
+    """`others` are the chains of other tenants: an anchor may have the blocks of all tenants."""
     mine = [block for block in anchored if block["chain_id"] == verdict.chain_id]
     if not mine and any(block["chain_id"] not in others for block in anchored):
         verdict.say(

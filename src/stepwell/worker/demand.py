@@ -19,7 +19,7 @@ class Demand:
         self.is_dry = False
         self._was_full = True
         self.hint_count = 0
-        # A claim failed, and none is made before the rest is over, whatever hints come.
+        # A claim failed; no claim is made before the pause is over, even after hints.
         self.is_resting = False
         self._failure_count = 0
 
@@ -40,7 +40,7 @@ class Demand:
             self.is_dry = False
 
     def rest(self, on_end: Callable[[], None]) -> None:
-        """After a claim that failed: each time longer. `on_end` is told when the rest is over."""
+        """Pause after a failed claim; each pause is longer. `on_end` is called when the pause is over."""
         self._failure_count += 1
         pause = min(REST_FIRST_SECONDS * 2.0 ** min(self._failure_count, 20), REST_LIMIT_SECONDS)
         self.is_resting = True

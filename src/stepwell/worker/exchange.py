@@ -103,7 +103,7 @@ class Exchange:
         """A handler ended. Its slot is free when its report is accepted; at once if there is no report."""
         if report is None:
             self._held.forget(lease.unit_id, lease.lease_no)
-            self.give_back()
+            self.free_slot()
         else:
             self._lines.add(report)
 
@@ -111,7 +111,7 @@ class Exchange:
         """Take one more slot for a call that cannot be stopped and still runs after its report."""
         self._slots.take(1)
 
-    def give_back(self) -> None:
+    def free_slot(self) -> None:
         """Free a slot without a report."""
         self._slots.free(1)
         self._wake_ups.wake_all()
@@ -242,7 +242,7 @@ class Exchange:
         request.succeed(started)
 
     async def _claim_each(self, calls: LeaseCalls, asked: int, error: StepwellError) -> None:
-        """A claim failed. Unit by unit the one at fault is set aside; what passes by itself is waited for."""
+        """A claim failed. Claim unit by unit, so that the wrong unit is set aside; else pause."""
         self._log.warning("a claim failed", error=error.sentence())
         if not error.is_transient:
             self._slots.take(asked)
@@ -260,7 +260,7 @@ class Exchange:
         self._demand.rest(self.hint)
 
     async def _trade_again(self, calls: LeaseCalls, part: list[Report]) -> None:
-        """Reports whose batch could not be sent. What is locked elsewhere comes back later."""
+        """Send reports of a failed batch. Reports whose run is locked are sent again later."""
         try:
             answers = await self._report_free(calls, part)
             if answers is None:
@@ -278,7 +278,7 @@ class Exchange:
         self._settle(answers, done, 0)
 
     async def _report_free(self, calls: LeaseCalls, part: list[Report]) -> Sequence[Answer] | None:
-        """None when the part was halved or put off."""
+        """None if the part was halved or postponed."""
         nothing: Sequence[Answer] = ()
         try:
             return await self._call(lambda session_id: calls.report_free(session_id, part), nothing)
@@ -294,7 +294,7 @@ class Exchange:
             return await self._refuse(calls, part[0], error)
 
     async def _refuse(self, calls: LeaseCalls, report: Report, error: StepwellError) -> Sequence[Answer]:
-        """The unit fails for the reason of the refusal; when that is refused too, it is set aside."""
+        """Report the refusal as a failure of the unit; if that is refused too, set the unit aside."""
         self._log.error("a report was not accepted", unit=report.unit_id, error=error.sentence())
         nothing: Sequence[Answer] = ()
         failed = _failed(report, error)
@@ -311,7 +311,7 @@ class Exchange:
         except DatabaseUnavailable:
             raise
         except StepwellError as last:
-            # Recovery finds the unit when this session has ended.
+            # The unit is recovered when this session has ended.
             self._log.error("a unit cannot be set aside", unit=report.unit_id, error=last.sentence())
         return nothing
 
@@ -327,7 +327,7 @@ class Exchange:
         return await self._call(lambda session_id: calls.claim(session_id, asked), nothing)
 
     async def _call(self, ask: Callable[[int], Awaitable[T]], when_lost: T) -> T:
-        """One call, and a few more when two transactions met; `when_lost` when the session has ended."""
+        """One call, repeated after a collision; returns `when_lost` if the session has ended."""
         with self._calls.one_more():
             for attempt in range(1, ATTEMPT_LIMIT + 1):
                 session_id = self.session_id

@@ -108,7 +108,7 @@ def _given(lease: Lease) -> dict[str, Any]:
 
 
 def _unbound_body(reason: str) -> str:
-    """The database could not bind the inputs of the step, for this reason: no handler can run."""
+    """The database could not evaluate the inputs of the step, so no handler runs."""
     error = {"type": "ExpressionError", "message": reason}
     return json_text.encode({"failure_class": "expression_error", "error": error}, "outcome")
 

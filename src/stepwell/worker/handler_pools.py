@@ -27,7 +27,7 @@ class SlotCalls(Protocol):
     """Take and free a slot of the worker."""
 
     def hold(self) -> None: ...
-    def give_back(self) -> None: ...
+    def free_slot(self) -> None: ...
 
 
 class HandlerPools:
@@ -90,7 +90,7 @@ class HandlerPools:
 
         def ended() -> None:
             self._abandoned_count -= 1
-            self._slots.give_back()
+            self._slots.free_slot()
 
         def tell(_: Future[Any]) -> None:
             # This runs in the thread of the call; the worker and its loop may have ended in the meantime.
@@ -128,7 +128,7 @@ def call_in_process(
 
 
 def end_with_parent() -> None:
-    """A worker that is killed closes nothing; without this its processes would wait for calls for ever."""
+    """End with the worker: after a kill of the worker its processes would wait for calls for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "the process of a pool has a parent"
     connection.wait([parent.sentinel])

@@ -1,8 +1,8 @@
-"""Decide how a call meets others: receives collisions, says how long to pause and in which order to lock.
+"""React to collisions: receives collisions, returns how long to pause and in which order to lock.
 
-A report locks its own runs and asks for those above without waiting, which is the cheapest way while nobody
-else is there. After a collision the next calls lock from the top and wait in order, so that many children
-of one run do not roll each other back.
+A report locks its own runs, and the runs above without waiting; this is the cheapest way without collisions.
+After a collision the next calls lock from the top and wait in order, so that many sub-runs of one run do not
+roll each other back.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import random
 
 from stepwell.errors import StepwellError
 
-# So many calls after a collision lock from the top.
+# The number of calls after a collision that lock from the top.
 CALLS_AFTER_COLLISION = 64
-# So often one call is tried; then it is left to the second tries, or to a pause.
+# The attempts of one call; then `second_tries` or a pause follows.
 ATTEMPT_LIMIT = 3
 PAUSE_FIRST_SECONDS = 0.01
 
@@ -25,7 +25,7 @@ class Patience:
         self._left = 0
 
     def locks_up(self) -> bool:
-        """Whether the next call locks from the top."""
+        """True if the next call locks from the top."""
         if self._left == 0:
             return False
         self._left -= 1

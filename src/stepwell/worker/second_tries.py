@@ -1,7 +1,7 @@
-"""Keep reports that could not be sent with their batch: each half, then each report, goes on its own.
+"""Keep the reports of a failed batch: send each half, then each report alone.
 
-A batch that was refused is halved until the report at fault is alone. A report whose run is locked elsewhere
-comes back later and later, and the others do not wait for it.
+A refused batch is halved until the wrong report is alone. A report whose run is locked is sent again after
+growing pauses; the other reports do not wait for it.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from stepwell.store.calls.leases import Report
 
 PAUSE_FIRST_SECONDS = 0.05
 PAUSE_LIMIT_SECONDS = 10.0
-# So often a report comes back whose statement was cancelled; then it is refused.
+# A report whose statement was cancelled so often is refused.
 CANCELLED_LIMIT = 5
 
 
 class SecondTries:
-    """`on_back` is told when a report has come back."""
+    """`on_back` is called when a report can be sent again."""
 
     def __init__(self, on_back: Callable[[], None]) -> None:
         self._parts: deque[list[Report]] = deque()
         self._on_back = on_back
-        # How often each report was put off, by unit and lease.
+        # (unit, lease) → how often its report was postponed.
         self._put_off: dict[tuple[int, int], int] = {}
         self._away_count = 0
 
     def __bool__(self) -> bool:
-        """Something can be sent now."""
+        """True if a report can be sent now."""
         return bool(self._parts)
 
     @property
@@ -45,7 +45,7 @@ class SecondTries:
         return self._parts.popleft()
 
     def put_back(self, part: list[Report]) -> None:
-        """A part that was not sent goes first again."""
+        """Put a part that was not accepted at the front."""
         self._parts.appendleft(part)
 
     def halve(self, part: list[Report]) -> None:
@@ -53,12 +53,12 @@ class SecondTries:
         self._parts.extendleft([part[middle:], part[:middle]])
 
     def is_hopeless(self, report: Report, error: StepwellError) -> bool:
-        """Its statement is cancelled each time: something in it takes too long."""
+        """True if its statement was cancelled too often because it takes too long."""
         times = self._put_off.get((report.unit_id, report.lease_no), 0)
         return error.sqlstate == CANCELLED_SQLSTATE and times >= CANCELLED_LIMIT
 
     def put_off(self, report: Report) -> None:
-        """It comes back by itself, each time later."""
+        """Postpone a report; each pause is longer."""
         key = (report.unit_id, report.lease_no)
         times = self._put_off[key] = self._put_off.get(key, 0) + 1
         pause = min(PAUSE_FIRST_SECONDS * 2.0 ** min(times, 20), PAUSE_LIMIT_SECONDS) * random.uniform(
@@ -68,7 +68,7 @@ class SecondTries:
         asyncio.get_running_loop().call_later(pause, self._come_back, report)
 
     def forget(self, report: Report) -> None:
-        """It was accepted, or given up."""
+        """The report was accepted or abandoned."""
         self._put_off.pop((report.unit_id, report.lease_no), None)
 
     def _come_back(self, report: Report) -> None:

@@ -1,6 +1,6 @@
 import { getJson, postJson } from "./request";
 
-/** How the registry wants a state to be shown. */
+/** Labels, colour and icon of a state, from the registry. */
 export interface StateFace {
   label_en: string;
   label_vi: string;
@@ -24,7 +24,7 @@ export interface Subject {
 
 export type Rule = Record<string, unknown>;
 
-/** What is proposed: an action on another system, or a change of the rules. Every member may be missing. */
+/** The proposed action on another system, or the change of the rules. Every member may be missing. */
 export interface About {
   connector?: string;
   operation?: string;

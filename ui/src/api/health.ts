@@ -7,7 +7,7 @@ export interface Check {
   status: CheckStatus;
   detail: string;
   remedy: string | null;
-  /** Missing where the words are not ours. */
+  /** Missing for messages of the database or the system. */
   detail_vi?: string | null;
   remedy_vi?: string | null;
 }
@@ -30,7 +30,7 @@ export interface Schema {
 export interface Count {
   code: string;
   count: number;
-  /** Counting stopped at a limit: there are this many or more. */
+  /** Counting stopped at a limit: there may be more. */
   is_at_least: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What the server says when it refuses (RFC 9457), or what we say when there was no answer at all. */
+/** The error document of the server (RFC 9457), or our own if there was no answer. */
 export interface ProblemDetails {
   type: string;
   title: string;
@@ -14,7 +14,7 @@ export class Problem extends Error {
     this.name = "Problem";
   }
 
-  /** No answer, as opposed to an answer that says no. */
+  /** True if there was no answer; false if the server refused. */
   get isOffline(): boolean {
     return this.details.status === 0;
   }

@@ -2,7 +2,7 @@ import { offlineProblem, Problem, problemFrom } from "./problem";
 
 const timeoutMilliseconds = 15_000;
 
-/** Every failure, also the missing network, arrives as a `Problem`. */
+/** Every failure is a `Problem`, also a missing network. */
 async function requestJson<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
   const limits = [AbortSignal.timeout(timeoutMilliseconds)];
   if (signal) limits.push(signal);
@@ -24,7 +24,7 @@ export function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
   return requestJson<T>(path, { headers: { Accept: "application/json" } }, signal);
 }
 
-/** Sends what a person did. Without an answer nobody knows whether it arrived. */
+/** Sends a decision of a person. Without an answer it is unknown whether it arrived. */
 export function postJson<T>(path: string, body: unknown): Promise<T> {
   return requestJson<T>(path, {
     method: "POST",

@@ -1,4 +1,4 @@
-// The registry names a colour and an icon for each state; here each name gets its drawing, and nothing is decided.
+// The registry gives each state a colour and an icon by name; this file maps the names to styles and drawings.
 
 import type { StateFace } from "../api/approvals";
 
@@ -37,7 +37,7 @@ const stateIcons: Record<string, string> = {
   "icon.cancel_filled": icons.barred,
 };
 
-/** A colour we have no drawing for is quiet: never a false alarm, never a false all-clear. */
+/** An unknown colour is neutral: neither an alarm nor "good". */
 export function toneOf(colorToken: string): Tone {
   return tones[colorToken.startsWith(colorPrefix) ? colorToken.slice(colorPrefix.length) : ""] ?? "quiet";
 }
@@ -46,7 +46,7 @@ export function iconOf(iconToken: string): string {
   return stateIcons[iconToken] ?? icons.dot;
 }
 
-/** A state without a face is one the registry no longer declares: its code is better than nothing. */
+/** A state without labels is no longer in the registry; show its code. */
 export function labelOf(code: string, face: StateFace | null, locale: string): string {
   if (!face) return code;
   return locale === "vi" ? face.label_vi : face.label_en;

@@ -2,14 +2,14 @@ import type { Check, CheckStatus } from "../api/health";
 
 const urgency: Record<CheckStatus, number> = { failed: 0, warning: 1, ok: 2 };
 
-/** What needs a person stands on top; the rest keeps the order of the server. */
+/** Problems come first; the rest keeps the order of the server. */
 export function mostUrgentFirst(checks: Check[]): Check[] {
   return [...checks].sort((a, b) => urgency[a.status] - urgency[b.status]);
 }
 
 const registryPrefix = "registry ";
 
-/** The registry checks itself rule by rule; the rules that hold are one line, a broken one keeps its own. */
+/** All rules of the registry that hold are one line; each failed rule has its own line. */
 export function foldRegistry(checks: Check[], describe: (count: number) => string): Check[] {
   const holds = (check: Check) => check.code.startsWith(registryPrefix) && check.status === "ok";
   const count = checks.filter(holds).length;

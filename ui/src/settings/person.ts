@@ -4,7 +4,7 @@ import { readStored, writeStored } from "./stored";
 
 const storageKey = "stepwell.person";
 
-/** Who sits here, as they said last time. Nothing proves it yet. */
+/** The last name that was entered in this browser. It is not verified. */
 export const person = ref(typeof window === "undefined" ? "" : (readStored(storageKey) ?? ""));
 
 export function rememberPerson(name: string): void {

@@ -1,4 +1,4 @@
-// A browser may refuse storage (private windows, policy); a setting then lives as long as the page.
+// A browser may refuse storage (private windows, policy); then a setting is valid only for this page.
 
 export function readStored(key: string): string | null {
   try {
@@ -12,6 +12,6 @@ export function writeStored(key: string, value: string): void {
   try {
     window.localStorage.setItem(key, value);
   } catch {
-    // Nothing to do: the choice still holds on this page.
+    // Nothing to do: the choice is still valid on this page.
   }
 }

@@ -19,7 +19,7 @@ export function knownChoice(stored: string | null): ThemeChoice {
   return themeChoices.find((choice) => choice === stored) ?? "system";
 }
 
-/** Contrast wins over darkness: it is a need, the other is a taste. */
+/** High contrast overrides dark, because some people need it. */
 export function resolveTheme(choice: ThemeChoice, preferences: Preferences): Theme {
   if (choice !== "system") return choice;
   if (preferences.moreContrast) return "contrast";
@@ -41,7 +41,7 @@ export function chooseTheme(choice: ThemeChoice): void {
   paint();
 }
 
-/** Called once by the shell; follows the operating system while the choice is "system". */
+/** Called once by the shell; with "system" it follows the operating system. */
 export function startTheme(): void {
   themeChoice.value = knownChoice(readStored(storageKey));
   for (const query of [darkQuery, contrastQuery]) window.matchMedia(query).addEventListener("change", paint);

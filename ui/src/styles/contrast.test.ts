@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-// WCAG 2.1 contrast, computed from the tokens themselves: a colour cannot be changed into an unreadable one.
+// WCAG 2.1 contrast, computed from the tokens: the test fails if a colour becomes unreadable.
 
 const css = readFileSync(new URL("./tokens.css", import.meta.url), "utf8");
 

@@ -26,7 +26,7 @@ CANCEL_LIMIT_SECONDS = 2.0
 LOCK_LIMIT_SECONDS = 2
 # Without a renewal for so long, the lead passes to the next keeper that asks.
 LEAD_SECONDS = 15
-# For whoever keeps the keepers away: only the end of the connection passes it on.
+# For tests that keep the keepers away: the lead ends only with the connection.
 LEAD_MAX_SECONDS = 86_400
 
 T = TypeVar("T")

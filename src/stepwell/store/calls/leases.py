@@ -54,7 +54,7 @@ class Refused(NamedTuple):
 
 
 class Busy(NamedTuple):
-    """A report that was not taken because its run is locked elsewhere; it may come again."""
+    """A report that was not accepted because its run is locked; it may be sent again."""
 
     tenant_id: int
     unit_id: int
@@ -131,7 +131,7 @@ class LeaseCalls:
         return [Lease._make(row[1:]) for row in rows]
 
     async def claim_each(self, session_id: int, limit: int) -> list[Answer]:
-        """A claim unit by unit; a unit that cannot be leased is set aside."""
+        """Claim unit by unit; a unit that cannot be leased is set aside."""
         rows = await self._wire.rows(
             "select * from stepwell.fn_job_claim_each($1::bigint, $2::int)",
             (b"%d" % session_id, b"%d" % limit),
@@ -151,7 +151,7 @@ class LeaseCalls:
         return [Lease._make(row[1:]) if row[0] == "lease" else _other(row) for row in rows]
 
     async def report_free(self, session_id: int, reports: Sequence[Report]) -> list[Answer]:
-        """Waits for no lock: a report whose run is locked elsewhere comes back as busy. Claims nothing."""
+        """Report without waiting for locks: the answer for a locked run is `busy`. Claims nothing."""
         rows = await self._wire.rows(
             "select * from stepwell.fn_job_report_free($1::bigint, $2::int[], $3::bigint[], $4::int[],"
             " $5::text[], $6::text[])",
@@ -161,7 +161,7 @@ class LeaseCalls:
         return [_other(row) for row in rows]
 
     async def set_aside(self, session_id: int, report: Report, error: StepwellError) -> bool:
-        """The unit of a report that cannot be accepted; true when its lease has ended."""
+        """Set aside the unit of a report that cannot be accepted; true if its lease has ended."""
         code = error.sqlstate if error.sqlstate is not None else error.code
         rows = await self._wire.rows(
             "select stepwell.fn_job_report_set_aside($1::bigint, $2::int, $3::bigint, $4::int, $5, $6)",
@@ -200,7 +200,7 @@ class LeaseCalls:
 
 
 def _columns(reports: Sequence[Report]) -> tuple[bytes | None, ...]:
-    """The columns of the reports, as Postgres reads arrays."""
+    """The columns of the reports, as array literals."""
     tenant_ids, unit_ids, lease_nos, outcomes, bodies = zip(*reports, strict=True)
     return (
         _written(arrays.of_numbers(tenant_ids)),

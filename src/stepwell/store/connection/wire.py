@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 CONNECT_LIMIT_SECONDS = 10
 CANCEL_LIMIT_SECONDS = 2.0
-# Whoever waits for a lock may hold others: rather give up and come back.
+# A session that waits for a lock may hold others: fail after a short time and try again.
 LOCK_LIMIT_SECONDS = 2
 
 

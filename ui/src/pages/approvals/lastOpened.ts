@@ -1,6 +1,6 @@
 let id: string | null = null;
 
-/** The approval that was looked at last, so that the list can go on from there; taken once. */
+/** The approval that was opened last, so that the list can set the focus on it; it is read once. */
 export const lastOpened = {
   put(opened: string): void {
     id = opened;

@@ -1,11 +1,11 @@
-// What an approval says about itself, laid out for reading. Nothing here judges: who may decide is the server's word.
+// Prepares an approval for display. It decides nothing: the server decides who may decide.
 
 import type { About, Approval, Rule } from "../../api/approvals";
 
 export const stateFilters = ["requested", "approved", "rejected", "expired", "cancelled", "all"] as const;
 export type StateFilter = (typeof stateFilters)[number];
 
-/** From the address; what is not a filter is the usual one. */
+/** The filter in the address; for an unknown filter the default one. */
 export function stateFilter(given: unknown): StateFilter {
   return stateFilters.find((name) => name === given) ?? "requested";
 }
@@ -28,7 +28,7 @@ export interface Field {
   value: string;
 }
 
-/** One line for each value, however deep it lies: `values.assignment_group`, `lines[0].sku`. */
+/** One line for each value, at any depth: `values.assignment_group`, `lines[0].sku`. */
 export function fieldsOf(value: unknown, path = ""): Field[] {
   if (Array.isArray(value)) {
     if (value.every((entry) => typeof entry !== "object" || entry === null)) {
@@ -52,7 +52,7 @@ function textOf(value: unknown): string {
 export interface RuleChange {
   kind: "added" | "removed" | "changed";
   name: string;
-  /** Before is missing for a rule that is added, after for one that is removed. */
+  /** An added rule has no `before`, a removed rule has no `after`. */
   fields: { path: string; before?: string; after?: string }[];
 }
 
@@ -90,7 +90,7 @@ function differences(before: Rule, after: Rule): RuleChange["fields"] {
     });
 }
 
-/** The next row for a step of one up or down; without a row, the first. */
+/** The next row up or down; without a current row, the first. */
 export function nextRow(current: number, step: 1 | -1, count: number): number {
   if (current < 0) return 0;
   return Math.min(Math.max(current + step, 0), count - 1);

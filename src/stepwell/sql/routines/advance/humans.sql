@@ -1,7 +1,7 @@
 -- Human steps are opened for people, with their tasks. Callers hold the locks of the runs. SW004: the registry refuses.
 
 -- Human steps that became ready: their inputs are bound and stored, the named person is put in charge, deadline and
--- escalation chain begin, tasks are created. A step that was opened before keeps all of these but gets its inputs anew.
+-- escalation chain begin, tasks are created. A step that was opened before keeps all of these but gets its inputs again.
 -- A step whose inputs cannot be bound fails for good.
 -- Raises: SW006 when a step has too many tasks.
 create or replace function stepwell._humans_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void

@@ -26,7 +26,7 @@ create or replace function stepwell._workspace_of(p_unit_id bigint) returns int
 language sql immutable parallel safe
 as 'select 0';
 
--- Whether the queue has nothing of these executor classes, whoever serves it. Postgres writes it into the statement that
+-- Whether the queue has nothing of these executor classes, for any worker. Postgres writes it into the statement that
 -- asks.
 create or replace function stepwell._classes_are_empty(p_executor_class_ids int[]) returns boolean
 language sql stable

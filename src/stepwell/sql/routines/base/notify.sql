@@ -1,5 +1,5 @@
 -- Notifications to idle workers. They are only a hint: workers also poll, so a lost notification costs time, never
--- work. Whoever puts a row into the queue notifies with it: a trigger does it, so no function can forget it. Two
+-- work. A trigger notifies for every row that is put into the queue, so no function can forget it. Two
 -- functions claim from the queue after they have put rows into it (fn_job_report and fn_run_start_here). They set
 -- stepwell.notifies to 'at_end' and notify at their end, when they have left something.
 

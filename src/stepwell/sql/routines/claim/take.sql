@@ -328,7 +328,7 @@ $$;
 
 -- Takes up to n rows out of a lane, the older unit first. A retry counts in its run, so its run is locked with it; where
 -- the run is busy the retry stays in the queue and the look goes on behind it, 200 times at most.
--- Locks: the rows taken, without those that another claim holds; the runs of retries, without waiting, because whoever
+-- Locks: the rows taken, without those that another claim holds; the runs of retries, without waiting, because a session that
 --   holds a run may wait for a row taken here.
 create or replace function stepwell._lane_take(
     p_tenant_id int, p_workspace_id int, p_lane stepwell.ready_lane, p_limit int, out unit_ids bigint[], out retry_ids bigint[]

@@ -35,7 +35,7 @@ begin
 end
 $$;
 
--- The state of a run, for a client that reads its events as they come. For a minute from now, whoever changes the counters
+-- The state of a run, for a client that reads its events as they come. For a minute from now, every change of the counters
 -- of the run notifies on the channel stepwell_changed, with the number of the run: the client asks again before the minute
 -- is over, and a client that is gone costs nothing for long. It also says how far the log is complete. Events that are
 -- written later have a higher number than last_event_id, or come from a transaction that is open and older than before_tx;
@@ -55,7 +55,7 @@ declare
     v_state text;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    -- First the number, then an id of our own: whoever gets a higher id gets it after this, and draws its numbers after its
+    -- First the number, then an id of our own: a session with a higher id gets it after this, and draws its numbers after its
     -- id (_event_append; the core by its update). The xmax of a snapshot would not do: ids beyond it may be open already.
     select s.last_value into v_last_event_id from stepwell.event_seq as s;
     v_tx := pg_current_xact_id();
@@ -72,7 +72,7 @@ begin
 end
 $$;
 
--- Notifies whoever follows a run that its counters changed. PostgreSQL sends equal notifications of one commit once.
+-- Notifies the clients that follow a run that its counters changed. PostgreSQL sends equal notifications of one commit once.
 create or replace function stepwell._progress_notify() returns trigger
 language plpgsql volatile
 set search_path = stepwell, pg_temp

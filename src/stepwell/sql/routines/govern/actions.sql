@@ -31,7 +31,7 @@ begin
     v_verdict := case when p_fault is null then stepwell.fn_policy_evaluate(p_tenant_id, v_document)
         else jsonb_build_object('effect', 'deny', 'reason_code', p_fault, 'reason', 'the policy gave no answer in time') end;
     if v_verdict ->> 'effect' = 'needs_approval' then
-        -- An approval marks the run; whoever marks a run locks it before its units.
+        -- An approval marks the run, and a run must be locked before its units.
         perform stepwell._runs_lock(array[p_tenant_id], array[p_unit_id]);
     end if;
     perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);

@@ -116,7 +116,7 @@ exception when unique_violation then
 end
 $$;
 
--- Records what became of an intended effect: confirmed with its result, void when it surely did not happen, unconfirmed
+-- Records what became of an intended effect: confirmed with its result, void when it certainly did not happen, unconfirmed
 -- when nobody knows. Accepted from the attempt that has the receipt, also after the lease of the unit was lost: an
 -- effect that happened has happened.
 -- Locks: the receipt and the one it reverses, in id order; then the run's write count.

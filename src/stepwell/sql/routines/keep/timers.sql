@@ -1,7 +1,7 @@
 -- Timers that are due are fired by the keeper, in batches. Callers of the helpers hold the locks of the runs. SW004:
 -- the registry refuses.
 
--- Does what is due: gives back entries of rate limits, queues retries and delayed jobs, wakes steps that sleep or whose
+-- Does what is due: frees entries of rate limits, queues retries and delayed jobs, wakes steps that sleep or whose
 -- wait timed out, marks units whose deadline passed, and handles the timers of people's work. A unit that cannot be
 -- locked now comes later; a unit whose timer fails is set aside, and the others fire. Returns how many timers fired and
 -- when to look again.
@@ -35,7 +35,7 @@ begin
 end
 $$;
 
--- Gives back entries of rate limits. When that fails it is set aside, and timers fire all the same.
+-- Frees entries of rate limits. When that fails it is set aside, and timers fire all the same.
 create or replace function stepwell._rates_fire(p_now timestamptz, p_limit int) returns int
 language plpgsql volatile
 set search_path = stepwell, pg_temp

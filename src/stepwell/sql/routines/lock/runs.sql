@@ -1,4 +1,4 @@
--- The locks of runs. Whoever changes something inside a run holds the lock of that run. The order of all locks is in
+-- The locks of runs. A session that changes something in a run holds the lock of that run. The order of all locks is in
 -- ARCHITECTURE.md.
 
 -- Locks the runs of these units. Returns whether one of them is paused.

@@ -66,7 +66,7 @@ begin
 end
 $$;
 
--- Puts a person in charge of an open step or task, in place of whoever was in charge.
+-- Puts a person in charge of an open step or task, instead of the present person in charge.
 -- Locks: the run.
 -- Idempotency: by key; the same person again changes nothing.
 -- Raises: SW002 when step or person do not exist; SW003 when the step has ended; SW004 naming the guard

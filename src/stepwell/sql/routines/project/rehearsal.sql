@@ -1,4 +1,4 @@
--- What the test harness asks a database that holds nothing but a test: what is in flight, who is asked, what stands still.
+-- What the test harness asks a database that holds nothing but a test: what runs, what waits for people, what does not run.
 -- The clock of such a database is in base/clock.sql.
 
 -- What can be claimed, what is leased, when time brings something next: a timer, a rate limit or a schedule; when an open

@@ -119,7 +119,7 @@ $$;
 
 -- How many more units of a tenant with a cap may be leased now. Deletes the notes of leases that have ended. When
 -- another claim counts this tenant and p_may_wait is false, it is none.
--- Locks: the tenant's row, so that claims for it are counted one after the other. Whoever holds it waits for no further
+-- Locks: the tenant's row, so that claims for it are counted one after the other. A session with this lock waits for no further
 --   lock.
 create or replace function stepwell._tenant_room(p_tenant_id int, p_max_concurrency int, p_may_wait boolean) returns int
 language plpgsql volatile

@@ -184,7 +184,7 @@ begin
 end
 $$;
 
--- Gives back the entries of rate limits whose time has passed, and lets the next units in line enter the queue. Returns
+-- Frees the entries of rate limits whose time has passed, and lets the next units in line enter the queue. Returns
 -- how many came back.
 -- Locks: the tokens that are due, without those that another keeper holds; then the slots, as _slots_lock.
 create or replace function stepwell._rates_return(p_now timestamptz, p_limit int) returns int
