@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from stepwell.errors import NotFound
+from stepwell.store.calls import words
 from stepwell.store.connection.call import Call
 
 if TYPE_CHECKING:
@@ -28,3 +30,8 @@ class Calls(ABC):
         """Perform one call for the client's tenant."""
         client = await self._connected()
         return await client.perform(make(client.tenant_id))
+
+    async def _missing(self, message: str, kind: str, name: str, *, field: str | None = None) -> NotFound:
+        """The error for a name that does not exist, with the nearest one that does."""
+        found = await self._perform(lambda tenant: words.suggestion(tenant, kind, name))
+        return NotFound(message, hint=found, field=field or kind)

@@ -11,25 +11,27 @@ import copy
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from stepwell.define import Graph
 from stepwell.errors import NotFound
 from stepwell.handles import JobHandle, RunHandle
 from stepwell.jobs import JobCalls
 from stepwell.local_workers import LocalWorkers
 from stepwell.runs import RunCalls, RunInput, StartOptions
 from stepwell.schedules import ScheduleCalls
-from stepwell.store.calls import jobs, publish, runs, tenants
+from stepwell.store.calls import jobs, publish, runs, tenants, words
 from stepwell.store.calls.publish import Published
 from stepwell.store.calls.runs import RUN_ENDS
 from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.perform import Connection
-from stepwell.store.connection.pool import AsyncPool, async_pool
+from stepwell.store.connection.pool import Connections, async_pool, one_connection
 from stepwell.store.connection.run_ends import RunEnd, RunEnds
 from stepwell.tenants import TenantCalls
 from stepwell.workflows import WorkflowCalls
+
+if TYPE_CHECKING:
+    from stepwell.define import Graph
 
 __all__ = ["RUN_ENDS", "Client", "Connection", "JobHandle", "RunHandle"]
 
@@ -47,7 +49,12 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
     """Connected to one database for one tenant."""
 
     def __init__(
-        self, conninfo: str, pool: AsyncPool, stack: AsyncExitStack, actor: str, listen_conninfo: str | None
+        self,
+        conninfo: str,
+        pool: Connections,
+        stack: AsyncExitStack,
+        actor: str,
+        listen_conninfo: str | None,
     ) -> None:
         self.conninfo = conninfo
         self.tenant_id = 0
@@ -67,15 +74,21 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         actor: str = "client",
         pool_max_size: int = 10,
         listen_conninfo: str | None = None,
+        is_command: bool = False,
     ) -> Self:
-        """`listen_conninfo` is an address where LISTEN works, if `conninfo` is the address of a pooler."""
+        """`listen_conninfo` is an address where LISTEN works, if `conninfo` is the address of a pooler.
+
+        A command makes one connection and fails at once when it cannot; a program has a pool.
+        """
         stack = AsyncExitStack()
-        pool = await stack.enter_async_context(async_pool(conninfo, max_size=pool_max_size))
+        opened = one_connection(conninfo) if is_command else async_pool(conninfo, max_size=pool_max_size)
+        pool: Connections = await stack.enter_async_context(opened)
         client = cls(conninfo, pool, stack, actor, listen_conninfo)
         try:
             tenant_id = await client.perform(tenants.tenant_id(tenant))
             if tenant_id is None:
-                raise NotFound(f"tenant {tenant} does not exist", field="tenant")
+                hint = await client.perform(words.suggestion(0, "tenant", tenant))
+                raise NotFound(f"tenant {tenant} does not exist", hint=hint, field="tenant")
         except BaseException:
             await stack.aclose()
             raise
@@ -117,8 +130,14 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
             case (workflow, key):
                 found = await self.perform(runs.find_run(self.tenant_id, workflow, key))
                 if found is None:
-                    raise NotFound(f"no run of {workflow} was started with key {key}", field="target")
+                    raise await self._no_run(workflow, key)
                 return found
+
+    async def _no_run(self, workflow: str, key: str) -> NotFound:
+        """No run has this key: perhaps the workflow is misspelt, perhaps the key."""
+        await self.workflow(workflow)
+        hint = await self.perform(words.suggestion(self.tenant_id, "key", key, workflow))
+        return NotFound(f"no run of {workflow} was started with key {key}", hint=hint, field="target")
 
     async def run_outcome(self, run_id: int) -> tuple[str, Any]:
         found = await self.perform(runs.run_outcome(self.tenant_id, run_id))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from stepwell.calls import Calls
 from stepwell.client import Client
-from stepwell.errors import NotFound
 from stepwell.store.calls import content as calls
 from stepwell.store.calls.content import ContentVersion, PinnedContent, Written
 
@@ -36,7 +35,7 @@ class ContentCalls(Calls):
         client = await self._connected()
         found = await client.perform(calls.versions(client.tenant_id, code))
         if not found:
-            raise NotFound(f"content {code} does not exist", field="code")
+            raise await self._missing(f"content {code} does not exist", "content", code, field="code")
         return found
 
     async def content(self, code: str, version_no: int | None = None) -> ContentVersion:
@@ -45,7 +44,7 @@ class ContentCalls(Calls):
         found = await client.perform(calls.versions(client.tenant_id, code, version_no))
         if not found:
             which = "" if version_no is None else f" version {version_no}"
-            raise NotFound(f"content {code}{which} does not exist", field="code")
+            raise await self._missing(f"content {code}{which} does not exist", "content", code, field="code")
         return found[0]
 
     async def content_diff(self, code: str, old: int, new: int | None = None) -> str:

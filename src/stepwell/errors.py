@@ -90,9 +90,10 @@ class StepwellError(Exception):
     def sentence(self) -> str:
         """Message and hint on one line, for a terminal."""
         text = " ".join(self.message.split()).rstrip(".?!")
-        if self.hint:
-            text = f"{text}: {' '.join(self.hint.split()).rstrip('.')}"
-        return f"{text}."
+        hint = " ".join((self.hint or "").split())
+        if hint.endswith("?"):
+            return f"{text}. {hint[0].upper()}{hint[1:]}"
+        return f"{text}: {hint.rstrip('.')}." if hint else f"{text}."
 
 
 class InvalidInput(StepwellError):
@@ -235,7 +236,7 @@ def from_database(error: BaseException) -> StepwellError:
     primary: str | None = getattr(diag, "message_primary", None)
     message = primary or (str(error).strip() or type(error).__name__)
     detail: str | None = getattr(diag, "message_detail", None)
-    hint: str | None = getattr(diag, "message_hint", None)
+    hint: str | None = getattr(diag, "message_hint", None) or None
     field: str | None = getattr(diag, "column_name", None)
     if sqlstate is None:
         # The driver gives no SQLSTATE when the connection could not be made or was cut.

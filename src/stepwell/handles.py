@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, cast
 
-from pydantic_core import to_json
 from typing_extensions import TypeVar
 
 from stepwell import events
@@ -185,6 +184,7 @@ def as_type(kind: type[R] | None, value: Any, what: str) -> R:
     if kind is None or kind is Any:
         return value  # type: ignore[no-any-return]
     from pydantic import ValidationError
+    from pydantic_core import to_json
 
     adapter: TypeAdapter[R] = _adapter(cast(Any, kind))
     try:

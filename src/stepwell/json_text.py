@@ -12,8 +12,6 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
-
 from stepwell.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -34,12 +32,15 @@ def encode(
 
     `nan_as_null` is for values that must be stored because the action has already happened.
     """
+    # Loaded at the first value: a command that only reads writes none.
+    from pydantic_core import to_json, to_jsonable_python
+
     try:
         if adapter is None:
             encoded = to_json(value, inf_nan_mode="null" if nan_as_null else "constants")
         else:
             encoded = adapter.dump_json(value)
-    except (PydanticSerializationError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         place = what + _place(value, _cannot_be_written)
         raise InvalidInput(f"{place}: {_reason(error)}", field=place) from error
     # Pydantic writes NaN in a model as null, and elsewhere as a constant that is not JSON.
@@ -54,6 +55,8 @@ def encode(
 
 
 def _refuse_non_finite(value: Any, what: str, adapter: TypeAdapter[Any] | None, encoded: bytes) -> None:
+    from pydantic_core import to_jsonable_python
+
     if _is_finite(value):
         return
     plain = to_jsonable_python(value) if adapter is None else adapter.dump_python(value, mode="json")
@@ -105,14 +108,18 @@ def _key(key: Any) -> str:
 
 
 def _cannot_be_written(value: Any) -> bool:
+    from pydantic_core import to_json
+
     try:
         to_json(value)
-    except (PydanticSerializationError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return True
     return False
 
 
 def _holds_nul(value: Any) -> bool:
+    from pydantic_core import to_json
+
     return _NUL.search(to_json(value)) is not None
 
 

@@ -16,7 +16,7 @@ from stepwell.client import Client
 from stepwell.errors import InvalidInput, NotFound
 from stepwell.handles import RunHandle
 from stepwell.store.calls import people as calls
-from stepwell.store.calls import views
+from stepwell.store.calls import views, words
 from stepwell.store.calls.people import Approval, Dependent, HumanStep
 
 __all__ = ["Approval", "Dependent", "HumanStep", "People", "PeopleCalls", "StepName"]
@@ -37,7 +37,10 @@ class PeopleCalls(Calls):
                 run_id = run.id if isinstance(run, RunHandle) else run
                 found = await self._perform(lambda tenant: calls.find_step(tenant, run_id, step_id))
                 if found is None:
-                    raise NotFound(f"run {run_id} has no step {step_id}", field="step")
+                    hint = await self._perform(
+                        lambda tenant: words.suggestion(tenant, "step", step_id, run_id)
+                    )
+                    raise NotFound(f"run {run_id} has no step {step_id}", hint=hint, field="step")
                 return found
 
     async def _call(self, name: str, step: StepName, *positional: Any, **named: Any) -> Answer:

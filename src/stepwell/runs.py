@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 from typing_extensions import TypeVar
 
 from stepwell.calls import Calls
-from stepwell.define import Workflow
 from stepwell.errors import UsageError
 from stepwell.handles import JobHandle, RunHandle, Waited
 from stepwell.store.calls import run_list
@@ -22,6 +21,8 @@ from stepwell.waiting import Until, wait_for_runs
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from stepwell.define import Workflow
 
 __all__ = ["RunCalls", "RunFilter", "RunInput", "StartOptions"]
 
@@ -160,6 +161,6 @@ class RunCalls(Calls):
 
 def _named(workflow: str | Workflow[R], result_type: type[R] | None) -> tuple[str, type[R] | None]:
     """The name, and the type of the result: from the caller, else from the workflow."""
-    if isinstance(workflow, Workflow):
-        return workflow.name, result_type or workflow.output
-    return workflow, result_type
+    if isinstance(workflow, str):
+        return workflow, result_type
+    return workflow.name, result_type or workflow.output

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from stepwell.calls import Calls
 from stepwell.define import cron as reading
-from stepwell.errors import NotFound
 from stepwell.store.calls import keep
 from stepwell.store.calls import schedules as calls
 from stepwell.store.calls.schedules import Schedule
@@ -55,9 +54,7 @@ class ScheduleCalls(Calls):
     async def schedule(self, name: str) -> Schedule:
         found = await self._perform(lambda tenant: calls.list_schedules(tenant, name))
         if not found:
-            raise NotFound(
-                f"schedule {name} does not exist", hint="'stepwell schedule list' shows all", field="name"
-            )
+            raise await self._missing(f"schedule {name} does not exist", "schedule", name, field="name")
         return found[0]
 
     async def schedule_times(self, name: str, count: int = 5) -> list[datetime]:

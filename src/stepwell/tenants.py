@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TypedDict, Unpack
 
 from stepwell.calls import Calls
-from stepwell.errors import NotFound
 from stepwell.store.calls import tenants as calls
 from stepwell.store.calls.tenants import Tenant
 
@@ -44,7 +43,7 @@ class TenantCalls(Calls):
     async def tenant(self, name: str) -> Tenant:
         found = await self._perform(lambda _: calls.tenants(name))
         if not found:
-            raise NotFound(f"tenant {name} does not exist", field="tenant")
+            raise await self._missing(f"tenant {name} does not exist", "tenant", name)
         return found[0]
 
     async def tenant_set(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Unpack
 
 from stepwell.calls import Calls
-from stepwell.errors import NotFound
 from stepwell.store.calls import workflows as calls
 from stepwell.store.calls.workflows import PublishedWorkflow, WorkflowVersion
 from stepwell.tenants import CapSettings
@@ -31,14 +30,14 @@ class WorkflowCalls(Calls):
         """A workflow and its newest version."""
         found = await self._perform(lambda tenant: calls.workflow(tenant, name))
         if found is None:
-            raise NotFound(f"workflow {name} is not published", field="workflow")
+            raise await self._missing(f"workflow {name} is not published", "workflow", name)
         return found
 
     async def workflow_versions(self, name: str, *, limit: int = 100) -> list[WorkflowVersion]:
         """Its versions, the newest first."""
         found = await self._perform(lambda tenant: calls.versions(tenant, name, limit=limit))
         if not found:
-            raise NotFound(f"workflow {name} is not published", field="workflow")
+            raise await self._missing(f"workflow {name} is not published", "workflow", name)
         return found
 
     async def workflow_caps_set(self, name: str, **settings: Unpack[CapSettings]) -> PublishedWorkflow:

@@ -153,7 +153,9 @@ def test_lists_have_pages_filters_and_json(run, db):
     assert [row["run_id"] for row in rows] == [3, 2, 1]
     assert [row["run_id"] for row in json.loads(run("runs", "list", "--json", "--state", "cancelled"))] == [2]
     assert json.loads(run("runs", "list", "--json", "--workflow", "other")) == []
-    assert run("runs", "list", "--workflow", "other") == "no runs\n"
+    assert (
+        run("runs", "list", "--workflow", "other", code=1) == "stepwell: workflow other is not published.\n"
+    )
     assert "more with --after 4" in run("runs", "list", "--limit", "2")
 
 
@@ -197,7 +199,7 @@ def test_a_failed_run_is_retried_and_completes(run, shop, dsn, db):
         assert "✓ Completed" in run("runs", "watch", "1").splitlines()[-1]
     assert run("jobs", "dead") == "no dead letters\n"
     assert "ValueError: no such card" in run("jobs", "dead", "--all")
-    assert run("runs", "retry", "1", code=1).startswith("run 1: ")
+    assert run("runs", "retry", "1", code=1) == "run 1 is completed; only a failed run can be retried.\n"
 
 
 @pytest.mark.requirement("SM-13")
@@ -263,7 +265,7 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
             "is neither the number of an event nor a time with a zone",
         ),
         (("signal", "abc", "x"), 2, "'abc' is not a run"),
-        (("signal", "a/b", "x"), 1, "no run of a was started with key b."),
+        (("signal", "a/b", "x"), 1, "workflow a is not published."),
         (("runs", "list", "--limit", "0"), 2, "limit"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -26,6 +26,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Workflows and runs": {
         "publish": _entry("publish", "Publish workflows from YAML files or from an app."),
+        "workflows": _entry("workflows", "List and show published workflows and their versions."),
         "simulate": _entry("simulate", "Show what a workflow would do, without a database."),
         "start": _entry("start", "Start a run of a published workflow."),
         "runs": _entry("runs", "List, show and watch runs; cancel, pause, resume or retry them."),

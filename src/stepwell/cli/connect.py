@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from pydantic_core import to_json
 
 from stepwell.cli.ids import short
 from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
-from stepwell.store.connection.pool import probe
 from stepwell.store.connection.target import database
 from stepwell.translations import Lang
 
@@ -34,14 +32,13 @@ def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T
     settings: Settings = context.obj
 
     async def connected(conninfo: str) -> T:
-        client = await Client.connect(conninfo, actor=actor(), pool_max_size=2)
+        client = await Client.connect(conninfo, actor=actor(), is_command=True)
         try:
             return await question(client)
         finally:
             await client.close()
 
     with database(settings) as conninfo:
-        probe(conninfo)
         return asyncio.run(connected(conninfo))
 
 
@@ -104,6 +101,8 @@ def actor() -> str:
 
 
 def print_json(value: Any) -> None:
+    from pydantic_core import to_json
+
     typer.echo(to_json(value, indent=2).decode())
 
 

@@ -33,7 +33,7 @@ from stepwell.cli.render import (
 )
 from stepwell.client import Client, JobHandle
 from stepwell.errors import NotFound
-from stepwell.store.calls import registry, views
+from stepwell.store.calls import views
 from stepwell.store.calls.jobs import retry_job
 from stepwell.store.calls.views import DeadLetter, Failure, Job, Why
 
@@ -65,7 +65,7 @@ def list_jobs(
             limit=limit,
         )  # fmt: skip
         found = await client.perform(call)
-        return found, None if as_json else Look(registry.read(client.conninfo), lang)
+        return found, None if as_json else await Look.read(client, lang)
 
     found, look = ask(context, read)
     if look is None:
@@ -90,7 +90,7 @@ def show(
             raise NotFound(f"job {short(job)} does not exist", hint="'stepwell jobs list' shows the jobs")
         failures = await client.perform(views.failures(client.tenant_id, job))
         why = await client.perform(views.why(client.tenant_id, job))
-        return found, failures, why, None if as_json else Look(registry.read(client.conninfo), lang)
+        return found, failures, why, None if as_json else await Look.read(client, lang)
 
     found, failures, why, look = ask(context, read)
     if look is None:

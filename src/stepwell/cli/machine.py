@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.config import Settings
+from stepwell.define.problem import did_you_mean
 from stepwell.errors import NotFound
 from stepwell.machines.fold import fold
 from stepwell.machines.mermaid import mermaid
@@ -118,8 +119,11 @@ def _read(settings: Settings) -> Registry:
 def _machine(registry: Registry, scope: str) -> Machine:
     machine = registry.active(scope)
     if machine is None:
-        known = ", ".join(machine.scope for machine in registry.machines if machine.active)
-        raise NotFound(f"no active machine has the scope {scope!r}", hint=f"accepted are {known}")
+        known = [machine.scope for machine in registry.machines if machine.active]
+        raise NotFound(
+            f"no active machine has the scope {scope!r}{did_you_mean(scope, known)}",
+            hint=f"accepted are {', '.join(known)}",
+        )
     return machine
 
 

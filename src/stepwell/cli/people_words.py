@@ -16,7 +16,6 @@ from stepwell.client import Client
 from stepwell.define.duration import parse_duration
 from stepwell.errors import UsageError
 from stepwell.people import People, StepName
-from stepwell.store.calls import registry
 from stepwell.translations import Lang
 
 T = TypeVar("T")
@@ -100,6 +99,6 @@ def look_at(
 
     async def perform(client: Client) -> tuple[T, Look | None]:
         found = await what(People(client))
-        return found, None if as_json else Look(registry.read(client.conninfo), lang)
+        return found, None if as_json else await Look.read(client, lang)
 
     return ask(context, perform)

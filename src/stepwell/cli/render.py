@@ -1,4 +1,4 @@
-"""Draw runs and jobs in a terminal: receives frozen values and the registry, returns Rich renderables.
+"""Draw runs and jobs in a terminal: receives frozen values and looks, returns Rich renderables.
 
 A state is always shown with colour, icon and text; all three come from the registry.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -18,10 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.cli.ids import short
-from stepwell.machines.model import Registry, State
+from stepwell.store.calls import words
 from stepwell.store.calls.views import Job, Run
 from stepwell.translations import Lang
 from stepwell.translations.terminal import TERMINAL
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 PLAIN_WIDTH = 140
 BAR_CELLS = 30
@@ -36,57 +38,48 @@ def console() -> Console:
     return Console(highlight=False, width=PLAIN_WIDTH)
 
 
-@dataclass(frozen=True, slots=True)
 class Look:
-    """The words and colours of the registry in one language."""
+    """How states are shown in one language, as the registry declares it."""
 
-    registry: Registry
-    lang: Lang = "en"
+    def __init__(self, looks: dict[str, Any], lang: Lang = "en") -> None:
+        self.lang = lang
+        self._states = looks["states"]
+        self._facets = looks["facets"]
+        self._colours = looks["colours"]
+
+    @classmethod
+    async def read(cls, client: Client, lang: Lang) -> Self:
+        return cls(await client.perform(words.looks(lang)), lang)
 
     def word(self, key: str) -> str:
         return TERMINAL[key].in_language(self.lang)
 
-    def state(self, scope: str, state_code: str) -> State | None:
-        machine = self.registry.active(scope)
-        if machine is None:
-            return None
-        return next((state for state in machine.states if state.state_code == state_code), None)
-
     def label(self, scope: str, state_code: str) -> str:
         """Icon and text, without colour."""
-        state = self.state(scope, state_code)
-        if state is None:
-            return state_code
-        return f"{state.ui_icon_glyph} {self.registry.text(state.ui_label_i18n_key, self.lang)}"
+        state = self._states.get(scope, {}).get(state_code)
+        return state_code if state is None else f"{state['icon']} {state['label']}"
 
     def chip(self, scope: str, state_code: str, facet_code: str | None = None, **facts: object) -> Text:
         """Icon, text and colour of a state, then its facet; `facts` replace the names in braces."""
-        state = self.state(scope, state_code)
+        state = self._states.get(scope, {}).get(state_code)
         text = f" {self.label(scope, state_code)} "
         if state is None:
             return Text(text)
-        colour = self.registry.colours[state.ui_color_token]
-        made = Text(text, style=f"{colour.fg} on {colour.bg}")
+        made = Text(text, style=f"{state['fg']} on {state['bg']}")
         facet = None if facet_code is None else self.facet(scope, facet_code, **facts)
         return made.append(f" {facet}", style="default on default") if facet else made
 
     def facet(self, scope: str, facet_code: str, **facts: object) -> str | None:
         """Icon and text of a facet."""
-        machine = self.registry.active(scope)
-        if machine is None:
-            return None
-        for facet in machine.facets:
-            if facet.facet_code == facet_code:
-                label = self.registry.text(facet.ui_label_i18n_key, self.lang)
-                for name, value in facts.items():
-                    label = label.replace(f"{{{name}}}", str(value))
-                return f"{facet.ui_icon_glyph} {label}"
-        return None
+        label: str | None = self._facets.get(scope, {}).get(facet_code)
+        for name, value in facts.items():
+            label = label and label.replace(f"{{{name}}}", str(value))
+        return label
 
     def rollup(self, colour_code: str) -> Text:
         """The traffic light of a run: a coloured dot and the name of the colour."""
-        colour = self.registry.colours.get(f"ui.traffic_light.{colour_code}")
-        style = "" if colour is None else (colour.fg if colour_code in ("gray", "yellow") else colour.bg)
+        colour = self._colours.get(colour_code)
+        style = "" if colour is None else colour["fg" if colour_code in ("gray", "yellow") else "bg"]
         return Text.assemble(("● ", style), (colour_code, style))
 
     def progress(self, run: Run) -> Text:
@@ -94,9 +87,9 @@ class Look:
         total = max(run.mandatory_count - run.skipped_count, 1)
         done = min(run.completed_count, total)
         filled = round(BAR_CELLS * done / total)
-        lamp = self.registry.colours.get("ui.traffic_light.green_deep")
+        lamp = self._colours.get("green_deep")
         return Text.assemble(
-            ("━" * filled, "green" if lamp is None else lamp.bg),
+            ("━" * filled, "green" if lamp is None else lamp["bg"]),
             ("─" * (BAR_CELLS - filled), "dim"),
             f" {100 * done // total:>3} %",
         )

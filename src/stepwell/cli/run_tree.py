@@ -64,19 +64,6 @@ def draw(look: Look, shown: Picture, *, row_limit: int | None = None) -> Rendera
     return Group(*parts)
 
 
-def lines(look: Look, shown: Picture, prefix: str = "") -> Iterator[tuple[int, str, str]]:
-    """(unit, state, one line of text) of every step, for an output that is not a terminal."""
-    for step in shown.steps:
-        parts = [f"{prefix}{step.name}", look.label("step", step.state_code)]
-        if step.started_at is not None and step.state_code in ENDED:
-            parts.append(_time(step, shown.run.now_at))
-        if step.last_error is not None and step.state_code in ("failed", "cannot_complete"):
-            parts.append(error_line(step.last_error))
-        yield step.step_run_id, step.state_code, "  ".join(parts)
-        if step.child_run_id in shown.children:
-            yield from lines(look, shown.children[step.child_run_id], f"{prefix}{step.name}/")
-
-
 @dataclass(frozen=True, slots=True)
 class _Row:
     step: RunStep

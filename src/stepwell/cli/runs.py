@@ -22,7 +22,7 @@ from stepwell.cli.render import Look, console, moment, run_table, table
 from stepwell.cli.run_tree import Picture, draw, picture
 from stepwell.cli.watch import watch_run
 from stepwell.client import Client, RunHandle
-from stepwell.store.calls import events, past, registry, views, words
+from stepwell.store.calls import events, past, views, words
 from stepwell.store.calls.run_list import RunState
 from stepwell.translations import Lang
 
@@ -52,7 +52,10 @@ def list_runs(
         found = await client.runs(
             state=cast(RunState | None, state), workflow=workflow, after=after, limit=limit
         )
-        return found, None if as_json else Look(registry.read(client.conninfo), lang)
+        if not found and workflow is not None and not as_json:
+            # No runs of a workflow, or no such workflow: the second is an error.
+            await client.workflow(workflow)
+        return found, None if as_json else await Look.read(client, lang)
 
     found, look = ask(context, read)
     if look is None:
@@ -87,7 +90,7 @@ def show(
 
     async def read(client: Client) -> tuple[Picture, Look | None]:
         shown = await picture(client, run)
-        return shown, None if as_json else Look(registry.read(client.conninfo), lang)
+        return shown, None if as_json else await Look.read(client, lang)
 
     shown, look = ask(context, read)
     if look is None:
@@ -193,7 +196,7 @@ def retry(
 def _show_then(context: typer.Context, run: int, point: int | datetime, lang: Lang, as_json: bool) -> None:
     async def read(client: Client) -> tuple[list[past.PastState], Look | None]:
         found = await client.perform(past.state_at(client.tenant_id, run, point))
-        return found, None if as_json else Look(registry.read(client.conninfo), lang)
+        return found, None if as_json else await Look.read(client, lang)
 
     found, look = ask(context, read)
     if look is None:

@@ -12,6 +12,8 @@ from typing import Any, get_args, get_origin
 
 import typer
 
+from stepwell.define.problem import did_you_mean
+
 __all__ = ["convert_plainly"]
 
 
@@ -95,7 +97,9 @@ def _range(kind: type[Any], lowest: float | None, highest: float | None) -> str:
 def _choice(accepted: tuple[str, ...]) -> Callable[[str], str]:
     def convert(text: str) -> str:
         if text not in accepted:
-            raise ValueError(f"{text!r} is not accepted; accepted: {', '.join(accepted)}")
+            raise ValueError(
+                f"{text!r} is not accepted{did_you_mean(text, accepted)}; accepted: {', '.join(accepted)}"
+            )
         return text
 
     return convert

@@ -26,6 +26,7 @@ from stepwell.connectors.base import (
     EffectUnknown,
     OperationSpec,
 )
+from stepwell.define.problem import did_you_mean
 from stepwell.errors import (
     ActionConflict,
     ApprovalCancelled,
@@ -172,13 +173,14 @@ class Acting:
         known = self._worker.connectors
         if name not in known:
             raise NotFound(
-                f"connector {name} is not registered", field="connector",
+                f"connector {name} is not registered{did_you_mean(name, known)}", field="connector",
                 hint=f"registered: {', '.join(sorted(known)) or 'none; use app.connector(…)'}",
             )  # fmt: skip
         found = known[name]
         if operation not in found.operations:
             raise NotFound(
-                f"connector {name} has no operation {operation}", field="operation",
+                f"connector {name} has no operation {operation}{did_you_mean(operation, found.operations)}",
+                field="operation",
                 hint=f"it has {', '.join(sorted(found.operations))}",
             )  # fmt: skip
         return found, found.operations[operation]

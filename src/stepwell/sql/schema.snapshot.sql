@@ -691,7 +691,8 @@ create table stepwell.operation (
     non_retryable text[] default '{}'::text[] not null,
     timeout_seconds real,
     updated_at timestamp with time zone default clock_timestamp() not null,
-    handler_id integer not null
+    handler_id integer not null,
+    registered_at timestamp with time zone
 );
 alter table stepwell.operation enable row level security;
 -- granted to stepwell_api: select
@@ -3532,6 +3533,12 @@ create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bi
 -- function: stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb)
 create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._edit_distance(p_from text, p_to text)
+create function stepwell._edit_distance(p_from text, p_to text) returns integer language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3927,6 +3934,12 @@ create function stepwell._merkle_root(p_leaves bytea) returns bytea language plp
 
 -- function: stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
 create function stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause) returns bigint[] language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+
+-- function: stepwell._names_known(p_tenant_id integer, p_kind text, p_within text)
+create function stepwell._names_known(p_tenant_id integer, p_kind text, p_within text) returns TABLE(name text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5033,6 +5046,18 @@ create function stepwell.fn_leases_find(p_from_page integer, p_page_count intege
 
 -- function: stepwell.fn_leases_recover(p_limit integer)
 create function stepwell.fn_leases_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_looks_read(p_lang text)
+create function stepwell.fn_looks_read(p_lang text) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text)
+create function stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb)

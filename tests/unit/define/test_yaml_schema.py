@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
-from stepwell.define import DefinitionError, Workflow, read_yaml, write_yaml, yaml_schema
+from stepwell.define import DefinitionError, Workflow, read_yaml, write_yaml
+from stepwell.define.yaml_schema import yaml_schema
 from stepwell.define.yaml_words import STEP_WORDS
 from tests.strategies.templates import Shape, workflows
 from tests.unit.define.test_reading_yaml import ORDER

@@ -154,3 +154,49 @@ def test_the_icons_are_those_of_the_registry(db):
     rows = db.execute("select state_code, ui_icon_glyph from state_def where state_machine_id like 'step%'")
     glyphs = dict(rows.fetchall())
     assert {word: LOOKS[word][0] for word in words} == {word: glyphs[code] for word, code in words.items()}
+
+
+APP = """\
+import stepwell as sw
+
+app = sw.App()
+
+@app.operation
+def charge() -> int:
+    raise AssertionError("a simulation runs no handler")
+
+app.publish(sw.Workflow("shop.order", sw.Sequential(sw.Operation("charge"), sw.SubWorkflow("shop.bill"))))
+app.publish(sw.Workflow("shop.bill", sw.Operation("charge")))
+"""
+
+
+def test_a_workflow_of_an_app_is_simulated_with_its_sub_workflows(tmp_path: Path):
+    (tmp_path / "shop.py").write_text(APP)
+    done = stepwell("simulate", "--app", "shop.py", "--workflow", "shop.order", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert {step["path"]: step["status"] for step in document["steps"]} == {
+        "charge": "completed",
+        "shop.bill": "completed",
+        "shop.bill/charge": "completed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--app", "shop.py"), "has several workflows: choose one with --workflow: shop.bill, shop.order."),
+        (("--app", "shop.py", "--workflow", "shop.odrer"), 'did you mean "shop.order"?'),
+        (("--app", "shop.py", "order.yaml"), "nothing to simulate, or two things at once"),
+        (("--app", "missing.py"), "missing.py"),
+        ((), "nothing to simulate, or two things at once"),
+    ],
+)
+def test_a_wrong_choice_of_the_workflow_is_one_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+):
+    (tmp_path / "shop.py").write_text(APP)
+    done = stepwell("simulate", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -28,7 +28,8 @@ def publish_workflow(tenant: int, graph: bytes, actor: str) -> Call[Published]:
 def known_operations(tenant: int) -> Call[set[str]]:
     """The names of all operations that an app or a worker has registered."""
     return Call(
-        "select o.operation_name from stepwell.operation as o where o.tenant_id = %s",
+        "select o.operation_name from stepwell.operation as o"
+        " where o.tenant_id = %s and o.registered_at is not null",
         (tenant,),
         lambda rows: {row[0] for row in rows},
     )

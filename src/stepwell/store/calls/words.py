@@ -1,11 +1,12 @@
-"""Read names and state labels: receives numbers or a scope, returns calls."""
+"""Read names, state labels and looks: receives numbers, a scope or a language, returns calls."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from stepwell.store.connection.call import Call
+from stepwell.store.connection.call import Call, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +47,18 @@ def states(scope: str) -> Call[dict[str, StateFace]]:
         " from stepwell.v_state_label as s where s.scope = %s order by s.ordinal",
         (scope,),
         lambda rows: {row[0]: StateFace(*row) for row in rows},
+    )
+
+
+def looks(lang: str) -> Call[dict[str, Any]]:
+    """How states, facets and traffic lights are shown: all that drawing a list needs of the registry."""
+    return Call("select stepwell.fn_looks_read(%s)", (lang,), value)
+
+
+def suggestion(tenant: int, kind: str, word: str, within: object = None) -> Call[str | None]:
+    """`did you mean order.process?`, for a name that does not exist; None when no known name is near."""
+    return Call(
+        "select stepwell.fn_name_suggest(%s, %s, %s, %s)",
+        (tenant, kind, word, None if within is None else str(within)),
+        value,
     )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepwell import json_text
-from stepwell.define import Graph
 from stepwell.store.calls.tenants import Caps
 from stepwell.store.calls.views import page_size
 from stepwell.store.connection.call import Call, nothing
+
+if TYPE_CHECKING:
+    from stepwell.define import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class WorkflowVersion:
 
     @property
     def graph(self) -> Graph:
+        from stepwell.define import Graph
+
         return Graph.from_json(self.document)
 
 

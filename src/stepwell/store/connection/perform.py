@@ -19,7 +19,7 @@ from stepwell.errors import (
     from_database,
 )
 from stepwell.store.connection.call import Call
-from stepwell.store.connection.pool import AsyncPool
+from stepwell.store.connection.pool import Connections
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Connection(Protocol):
     def cursor(self, *, row_factory: Any) -> Any: ...
 
 
-async def on_pool(pool: AsyncPool, call: Call[T], *, bounded: bool = False) -> T:
+async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False) -> T:
     """Perform it in a new transaction; `bounded`: with the time limit for the verdict on an action."""
     for attempt in range(1, ATTEMPT_LIMIT + 1):
         try:

@@ -1,4 +1,4 @@
-"""Open pools of connections: receives a conninfo, returns psycopg pools, sync or async.
+"""Open connections: receives a conninfo, returns psycopg pools, sync or async, or one for a command.
 
 Every name in our SQL includes the schema, and every call is one statement in one transaction. So a connection
 needs no session state and may go through a transaction pooler such as PgBouncer.
@@ -6,16 +6,22 @@ needs no session state and may go through a transaction pooler such as PgBouncer
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from stepwell.errors import StepwellError, from_database
+
+if TYPE_CHECKING:
+    from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+    Pool = ConnectionPool[psycopg.Connection[TupleRow]]
+    AsyncPool = AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]]
 
 APPLICATION_NAME = "stepwell"
 OPEN_LIMIT_SECONDS = 30.0
@@ -23,8 +29,11 @@ PROBE_LIMIT_SECONDS = 10
 CHECKOUT_LIMIT_SECONDS = 30.0
 IDLE_LIMIT_SECONDS = 300.0
 
-Pool = ConnectionPool[psycopg.Connection[TupleRow]]
-AsyncPool = AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]]
+
+class Connections(Protocol):
+    """Where a call gets a connection from: a pool, or the one connection of a command."""
+
+    def connection(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[TupleRow]]: ...
 
 
 def named(conninfo: str, application_name: str = APPLICATION_NAME) -> str:
@@ -39,6 +48,8 @@ def sync_pool(
     conninfo: str, *, min_size: int = 1, max_size: int = 10, prepares: bool = True
 ) -> Iterator[Pool]:
     """`prepares=False` for a pooler that does not keep prepared statements (PgBouncer before 1.21)."""
+    from psycopg_pool import ConnectionPool
+
     try:
         with ConnectionPool(
             named(conninfo),
@@ -59,6 +70,8 @@ async def async_pool(
     conninfo: str, *, min_size: int = 1, max_size: int = 10, prepares: bool = True
 ) -> AsyncIterator[AsyncPool]:
     """The same as `sync_pool`, for an event loop."""
+    from psycopg_pool import AsyncConnectionPool
+
     try:
         async with AsyncConnectionPool(
             named(conninfo),
@@ -74,8 +87,34 @@ async def async_pool(
         raise _reason(conninfo, error) from error
 
 
+@asynccontextmanager
+async def one_connection(conninfo: str) -> AsyncIterator[Connections]:
+    """For a command that asks and ends: it fails at once with the reason, where a pool goes on trying."""
+    try:
+        made = await psycopg.AsyncConnection.connect(
+            named(conninfo), connect_timeout=PROBE_LIMIT_SECONDS, **_connection_settings(prepares=True)
+        )
+    except psycopg.OperationalError as error:
+        raise from_database(error) from error
+    async with made:
+        yield _OneConnection(made)
+
+
+class _OneConnection:
+    """Gives the same connection to one caller at a time."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[TupleRow]) -> None:
+        self._connection = connection
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[TupleRow]]:
+        async with self._turn:
+            yield self._connection
+
+
 def probe(conninfo: str) -> None:
-    """Connect once, so that a failure is reported immediately with its reason; a pool would keep trying."""
+    """Connect once, to get the reason why it fails."""
     try:
         psycopg.connect(named(conninfo), connect_timeout=PROBE_LIMIT_SECONDS).close()
     except psycopg.OperationalError as error:
@@ -84,6 +123,8 @@ def probe(conninfo: str) -> None:
 
 def _reason(conninfo: str, error: psycopg.OperationalError) -> StepwellError:
     """A pool does not give the reason why it got no connection; one more attempt does."""
+    from psycopg_pool import PoolTimeout
+
     if isinstance(error, PoolTimeout):
         try:
             probe(conninfo)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from stepwell.config import Settings
-from stepwell.store.embedded.server import EmbeddedServer
 
 
 @contextmanager
@@ -15,5 +14,7 @@ def database(settings: Settings) -> Iterator[str]:
     if settings.database_url is not None:
         yield settings.database_url
         return
+    from stepwell.store.embedded.server import EmbeddedServer
+
     with EmbeddedServer(settings.data_dir) as server:
         yield server.conninfo()

@@ -186,3 +186,18 @@ def _settings() -> dict[str, str]:
         # Statements contain inputs, and inputs may contain secrets: keep them out of the log.
         "log_min_error_statement": "panic",
     }
+
+
+def last_complaint(cluster_dir: Path) -> str:
+    logs = sorted((cluster_dir / "log").glob("*.log"), key=lambda path: path.stat().st_mtime)
+    text = "".join(_tail(path) for path in (*logs[-1:], cluster_dir / "start.log"))
+    words = ("FATAL", "PANIC", "ERROR", "HINT:  ")
+    lines = [line for line in text.splitlines() if any(word in line for word in words)]
+    return " ".join(lines[-2:]) or "no reason was logged"
+
+
+def _tail(path: Path) -> str:
+    try:
+        return path.read_bytes()[-4000:].decode("utf-8", errors="replace")
+    except OSError:
+        return ""

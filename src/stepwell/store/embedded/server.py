@@ -34,6 +34,8 @@ from stepwell.store.embedded.account import Account
 from stepwell.store.embedded.cluster import CLUSTER_NAME, ROLE_NAME, tool
 
 DATABASE_NAME = "stepwell"
+# Is in the folder of a cluster that has the database, so that a command need not connect to ask.
+DATABASE_MADE = "stepwell.database"
 # sun_path has 104 bytes on macOS, 108 on Linux; the name of the socket needs 15 of them.
 SOCKET_DIR_BYTES_LIMIT = 88
 START_LIMIT_SECONDS = 300.0
@@ -151,8 +153,11 @@ class EmbeddedServer:
     def _ensure_running(self) -> Path:
         if embedded_cluster.check_folder(self.cluster_dir):
             process = _postmaster(self.cluster_dir)
-            if process is not None and (socket_dir := self._await_ready(process)) is not None:
-                return socket_dir
+            # A running server says in its pid file whether it accepts connections; then nobody need try.
+            if process is not None:
+                socket_dir = _socket_dir_of(self.cluster_dir) or self._await_ready(process)
+                if socket_dir is not None:
+                    return socket_dir
             if (self.cluster_dir / "postmaster.pid").exists():
                 _disarm_stale_pid(self.cluster_dir)
                 _await_orphans(self.cluster_dir)
@@ -188,7 +193,8 @@ class EmbeddedServer:
         if process is not None and (ready := self._await_ready(process)) is not None:
             return ready
         raise DatabaseUnavailable(
-            f"PostgreSQL in {self.cluster_dir} did not start: {_last_complaint(self.cluster_dir)}",
+            f"PostgreSQL in {self.cluster_dir} did not start: "
+            f"{embedded_cluster.last_complaint(self.cluster_dir)}",
             hint=f"its logs are {log_path} and the files in {self.cluster_dir / 'log'}",
         )
 
@@ -213,9 +219,13 @@ class EmbeddedServer:
         return None
 
     def _ensure_database(self) -> None:
+        made = self.cluster_dir / DATABASE_MADE
+        if made.exists():
+            return
         with psycopg.connect(self.conninfo("postgres"), autocommit=True) as connection:
             if connection.execute(support_text("database_exists"), (DATABASE_NAME,)).fetchone() is None:
                 connection.execute(f"create database {DATABASE_NAME}")
+        made.touch()
 
     def _stop_server(self) -> None:
         process = _postmaster(self.cluster_dir)
@@ -380,18 +390,3 @@ def _spawn(cluster_dir: Path, log_path: Path, account: Account) -> psutil.Proces
         return psutil.Process(int(pid))
     except psutil.NoSuchProcess:
         return None
-
-
-def _last_complaint(cluster_dir: Path) -> str:
-    logs = sorted((cluster_dir / "log").glob("*.log"), key=lambda path: path.stat().st_mtime)
-    text = "".join(_tail(path) for path in (*logs[-1:], cluster_dir / "start.log"))
-    words = ("FATAL", "PANIC", "ERROR", "HINT:  ")
-    lines = [line for line in text.splitlines() if any(word in line for word in words)]
-    return " ".join(lines[-2:]) or "no reason was logged"
-
-
-def _tail(path: Path) -> str:
-    try:
-        return path.read_bytes()[-4000:].decode("utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -85,7 +85,8 @@ begin
     where u.tenant_id = p_tenant_id and u.iu_code = p_code
     order by v.version_no desc limit 1;
     if not found then
-        raise exception using errcode = 'SW002', message = format('content %s does not exist', p_code);
+        raise exception using errcode = 'SW002', column = 'code', message = format('content %s does not exist', p_code),
+            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'content', p_code), '');
     end if;
 end
 $$;

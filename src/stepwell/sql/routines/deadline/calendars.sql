@@ -81,7 +81,8 @@ begin
     select c.time_zone into v_zone from stepwell.business_calendar as c
     where c.tenant_id = p_tenant_id and c.calendar_name = p_calendar_name;
     if not found then
-        raise exception using errcode = 'SW002', message = format('calendar %s does not exist', p_calendar_name);
+        raise exception using errcode = 'SW002', column = 'calendar', message = format('calendar %s does not exist', p_calendar_name),
+            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'calendar', p_calendar_name), '');
     end if;
     v_day := (p_from at time zone v_zone)::date;
     for v_no in 0 .. stepwell._limit('limits.calendar_days')::int loop

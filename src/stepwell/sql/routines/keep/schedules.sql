@@ -76,7 +76,8 @@ begin
     set is_paused = p_is_paused, next_at = case when s.is_paused = p_is_paused then s.next_at end
     where s.tenant_id = p_tenant_id and s.schedule_name = p_schedule_name;
     if not found then
-        raise exception using errcode = 'SW002', message = format('schedule %s does not exist', p_schedule_name);
+        raise exception using errcode = 'SW002', column = 'name', message = format('schedule %s does not exist', p_schedule_name),
+            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'schedule', p_schedule_name), '''stepwell schedule list'' shows all');
     end if;
 end
 $$;
@@ -94,7 +95,8 @@ begin
     delete from stepwell.workflow_schedule as s
     where s.tenant_id = p_tenant_id and s.schedule_name = p_schedule_name;
     if not found then
-        raise exception using errcode = 'SW002', message = format('schedule %s does not exist', p_schedule_name);
+        raise exception using errcode = 'SW002', column = 'name', message = format('schedule %s does not exist', p_schedule_name),
+            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'schedule', p_schedule_name), '''stepwell schedule list'' shows all');
     end if;
 end
 $$;

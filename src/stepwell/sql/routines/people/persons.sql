@@ -48,7 +48,8 @@ begin
     from stepwell.person as p
     where p.tenant_id = p_tenant_id and p.person_name = p_person_name and p.is_active;
     if not found then
-        raise exception using errcode = 'SW002', column = 'actor', hint = 'add the person first',
+        raise exception using errcode = 'SW002', column = 'actor',
+            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_person_name), 'add the person first'),
             message = format('person %s does not exist', coalesce(p_person_name, '(none)'));
     end if;
     return v_person_id;

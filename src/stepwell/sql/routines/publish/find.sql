@@ -18,8 +18,8 @@ begin
     order by v.version_no desc
     limit 1;
     if not found then
-        raise exception using errcode = 'SW002', message = format('workflow %s%s is not published', p_workflow_name,
-            coalesce(' version ' || p_version_no, ''));
+        raise exception using errcode = 'SW002', column = 'workflow', hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'workflow', p_workflow_name), ''),
+            message = format('workflow %s%s is not published', p_workflow_name, coalesce(' version ' || p_version_no, ''));
     end if;
     return v_version;
 end

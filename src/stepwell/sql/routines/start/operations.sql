@@ -22,10 +22,11 @@ begin
     end if;
     insert into stepwell.operation as o (
         tenant_id, operation_name, executor_class_id, max_attempts, retry_initial_seconds, retry_max_seconds, retry_multiplier,
-        non_retryable, timeout_seconds)
+        non_retryable, timeout_seconds, registered_at)
     select
         p_tenant_id, x.name, c.executor_class_id, coalesce(x.max_attempts, 5), coalesce(x.initial_seconds, 1),
-        coalesce(x.max_seconds, 300), coalesce(x.multiplier, 2), coalesce(x.non_retryable, '{}'), x.timeout_seconds
+        coalesce(x.max_seconds, 300), coalesce(x.multiplier, 2), coalesce(x.non_retryable, '{}'), x.timeout_seconds,
+        stepwell.now()
     from jsonb_to_recordset(p_operations) as x (
         name text, executor text, max_attempts smallint, initial_seconds real, max_seconds real, multiplier real,
         non_retryable text[], timeout_seconds real)
@@ -35,8 +36,9 @@ begin
         executor_class_id = excluded.executor_class_id, max_attempts = excluded.max_attempts,
         retry_initial_seconds = excluded.retry_initial_seconds, retry_max_seconds = excluded.retry_max_seconds,
         retry_multiplier = excluded.retry_multiplier, non_retryable = excluded.non_retryable,
-        timeout_seconds = excluded.timeout_seconds, updated_at = clock_timestamp()
-    where (o.executor_class_id, o.max_attempts, o.retry_initial_seconds, o.retry_max_seconds, o.retry_multiplier,
+        timeout_seconds = excluded.timeout_seconds, updated_at = clock_timestamp(),
+        registered_at = coalesce(o.registered_at, excluded.registered_at)
+    where o.registered_at is null or (o.executor_class_id, o.max_attempts, o.retry_initial_seconds, o.retry_max_seconds, o.retry_multiplier,
         o.non_retryable, o.timeout_seconds) is distinct from (excluded.executor_class_id, excluded.max_attempts,
         excluded.retry_initial_seconds, excluded.retry_max_seconds, excluded.retry_multiplier,
         excluded.non_retryable, excluded.timeout_seconds);

@@ -77,7 +77,8 @@ begin
     where w.tenant_id = p_tenant_id and w.workflow_name = p_workflow_name
     returning w.* into v_workflow;
     if not found then
-        raise exception using errcode = 'SW002', message = format('workflow %s is not published', p_workflow_name);
+        raise exception using errcode = 'SW002', column = 'workflow', message = format('workflow %s is not published', p_workflow_name),
+            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'workflow', p_workflow_name), '');
     end if;
     perform stepwell._slots_lock(array[p_tenant_id], array['workflow:' || v_workflow.workflow_id]);
     update stepwell.concurrency_slot as s set max_count = coalesce(v_workflow.max_concurrency, 2147483647)
