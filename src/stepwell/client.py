@@ -28,6 +28,7 @@ from stepwell.store.connection.perform import Connection
 from stepwell.store.connection.pool import Connections, async_pool, one_connection
 from stepwell.store.connection.run_ends import RunEnd, RunEnds
 from stepwell.tenants import TenantCalls
+from stepwell.unit_numbers import short
 from stepwell.workflows import WorkflowCalls
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
     async def job_outcome(self, job_id: int) -> tuple[str, Any]:
         found = await self.perform(jobs.job_outcome(self.tenant_id, job_id))
         if found is None:
-            raise NotFound(f"job {job_id} does not exist")
+            raise NotFound(f"job {short(job_id)} does not exist")
         return found
 
     async def start_one(

@@ -18,6 +18,7 @@ from stepwell.handles import RunHandle
 from stepwell.store.calls import people as calls
 from stepwell.store.calls import views, words
 from stepwell.store.calls.people import Approval, Dependent, HumanStep
+from stepwell.unit_numbers import short
 
 __all__ = ["Approval", "Dependent", "HumanStep", "People", "PeopleCalls", "StepName"]
 
@@ -75,7 +76,7 @@ class PeopleCalls(Calls):
         unit_id = await self.step_id_of(step)
         found = await self._perform(lambda tenant: calls.step_card(tenant, unit_id))
         if found is None:
-            raise NotFound(f"step {unit_id} does not exist", field="step")
+            raise NotFound(f"step {short(unit_id)} does not exist", field="step")
         return found
 
     async def tasks(self, step: StepName) -> list[HumanStep]:
@@ -257,7 +258,7 @@ class PeopleCalls(Calls):
     async def approval(self, approval_id: int) -> Approval:
         found = await self._perform(lambda tenant: calls.approval(tenant, approval_id))
         if found is None:
-            raise NotFound(f"approval {approval_id} does not exist", field="approval")
+            raise NotFound(f"approval {short(approval_id)} does not exist", field="approval")
         return found
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from stepwell.cli.ids import short
 from stepwell.testing import check_invariants
+from stepwell.unit_numbers import short
 from tests.acceptance.working import closed_gate, until_at_gate, worker
 from tests.support.processes import stepwell
 from tests.support.wait import until_row

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.cli.ids import read_unit, short
+from stepwell.unit_numbers import read_unit, short
 from tests.acceptance.working import worker
 from tests.support.processes import environment, stepwell
 from tests.support.wait import until_row

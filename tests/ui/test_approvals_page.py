@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from psycopg.types.json import Jsonb
 
-from stepwell.cli.ids import short
+from stepwell.unit_numbers import short
 from tests.sql.drive import Engine
 from tests.support.clock import Clock
 from tests.ui.asking import ask, ask_to_act, decide

@@ -8,10 +8,11 @@ import typer
 from rich.table import Table
 
 from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, answer, print_json
-from stepwell.cli.ids import ApprovalArgument, short
+from stepwell.cli.ids import ApprovalArgument
 from stepwell.cli.people_words import AsOption, KeyOption, StepArgument, act, person, step_name
 from stepwell.cli.render import console
 from stepwell.people import Approval
+from stepwell.unit_numbers import short
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -12,12 +12,12 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from stepwell.cli.ids import short
 from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
 from stepwell.store.connection.target import database
 from stepwell.translations import Lang
+from stepwell.unit_numbers import short
 
 T = TypeVar("T")
 

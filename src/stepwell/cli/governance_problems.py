@@ -9,13 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.cli.connect import JsonOption, LanguageOption, LimitOption, answer, print_json
-from stepwell.cli.ids import short
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.receipts import govern
 from stepwell.cli.render import console, moment, table
 from stepwell.govern.calls import Problem
 from stepwell.translations import Lang
 from stepwell.translations.terminal import TERMINAL
+from stepwell.unit_numbers import short
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -19,7 +19,7 @@ from stepwell.cli.connect import (
     each,
     print_json,
 )
-from stepwell.cli.ids import JobArgument, JobsArgument, read_unit, short
+from stepwell.cli.ids import JobArgument, JobsArgument
 from stepwell.cli.render import (
     Look,
     attempts,
@@ -36,6 +36,7 @@ from stepwell.errors import NotFound
 from stepwell.store.calls import views
 from stepwell.store.calls.jobs import retry_job
 from stepwell.store.calls.views import DeadLetter, Failure, Job, Why
+from stepwell.unit_numbers import read_unit, short
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

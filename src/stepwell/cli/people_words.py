@@ -10,13 +10,13 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from stepwell.cli.connect import answer, ask
-from stepwell.cli.ids import read_unit, short
 from stepwell.cli.render import Look
 from stepwell.client import Client
 from stepwell.define.duration import parse_duration
 from stepwell.errors import UsageError
 from stepwell.people import People, StepName
 from stepwell.translations import Lang
+from stepwell.unit_numbers import read_unit, short
 
 T = TypeVar("T")
 

@@ -18,7 +18,6 @@ from stepwell.cli.connect import (
     named_values,
     print_json,
 )
-from stepwell.cli.ids import short
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.problems import refuse
 from stepwell.cli.receipts import govern
@@ -26,6 +25,7 @@ from stepwell.cli.render import console
 from stepwell.define import DefinitionError
 from stepwell.errors import UsageError
 from stepwell.govern.calls import Explained, PolicyVersion
+from stepwell.unit_numbers import short
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.cli.connect import JsonOption, LimitOption, answer, ask, json_value, print_json
-from stepwell.cli.ids import ReceiptArgument, short
+from stepwell.cli.ids import ReceiptArgument
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.render import console
 from stepwell.client import Client
 from stepwell.govern.calls import NO_RESULT, Govern, Receipt
+from stepwell.unit_numbers import short
 
 T = TypeVar("T")
 

@@ -16,11 +16,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from stepwell.cli.ids import short
 from stepwell.store.calls import words
 from stepwell.store.calls.views import Job, Run
 from stepwell.translations import Lang
 from stepwell.translations.terminal import TERMINAL
+from stepwell.unit_numbers import short
 
 if TYPE_CHECKING:
     from stepwell.client import Client

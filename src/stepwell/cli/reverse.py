@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, ReasonOption, answer, ask
-from stepwell.cli.ids import ReceiptArgument, short
+from stepwell.cli.ids import ReceiptArgument
 from stepwell.cli.people_words import AsOption, person
 from stepwell.client import Client
 from stepwell.govern.calls import Govern
+from stepwell.unit_numbers import short
 
 app = typer.Typer(add_completion=False)
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, ask, json_object, print_json
-from stepwell.cli.ids import short
 from stepwell.client import Client
 from stepwell.errors import UsageError
 from stepwell.store.calls.runs import Signalled
+from stepwell.unit_numbers import short
 
 app = typer.Typer(add_completion=False)
 

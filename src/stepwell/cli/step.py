@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, LanguageOption, ReasonOption, json_object, print_json
-from stepwell.cli.ids import ApprovalOption, read_unit
+from stepwell.cli.ids import ApprovalOption
 from stepwell.cli.people_screen import correction_table, step_card
 from stepwell.cli.people_words import (
     AsOption,
@@ -23,6 +23,7 @@ from stepwell.cli.people_words import (
 from stepwell.cli.render import console
 from stepwell.people import HumanStep, People
 from stepwell.store.calls import views
+from stepwell.unit_numbers import read_unit
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

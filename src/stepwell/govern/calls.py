@@ -23,6 +23,7 @@ from stepwell.store.calls.policy import PolicyVersion, RuleAnswer, Verdict
 from stepwell.store.calls.problems import Problem
 from stepwell.store.calls.receipts import Receipt
 from stepwell.store.connection.call import Call
+from stepwell.unit_numbers import short
 
 __all__ = [
     "CaseOutcome",
@@ -185,7 +186,7 @@ class GovernCalls(Calls):
     async def receipt(self, receipt_id: int) -> Receipt:
         found = await self._govern(lambda client: receipt_calls.receipt(client.tenant_id, receipt_id))
         if found is None:
-            raise NotFound(f"receipt {receipt_id} does not exist", field="receipt")
+            raise NotFound(f"receipt {short(receipt_id)} does not exist", field="receipt")
         return found
 
     async def receipt_settle(

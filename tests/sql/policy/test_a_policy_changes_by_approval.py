@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from stepwell.cli.ids import short
+from stepwell.unit_numbers import short
 from tests.sql.drive import Engine
 from tests.sql.people.asking import refused
 from tests.sql.policy.judging import judged

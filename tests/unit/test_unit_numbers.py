@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.cli.ids import read_unit, short
+from stepwell.unit_numbers import read_unit, short
 
 
 def test_a_unit_is_numbered_by_its_run_and_its_place():
