@@ -124,8 +124,9 @@ def test_a_queue_row_whose_unit_is_not_ready_is_set_aside(engine: Engine):
     leases = engine.claim(session, 1)
     engine.complete(session, *leases)
     engine.db.execute(
-        "insert into job_ready (tenant_id, executor_class_id, rank, unit_id, is_retry)"
-        " select tenant_id, executor_class_id, -priority, unit_id, false from work_unit where unit_id = %s",
+        "insert into job_ready (tenant_id, executor_class_id, rank, operation_id, unit_id, is_retry)"
+        " select tenant_id, executor_class_id, -priority, operation_id, unit_id, false from work_unit"
+        " where unit_id = %s",
         (job_ids[0],),
     )
     with pytest.raises(psycopg.Error):

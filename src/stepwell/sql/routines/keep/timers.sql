@@ -69,9 +69,9 @@ as $$
 declare
     v_page record;
     v_free record;
-    v_after_at timestamptz := '-infinity';
+    v_after_at timestamptz := '-infinity'::timestamptz;
     v_after_tenant_id int := 0;
-    v_after_unit_id bigint := 0;
+    v_after_unit_id bigint := 0::bigint;
 begin
     is_behind := false;
     for v_page_no in 1 .. 20 loop

@@ -76,14 +76,16 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_alone record;
+    v_alone_tenant_ids int[];
+    v_alone_ids bigint[];
+    v_queued_tenant_ids int[];
+    v_queued_ids bigint[];
     v_ready_ids bigint[];
     v_held_ids bigint[];
 begin
-    select array_agg(u.tenant_id) as tenant_ids, array_agg(u.unit_id) as unit_ids,
-        array_agg(r.tenant_id) filter (where r.unit_id is not null) as ready_tenant_ids,
-        array_agg(r.unit_id) filter (where r.unit_id is not null) as ready_ids
-    into v_alone
+    select array_agg(u.tenant_id), array_agg(u.unit_id),
+        array_agg(r.tenant_id) filter (where r.unit_id is not null), array_agg(r.unit_id) filter (where r.unit_id is not null)
+    into v_alone_tenant_ids, v_alone_ids, v_queued_tenant_ids, v_queued_ids
     from (
         select distinct q.tenant_id, q.unit_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
@@ -95,14 +97,14 @@ begin
             and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority and u.operation_id = r.operation_id
             and u.unit_id = r.unit_id
     where u.scope not in ('workflow_run', 'step', 'task');
-    if v_alone.unit_ids is null then
+    if v_alone_ids is null then
         return;
     end if;
-    if v_alone.ready_ids is not null then
+    if v_queued_ids is not null then
         select array_agg(l.unit_id) into v_ready_ids
         from (
             select r.unit_id
-            from unnest(v_alone.ready_tenant_ids, v_alone.ready_ids) as q (tenant_id, unit_id)
+            from unnest(v_queued_tenant_ids, v_queued_ids) as q (tenant_id, unit_id)
             inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
             inner join stepwell.job_ready as r
                 on u.executor_class_id = r.executor_class_id and u.tenant_id = r.tenant_id
@@ -115,14 +117,14 @@ begin
     select array_agg(l.unit_id) into v_held_ids
     from (
         select u.unit_id
-        from unnest(v_alone.tenant_ids, v_alone.unit_ids) as q (tenant_id, unit_id)
+        from unnest(v_alone_tenant_ids, v_alone_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        where not q.unit_id = any (coalesce(v_alone.ready_ids, '{}')) or q.unit_id = any (coalesce(v_ready_ids, '{}'))
+        where not q.unit_id = any (coalesce(v_queued_ids, '{}')) or q.unit_id = any (coalesce(v_ready_ids, '{}'))
         order by u.tenant_id, u.unit_id
         for update of u skip locked
     ) as l;
     select array_agg(q.tenant_id), array_agg(q.unit_id) into tenant_ids, unit_ids
-    from unnest(v_alone.tenant_ids, v_alone.unit_ids) as q (tenant_id, unit_id)
+    from unnest(v_alone_tenant_ids, v_alone_ids) as q (tenant_id, unit_id)
     where not q.unit_id = any (coalesce(v_held_ids, '{}'));
 end
 $$;

@@ -84,7 +84,7 @@ $$;
 -- Sets aside what a keeper could not do for one tenant: fire a schedule, seal the log. Returns when it may try again.
 -- Locks: the row of the open problem.
 -- Idempotency: an open problem is met again, and its wait doubles.
--- Raises: SW001 for another duty; SW002 when the tenant does not exist.
+-- Raises: SW001 for another duty; SW002 when the tenant does not exist; SW007 for another tenant.
 create or replace function stepwell.fn_duty_set_aside(
     p_tenant_id int, p_duty text, p_subject text, p_error_code text, p_reason text
 ) returns timestamptz
@@ -92,6 +92,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     if p_duty not in ('schedule', 'seal') or p_duty is null then
         raise exception using errcode = 'SW001', column = 'duty', message = 'duty: schedule or seal is accepted';
     end if;

@@ -5,7 +5,7 @@
 -- the lease has ended.
 -- Locks: the run and the runs above, or the job; then the unit.
 -- Idempotency: only while the session has the lease.
--- Raises: what is not the fault of a row.
+-- Raises: SW007 for another tenant; what is not the fault of a row.
 create or replace function stepwell.fn_job_report_set_aside(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_error_code text, p_reason text
 ) returns boolean
@@ -15,6 +15,7 @@ as $$
 declare
     v_has_ended boolean := false;
 begin
+    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);
     if not exists (select from stepwell.work_unit as u
