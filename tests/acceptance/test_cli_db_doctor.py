@@ -38,9 +38,10 @@ def test_a_healthy_embedded_installation_passes_every_check():
         "synchronous_commit",
         "max_connections",
         "schema",
+        "partitions",
         "clock",
     ]
-    assert checks[:11] == [*expected, "permissions", "disk", "notify", "pooler"]
+    assert checks[:12] == [*expected, "permissions", "disk", "notify", "pooler"]
     assert "✗" not in done.stdout
 
 

@@ -125,7 +125,7 @@ def test_a_change_of_policy_is_shown_for_each_rule_before_and_after(page: Page, 
     made = db.execute("select fn_policy_propose(1, %s, null, 'ada')", (Jsonb(rules),)).fetchone()
     assert made is not None
     open_one(page, made[0]["approval_id"])
-    change = page.get_by_role("region", name="Change of the rules")
+    change = page.get_by_role("region", name="Changes of the rules")
     expect(change.get_by_role("heading", level=3)).to_have_text(
         ["Added: none", "Changed: ask", "Removed: old"]
     )
