@@ -169,7 +169,7 @@ def test_runs_are_paused_resumed_and_cancelled(run, db):
     assert run("runs", "cancel", "1", "--reason", "test") == "run 1 is cancelled\n"
     events = json.loads(run("runs", "events", "1", "--json"))
     assert [event["to_state"] for event in events if event["step_id"] is None][-1] == "cancelled"
-    assert run("runs", "cancel", "99", code=1) == "run 99: run 99 does not exist.\n"
+    assert run("runs", "cancel", "99", code=1) == "run 99 does not exist.\n"
     assert "⊘ Cancelled" in run("runs", "show", "1")
 
 
