@@ -122,5 +122,5 @@ def test_a_page_of_another_origin_cannot_decide(api: httpx.Client, approval: int
 @pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::7", ""])
 def test_another_machine_cannot_decide_over_http(host: str):
     request = Request({"type": "http", "client": (host, 1), "headers": []})
-    with pytest.raises(PermissionDenied, match="from this machine only"):
+    with pytest.raises(PermissionDenied, match="only from this machine"):
         approvals._from_this_machine(request)

@@ -170,7 +170,7 @@ async def start_here(app, dsn, *starts):
     """Makes each start as a local worker does: returns the answers, or the error."""
     control, calls = await connect(dsn), await LeaseCalls.open(dsn)
     try:
-        session_id = await sessions.register(control, "here", app.executors(), 10, 30, {})
+        session_id = await sessions.register(control, "here", app.executors(), 10, 30, {}, list(app.handlers))
         answers = []
         for start in starts:
             try:
