@@ -34,6 +34,7 @@ _CLAIM = "select tenant_id, unit_id, lease_no from stepwell.fn_job_claim(%s, %s)
 _REPORT = """
 select tenant_id, unit_id, lease_no
 from stepwell.fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[], %s)
+where row_kind = 'lease'
 """
 _ROUTINES = """
 select funcname, self_time from pg_stat_user_functions
