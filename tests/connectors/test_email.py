@@ -137,8 +137,8 @@ def test_an_invalid_mail_is_refused(smtp, mail, perform, target, fields):
 
 
 def test_a_password_without_encryption_is_refused(monkeypatch):
-    with pytest.raises(UsageError, match="in the open"):
+    with pytest.raises(UsageError, match="requires an encrypted connection"):
         EmailConnector("mail", "mail.example.com", sender="a@example.com", security="none", user="a",
                        secret=SecretRef("env:X"))  # fmt: skip
-    with pytest.raises(UsageError, match="go together"):
+    with pytest.raises(UsageError, match="must both be given"):
         EmailConnector("mail", "mail.example.com", sender="a@example.com", user="a")

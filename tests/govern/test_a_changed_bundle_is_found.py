@@ -84,7 +84,7 @@ def test_a_deleted_event_is_reported_as_missing(sample: Sample, data: st.DataObj
     events = read_lines(entries_of(sample.data)["events.jsonl"])
     at = data.draw(st.integers(0, len(events) - 1))
     for problems in changed(sample, lines("events.jsonl", lambda rows: rows.pop(at))):
-        assert problems[0] == ("missing", name(events[at]), "only its proof is there")
+        assert problems[0] == ("missing", name(events[at]), "the bundle has only its proof")
 
     def both(entries: Entries) -> None:
         for file in ("events.jsonl", "proofs.jsonl"):
@@ -178,7 +178,7 @@ def test_a_changed_file_is_found_although_the_manifest_fits(sample: Sample, file
             entries[file] += b"<!-- forged -->\n"
 
     naive, remade = changed(sample, edit)
-    assert ("altered", file, "it is not the file that the manifest names") in naive
+    assert ("altered", file, "it does not match the hash in the manifest") in naive
     assert [problem.place for problem in remade] == ["the files of the bundle"]
 
 
@@ -188,7 +188,7 @@ def test_a_removed_or_added_file_is_found(sample: Sample, file: str):
     del entries[file]
     assert verify(pack(entries))[0].kind in ("missing", "altered")
     more = {**entries_of(sample.data), "more.json": b"[]\n"}
-    assert ("inserted", "more.json", "the manifest does not name it") in verify(pack(more))
+    assert ("inserted", "more.json", "the manifest does not list it") in verify(pack(more))
     more["manifest.json"] = manifest(more)
     assert [problem.place for problem in verify(pack(more))] == ["the files of the bundle"]
 
@@ -216,7 +216,7 @@ def test_a_forged_state_is_named(sample: Sample):
         entries["run.json"] = write_json({**run, "state_code": "failed"})
 
     _, remade = changed(sample, edit)
-    assert ("it is failed, its last event left it completed") in {problem.detail for problem in remade}
+    assert ("it is failed, but completed after its last event") in {problem.detail for problem in remade}
 
 
 def test_a_forged_header_is_named(sample: Sample):

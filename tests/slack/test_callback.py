@@ -33,7 +33,7 @@ def test_the_approve_button_approves(engine, slack, workspace, notifier, card):
     assert workspace.ephemerals == []
     notifier.run_once()
     assert "Approved" in words(workspace.messages()[0])
-    assert "*ben* agreed" in words(workspace.messages()[0])
+    assert "*ben* approved" in words(workspace.messages()[0])
     assert engine.faults() == {}
 
 
@@ -48,7 +48,7 @@ def test_the_reject_button_asks_for_a_reason_and_then_rejects(engine, slack, wor
     assert engine.state(approval) == "rejected"
     assert engine.one("select reason from approval_vote") == "the amount is wrong"
     notifier.run_once()
-    assert "*ben* refused: the amount is wrong" in words(workspace.messages()[0])
+    assert "*ben* rejected: the amount is wrong" in words(workspace.messages()[0])
 
 
 def ephemeral(workspace) -> dict:
@@ -76,7 +76,7 @@ def test_an_inactive_person_cannot_decide(engine, slack, workspace, card):
     approval, message = card
     engine.one("select fn_person_set(1, 'ben', p_is_active => false)")
     slack.press("ben", message, "Approve")
-    assert ephemeral(workspace)["text"] == "Ben does not take part any longer."
+    assert ephemeral(workspace)["text"] == "Ben is not active any more."
     assert engine.state(approval) == "requested"
 
 
@@ -195,7 +195,7 @@ def test_an_approval_of_another_tenant_is_not_changed(engine, slack, workspace, 
             if "value" in button:
                 button["value"] = button["value"].replace("1:", "2:", 1)
     slack.press("ben", message, "Approve")
-    assert ephemeral(workspace)["text"] == "This approval belongs to somebody else."
+    assert ephemeral(workspace)["text"] == "This approval belongs to another tenant."
 
 
 def test_a_decision_counts_although_slack_fails_to_show_a_message(engine, slack, workspace, card, caplog):
@@ -212,4 +212,4 @@ def test_without_settings_for_slack_the_callback_is_not_found(dsn, tmp_path):
     with serving(create_app(Settings(database_url=dsn, data_dir=tmp_path), dsn)) as client:
         answer: httpx.Response = client.post("/api/v1/slack/callback", content=b"payload={}")
     assert answer.status_code == 404
-    assert answer.json()["detail"] == "Slack is not set up here"
+    assert answer.json()["detail"] == "Slack is not set up on this server"

@@ -34,19 +34,19 @@ def test_the_card_shows_a_decision_that_was_made_outside_slack(engine, workspace
     notifier.run_once()
     (message,) = workspace.messages()
     assert "1 of 2" in words(message)
-    assert "*ben* agreed: fine" in words(message)
+    assert "*ben* approved: fine" in words(message)
     assert message["blocks"][-1]["type"] == "actions"
     engine.one("select fn_approval_decide(1, %s, 'reject', 'cleo', 'too late')", (approval,))
     notifier.run_once()
     (message,) = workspace.messages()
     assert "Rejected" in words(message)
-    assert "*cleo* refused: too late" in words(message)
+    assert "*cleo* rejected: too late" in words(message)
     assert "actions" not in [block["type"] for block in message["blocks"]]
     assert notifier.run_once() == 0
     assert engine.one("select is_final from slack_card") is True
 
 
-@pytest.mark.parametrize(("end", "head"), [("expired", "Expired"), ("cancelled", "No longer asked")])
+@pytest.mark.parametrize(("end", "head"), [("expired", "Expired"), ("cancelled", "Withdrawn")])
 def test_the_card_shows_an_expiry_or_withdrawal(engine, workspace, notifier, clock, end, head):
     approval = asked(engine, expires_seconds=60)
     notifier.run_once()
