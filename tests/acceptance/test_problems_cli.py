@@ -17,7 +17,8 @@ def test_a_problem_is_listed_shown_and_closed(dsn: str, db: psycopg.Connection):
     def run(*arguments: str, code: int = 0) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "stepwell", "--database-url", dsn, "problems", *arguments],
-            capture_output=True, text=True, timeout=60, env=clean_environment(None), check=False,
+            capture_output=True, text=True, timeout=60, check=False,
+            env=clean_environment({"COLUMNS": "200"}),
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return (done.stdout + done.stderr).strip()
