@@ -115,3 +115,9 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path):
     done = run("dev", str(tmp_path / "none" / "shop.py"))
     assert done.returncode == 2
     assert f"there is no folder {tmp_path / 'none'} to watch" in done.stderr
+
+
+def test_a_file_that_does_not_exist_is_refused(tmp_path: Path):
+    done = run("dev", str(tmp_path / "shop.py"))
+    assert done.returncode == 2
+    assert f"there is no file {tmp_path / 'shop.py'}" in done.stderr

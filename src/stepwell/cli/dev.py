@@ -36,5 +36,8 @@ def dev(
     for place in (folder_of(app_name), *(watch or ())):
         if not place.is_dir():
             raise UsageError(f"there is no folder {place} to watch", field="watch")
+    file = app_name.rpartition(":")[0] or app_name
+    if file.endswith(".py") and not Path(file).is_file():
+        raise UsageError(f"there is no file {file}", field="app")
     watched = tuple(dict.fromkeys((folder_of(app_name), *(path.resolve() for path in watch or ()))))
     run_tree(context.obj, host, port, data_dir, Plan(app_name, watched=watched))

@@ -13,7 +13,9 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from typing_extensions import TypeVar
 
 from stepwell.app import App
 from stepwell.client import RUN_ENDS, Client, RunHandle
@@ -26,6 +28,11 @@ from stepwell.store.schema.throwaway import throwaway_database
 from stepwell.testing.people import PeopleActs
 from stepwell.testing.stuck import Stuck, reasons_in, reasons_of
 from stepwell.worker import Worker
+
+if TYPE_CHECKING:
+    from stepwell.define import Workflow
+
+R = TypeVar("R", default=Any)
 
 LOOK_FIRST_SECONDS = 0.001
 LOOK_LIMIT_SECONDS = 0.05
@@ -122,8 +129,12 @@ class Harness(PeopleActs):
     # -- runs ---------------------------------------------------------------------------------------------
 
     async def start(
-        self, workflow: str, input: Mapping[str, Any] | None = None, *, key: str | None = None
-    ) -> RunHandle:
+        self,
+        workflow: str | Workflow[R],
+        input: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+    ) -> RunHandle[R]:
         """Start a run and do all work that is possible at the present time."""
         started = await self.app.start(workflow, input, key=key)
         await self.until_idle()
@@ -131,7 +142,7 @@ class Harness(PeopleActs):
 
     async def run(
         self,
-        workflow: str,
+        workflow: str | Workflow[Any],
         input: Mapping[str, Any] | None = None,
         *,
         signals: Iterable[Signal | tuple[str, Mapping[str, Any]]] = (),
