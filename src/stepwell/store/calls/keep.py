@@ -159,7 +159,12 @@ def keeper_connection(conninfo: str) -> Iterator[KeeperConnection]:
     except psycopg.Error as error:
         raise from_database(error) from error
     with connection:
-        yield KeeperConnection(connection)
+        try:
+            yield KeeperConnection(connection)
+        finally:
+            # The server notices a closed connection only later; the next keeper must not wait for that.
+            with suppress(psycopg.Error):
+                connection.execute("select pg_advisory_unlock_all()")
 
 
 @contextmanager
