@@ -120,8 +120,8 @@ def _comparable(graph: Graph, shared: set[str]) -> dict[str, dict[str, Any]]:
 
 def _comparable_step(graph: Graph, step: GraphStep, groups: dict[int, dict[str, Any]]) -> dict[str, Any]:
     found = step.to_json()
-    # Without `reads`: it only repeats as numbers what the test reads.
-    for numbered in ("no", "id", "reads"):
+    # Without `reads` and `catches`: they only repeat as numbers what the test reads.
+    for numbered in ("no", "id", "reads", "catches"):
         found.pop(numbered, None)
     if step.scope:
         found["scope"] = graph.step(step.scope).id

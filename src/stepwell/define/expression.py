@@ -30,7 +30,7 @@ _HINTS: Final = {"and": "&&", "or": "||", "not": "!", "None": "null", "True": "t
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # Most expressions are one plain path; matching those with one pattern is ten times cheaper.
 _PLAIN_PATH = re.compile(
-    r"\$\.(?:steps\.([A-Za-z_][A-Za-z0-9_]*)\.(?:status|output|error)|input)"
+    r"\$\.(?:steps\.([A-Za-z_][A-Za-z0-9_]*)\.(status|output|error)|input)"
     r"(?:\.[A-Za-z_][A-Za-z0-9_]*|\[(?:[0-9]{1,9}|\*)\])*",
     re.ASCII,
 )
@@ -43,10 +43,13 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an expression reads. `steps` has each id once, in the order of appearance."""
+    """What an expression reads. `steps` has each id once, in the order of appearance; `judged` has those of
+    them whose `.status` or `.error` is read, `outputs` those whose `.output` is read."""
 
     steps: tuple[str, ...] = ()
     reads_item: bool = False
+    judged: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
 
 
 def is_step_id(text: str) -> bool:
@@ -66,21 +69,28 @@ def read_expression(text: str) -> Reading:
         raise ExpressionError(f"has {len(text):,} characters; the limit is {MAX_EXPRESSION_LENGTH:,}")
     plain = _PLAIN_PATH.fullmatch(text)
     if plain:
-        return Reading((plain[1],)) if plain[1] else Reading()
+        if not plain[1]:
+            return Reading()
+        found = (plain[1],)
+        return Reading(found, outputs=found) if plain[2] == "output" else Reading(found, judged=found)
     tokens = list(_tokens(text))
     if not tokens:
         raise ExpressionError(f"is empty; {_ROOT_RULE}")
     _check_brackets(tokens)
     steps: dict[str, None] = {}
+    judged: dict[str, None] = {}
+    outputs: dict[str, None] = {}
     reads_item = False
     for position, token in enumerate(tokens):
         if token.text == "$" and token.kind == "operator":
             member, step_id = _root_reference(tokens, position)
             if step_id is not None:
                 steps[step_id] = None
+                read = outputs if _key(tokens, position + 5) == "output" else judged
+                read[step_id] = None
             reads_item = reads_item or member in ("item", "index")
     _check_words(tokens)
-    return Reading(tuple(steps), reads_item)
+    return Reading(tuple(steps), reads_item, tuple(judged), tuple(outputs))
 
 
 def _tokens(text: str) -> Iterator[PathToken]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from stepwell.define.duration import seconds_of
 from stepwell.define.expression import is_step_id, step_path
-from stepwell.define.graph import Branch, Edge, Graph, GraphStep, Group, reads_of
+from stepwell.define.graph import Branch, Edge, Graph, GraphStep, Group, catches_of, reads_of
 from stepwell.define.limits import MAX_EDGES, MAX_NESTING, MAX_STEPS
 from stepwell.define.problem import DefinitionError, Problem, quoted
 from stepwell.define.template import (
@@ -213,6 +213,7 @@ class _Flattening:
             )
         # A step may read only earlier steps, and their numbers are already known.
         fields["reads"] = reads_of(fields, self.numbers)
+        fields["catches"] = catches_of(fields.get("test"), fields["reads"], self.numbers)
         self.numbers[fields["id"]] = number
         self.steps.append(
             GraphStep(

@@ -15,7 +15,18 @@ from typing import Any, Final, Literal, get_args
 
 from stepwell.define.expression import ExpressionError, read_expression
 
-__all__ = ["FORMAT", "Branch", "Edge", "Graph", "GraphStep", "Group", "Kind", "find_cycle", "reads_of"]
+__all__ = [
+    "FORMAT",
+    "Branch",
+    "Edge",
+    "Graph",
+    "GraphStep",
+    "Group",
+    "Kind",
+    "catches_of",
+    "find_cycle",
+    "reads_of",
+]
 
 FORMAT: Final = 2
 
@@ -55,9 +66,10 @@ class GraphStep:
     event: str | None = None
     workflow: str | None = None
     test: str | Mapping[str, str] | None = None
-    # The steps that its expressions read; None if it has no expression. A conditional catches only the
-    # failures of steps that it reads.
+    # The steps that its expressions read; None if it has no expression.
     reads: tuple[int, ...] | None = None
+    # For a conditional: the steps whose failure it catches; None: all steps that it reads.
+    catches: tuple[int, ...] | None = None
     over: str | None = None
     max_concurrency: int | None = None
 
@@ -68,6 +80,12 @@ class GraphStep:
             if value != default:
                 found[name] = list(value) if isinstance(value, tuple) else value
         return found
+
+    def caught(self) -> tuple[int, ...]:
+        """The numbers of the steps whose failure this step catches; only a conditional catches."""
+        if self.kind != "conditional":
+            return ()
+        return (self.reads or ()) if self.catches is None else self.catches
 
     def expressions(self) -> list[tuple[str, str]]:
         """Every (field, path text) of the step. A step id as a test is not a path and is left out."""
@@ -225,6 +243,20 @@ def reads_of(fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int
             with suppress(ExpressionError):
                 ids += read_expression(text).steps
     return tuple(sorted({numbers[id] for id in ids if id in numbers}))
+
+
+def catches_of(
+    test: object, reads: tuple[int, ...] | None, numbers: Mapping[str, int]
+) -> tuple[int, ...] | None:
+    """The steps whose failure a test catches: those whose `.status` or `.error` it reads. None if these are
+    all steps that it reads, as for a step id as a test."""
+    if not isinstance(test, str):
+        return None
+    judged: tuple[str, ...] = ()
+    with suppress(ExpressionError):
+        judged = read_expression(test).judged
+    found = tuple(sorted({numbers[id] for id in judged if id in numbers}))
+    return None if found == (reads or ()) else found
 
 
 def find_cycle(edges: Mapping[int, tuple[int, ...]] | Mapping[str, tuple[str, ...]]) -> list[Any] | None:

@@ -18,6 +18,7 @@ from stepwell.define.graph import (
     Graph,
     GraphStep,
     Group,
+    catches_of,
     find_cycle,
     reads_of,
 )
@@ -42,7 +43,8 @@ Read = Callable[[Any, str], Any]
 
 
 def read_graph(data: object) -> Graph:
-    """The graph of a JSON object. null means that the key is absent; `reads` is always computed again."""
+    """The graph of a JSON object. null means that the key is absent; `reads` and `catches` are
+    computed again."""
     whole = _object(_current(data), "graph", ("format", "name"), _GRAPH_KEYS)
     if whole["format"] != FORMAT:
         raise DefinitionError.one(
@@ -109,7 +111,9 @@ def _with_reads(steps: list[GraphStep]) -> Iterator[GraphStep]:
     numbers = {step.id: step.no for step in steps}
     for step in steps:
         reads = reads_of({"inputs": step.inputs, "test": step.test, "over": step.over}, numbers)
-        yield step if reads is None else replace(step, reads=reads)
+        # A version of an older release names no steps that it catches: it keeps catching all that it reads.
+        catches = None if step.catches is None else catches_of(step.test, reads, numbers)
+        yield step if reads is None else replace(step, reads=reads, catches=catches)
 
 
 def _check_edges(steps: list[GraphStep], edges: list[Edge]) -> None:
@@ -221,7 +225,7 @@ _BY_KIND: Final[dict[str, dict[str, Read]]] = {
     },
     "wait": {"event": require_id, "timeout_seconds": parse_duration},
     "subworkflow": {"workflow": require_id, "inputs": require_inputs, "timeout_seconds": parse_duration},
-    "conditional": {"test": _test},
+    "conditional": {"catches": lambda value, field: (), "test": _test},
     "map": {"over": _expression, "max_concurrency": _concurrency},
 }
 _REQUIRED: Final = {

@@ -6,12 +6,13 @@ import dataclasses
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from stepwell.define.limits import MAX_PROBLEMS
 from stepwell.errors import InvalidInput
 
-__all__ = ["DefinitionError", "Problem", "did_you_mean", "nearest", "quoted"]
+__all__ = ["DefinitionError", "Problem", "code_place", "did_you_mean", "nearest", "quoted"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,13 @@ class DefinitionError(InvalidInput):
         cls, message: str, *, step_id: str | None = None, field: str | None = None, source: object = None
     ) -> DefinitionError:
         return cls([Problem(message, step_id=step_id, field=field, source=source)])
+
+
+def code_place(filename: str | None, line: int | None) -> str:
+    """A line of Python code as `file.py:12`; the file relative to the current folder if it is in it."""
+    path = Path(filename or "<unknown>")
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return f"{shown}:{line}"
 
 
 def quoted(text: object) -> str:

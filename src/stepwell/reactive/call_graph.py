@@ -7,7 +7,7 @@ of a; it is only for display. Keys are made of request ids.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from stepwell.define.graph import Graph
@@ -32,6 +32,7 @@ class Call:
     request_id: str
     node: str | None = None
     status: str = "pending"
+    operation_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,11 @@ class CallEdge:
     key: str
     source: str
     target: str
-    type: EdgeType
+    edge_type: EdgeType
 
 
-def edge_key(source: str, target: str, type: EdgeType) -> str:
-    return f"{source}->{target}" if type == "triggered" else f"{source}->{target}:{type}"
+def edge_key(source: str, target: str, edge_type: EdgeType) -> str:
+    return f"{source}->{target}" if edge_type == "triggered" else f"{source}->{target}:{edge_type}"
 
 
 @dataclass
@@ -66,12 +67,13 @@ class CallGraph:
         if event.type is CallEventType.RUN_ABORTED:
             running = [call for call in self.calls.values() if call.status == "running"]
             for call in running:
-                self.calls[call.request_id] = Call(call.request_id, call.node, "aborted")
+                self.calls[call.request_id] = replace(call, status="aborted")
             return
         known = self.calls.get(event.request_id, Call(event.request_id))
         node = event.node or known.node
         if known.status in ("pending", "running"):
-            self.calls[event.request_id] = Call(event.request_id, node, _STATUS[event.type])
+            operation_id = event.operation_id or known.operation_id
+            self.calls[event.request_id] = Call(event.request_id, node, _STATUS[event.type], operation_id)
         if event.type is not CallEventType.REQUESTED:
             return
         if event.parent_request_id is not None:
@@ -82,9 +84,9 @@ class CallGraph:
                 self._join(before, event.request_id, "depends_on")
             self._latest[node] = event.request_id
 
-    def _join(self, source: str, target: str, type: EdgeType) -> None:
-        key = edge_key(source, target, type)
-        self.edges[key] = CallEdge(key, source, target, type)
+    def _join(self, source: str, target: str, edge_type: EdgeType) -> None:
+        key = edge_key(source, target, edge_type)
+        self.edges[key] = CallEdge(key, source, target, edge_type)
 
     def _calls_before(self, path: str) -> list[str]:
         """The latest calls of the nodes that this one waits for. Conditionals and maps make no calls; for

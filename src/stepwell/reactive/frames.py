@@ -5,7 +5,8 @@ in a frame. Receives a graph, returns units by path such as `pack_all[3].pack`.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from stepwell.define.graph import Graph, GraphStep
@@ -24,6 +25,7 @@ class Unit:
         "failed_item_count",
         "frame",
         "has_slot",
+        "is_cancelled",
         "is_caught",
         "is_parked",
         "items",
@@ -48,6 +50,8 @@ class Unit:
         self.output: Any = None
         self.error: Any = None
         self.is_caught = False
+        # Aborted by an event of its own, not because of a node before it.
+        self.is_cancelled = False
         self.has_slot = False
         self.is_parked = False
         # For a map: its items, how many are open, how many failed.
@@ -62,6 +66,15 @@ class Unit:
     @property
     def is_uncaught_failure(self) -> bool:
         return self.status is NodeStatus.FAILED and self.node.mandatory and not self.is_caught
+
+    def is_blocked(self, graph: Graph, reopened: Container[int] = ()) -> bool:
+        """True if a predecessor that is not opened again failed or was aborted, and this unit does not catch
+        it."""
+        before = [self.frame.units[no] for no in graph.predecessors[self.node.no] if no not in reopened]
+        caught = self.node.caught()
+        return any(
+            one.is_settled and one.status not in SATISFYING and one.node.no not in caught for one in before
+        )
 
     def inside(self) -> Iterator[Unit]:
         """Every unit of every item, at any depth, the outermost first."""
@@ -143,20 +156,25 @@ class Frame:
 
 
 def reopen(graph: Graph, unit: Unit) -> list[Unit]:
-    """Open a settled unit again, with the units after it that settled without a call; update the counters."""
+    """Open a settled unit again, with the units that were aborted only because of it; update the counters.
+
+    A decided conditional keeps its decision. A unit that another failed or aborted unit blocks stays aborted.
+    """
     frame = unit.frame
     again: dict[int, Unit] = {unit.node.no: unit}
-    pending = [unit.node.no]
+    pending = list(graph.successors[unit.node.no])
+    heapify(pending)  # numbers are in topological order: all units before one are looked at before it
     while pending:
-        for no in graph.successors[pending.pop()]:
-            after = frame.units[no]
-            if no not in again and after.is_settled and after.request_id is None and not after.items:
-                again[no] = after
-                pending.append(no)
+        after = frame.units[heappop(pending)]
+        was_called_off = after.status is NodeStatus.ABORTED and not after.is_cancelled and not after.items
+        if was_called_off and after.node.no not in again and not after.is_blocked(graph, again):
+            again[after.node.no] = after
+            for no in graph.successors[after.node.no]:
+                heappush(pending, no)
     for one in again.values():
         frame.open_count += 1
         frame.failed_count -= one.is_uncaught_failure
-        one.is_caught = False
+        one.is_caught = one.is_cancelled = False
         one.output = one.error = None
         one.status = NodeStatus.IDLE
     for one in frame.units.values():

@@ -15,21 +15,20 @@ from stepwell.reactive import rules
 from stepwell.reactive.frames import Frame, Unit, reopen
 from stepwell.reactive.protocol import (
     SATISFYING,
-    SETTLED,
     CallEvent,
     CallEventType,
-    CallResult,
     NodeStatus,
     RunStatus,
-    UnknownNode,
+    UnknownRequest,
 )
+from stepwell.reactive.run_state import RunState
 
 __all__ = ["Projection"]
 
 _UNSTARTED: Final = (NodeStatus.IDLE, NodeStatus.WAITING, NodeStatus.READY)
 
 
-class Projection:
+class Projection(RunState):
     """EventLogProjection of the source document. The same events always give the same state."""
 
     def __init__(
@@ -41,7 +40,7 @@ class Projection:
         on_change: Callable[[Unit], None] | None = None,
     ) -> None:
         self.graph = graph
-        self.failure_policy = failure_policy or graph.failure_policy
+        self.failure_policy = rules.require_policy(failure_policy or graph.failure_policy)
         self.input = {} if input is None else input
         self.log: list[CallEvent] = []
         self.run_status = RunStatus.RUNNING
@@ -50,6 +49,7 @@ class Projection:
         self._on_change = on_change
         self._seen: set[tuple[str, str, bool]] = set()
         self._node_of_request: dict[str, str] = {}
+        self._ended_requests: set[str] = set()
         self._settled: deque[Unit] = deque()
         # Conditionals and maps that can be decided now; those that one of them releases come first.
         self._due: deque[Unit] = deque()
@@ -69,7 +69,10 @@ class Projection:
             return False
         unit = None
         if event.type is not CallEventType.RUN_ABORTED:
-            unit = self.unit(event.node or self._node_of_request.get(event.request_id, event.request_id))
+            path = event.node or self._node_of_request.get(event.request_id)
+            if path is None:
+                raise UnknownRequest(event.request_id)
+            unit = self.unit(path)
             self._node_of_request[event.request_id] = unit.path
             unit.events.append(event)
         self._seen.add(key)
@@ -77,9 +80,14 @@ class Projection:
         if unit is None:
             self._abort_run()
         elif event.type is CallEventType.REQUESTED:
-            self._requested(unit, event.request_id)
-        elif unit.request_id in (None, event.request_id):
-            self._ended(unit, event)
+            # A request whose answer came before it changes nothing: it stays in the log.
+            if event.request_id not in self._ended_requests:
+                self._requested(unit, event.request_id)
+        else:
+            if not event.will_retry:
+                self._ended_requests.add(event.request_id)
+            if unit.request_id in (None, event.request_id):
+                self._ended(unit, event)
         self._drain()
         return True
 
@@ -92,31 +100,6 @@ class Projection:
     def abort_all(self) -> None:
         """Cancel all nodes that have not ended."""
         self.append(CallEvent(CallEventType.RUN_ABORTED, f"run:{len(self.log)}"))
-
-    def unit(self, path: str) -> Unit:
-        try:
-            return self.units[path]
-        except KeyError:
-            raise UnknownNode(path) from None
-
-    def get_status(self, path: str) -> NodeStatus:
-        return self.unit(path).status
-
-    def get_result(self, path: str) -> CallResult | None:
-        unit = self.unit(path)
-        if unit.status not in SETTLED or unit.status is NodeStatus.SKIPPED:
-            return None
-        return CallResult(unit.status, unit.output, unit.error)
-
-    def get_events(self, path: str) -> tuple[CallEvent, ...]:
-        return tuple(self.unit(path).events)
-
-    def statuses(self) -> dict[str, NodeStatus]:
-        return {path: unit.status for path, unit in self.units.items()}
-
-    def result(self) -> Any:
-        """The result of the run: see `rules.result_of`."""
-        return rules.result_of(self.graph, self.frame)
 
     def at(self, position: int) -> Projection:
         """The state after the first `position` events of the log."""
@@ -140,12 +123,6 @@ class Projection:
         if not unit.is_settled:
             unit.is_parked = False
             self._line_up(unit)
-
-    def may_run(self, path: str) -> bool:
-        """True if the unit is ready or continues, and has a slot if its group has a limit."""
-        unit = self.unit(path)
-        is_due = unit.status is NodeStatus.READY or (unit.status is NodeStatus.RUNNING and not unit.is_parked)
-        return is_due and (unit.has_slot or unit.frame.line(self.graph, unit) is None)
 
     def _add(self, frame: Frame) -> None:
         for unit in frame.units.values():
@@ -215,8 +192,19 @@ class Projection:
                 self._abort_blocked(successor)
             else:
                 self._consider(successor)
+        if unit.node.kind == "conditional" and not is_satisfied:
+            self._abort_branches(unit)
         if frame.open_count == 0:
             self._frame_ended(frame)
+
+    def _abort_branches(self, conditional: Unit) -> None:
+        """Neither branch of a conditional that failed or was aborted opens: nothing inside can catch that."""
+        for branch in self.graph.branches:
+            if branch.conditional == conditional.node.no:
+                for node in self.graph.branch_steps(branch.no):
+                    inner = conditional.frame.units[node.no]
+                    if inner.status in _UNSTARTED:
+                        self._abort(inner)
 
     def _consider(self, unit: Unit) -> None:
         """Start the unit if all predecessors have ended and none of them blocks it."""
@@ -276,6 +264,8 @@ class Projection:
             line.held_count += 1
             unit.has_slot = True
         self._run(unit)
+        if self.failure_policy == "abort-dependents" and unit.is_blocked(self.graph):
+            self._abort(unit)
 
     def _reopen(self, unit: Unit) -> None:
         """A new attempt of an ended node: open again what was derived from its end."""
@@ -291,6 +281,12 @@ class Projection:
             frame.owner.failed_item_count -= frame.failed_count > 0
         for one in reopen(self.graph, unit):
             self._set(one, NodeStatus.IDLE)
+        for no in self.graph.successors[unit.node.no]:
+            # What had become ready must wait for the new attempt.
+            after = frame.units[no]
+            if after.status in (NodeStatus.READY, NodeStatus.WAITING):
+                self._release(after)
+                self._set(after, NodeStatus.IDLE)
 
     def _run(self, unit: Unit) -> None:
         self._set(unit, NodeStatus.RUNNING)
@@ -305,6 +301,7 @@ class Projection:
             return  # a late event changes nothing; it stays in the log
         match event.type:
             case CallEventType.ABORTED:
+                unit.is_cancelled = True
                 self._abort(unit)
             case CallEventType.ERROR if event.will_retry:
                 unit.error = event.error
@@ -324,6 +321,7 @@ class Projection:
             self.run_status = RunStatus.CANCELLED
             for unit in list(self.units.values()):
                 if not unit.is_settled:
+                    unit.is_cancelled = True
                     self._settle(unit, NodeStatus.ABORTED)
 
     def _decide(self, unit: Unit) -> None:
@@ -375,11 +373,12 @@ class Projection:
             self._items_ended(owner)
 
     def _abort_failed_maps(self) -> bool:
-        """With abort-dependents, a failed item aborts the other items of its map, also running ones."""
+        """With abort-dependents, a failed item aborts the others of its map; an inner map fails first."""
         if self.failure_policy != "abort-dependents":
             return False
         failed = [unit for unit in self._open_maps.values() if any(item.failed_count for item in unit.items)]
-        for owner in failed:
+        inmost = [one for one in failed if not any(other.path.startswith(f"{one.path}[") for other in failed)]
+        for owner in inmost:
             del self._open_maps[owner.path]
             for inner in list(owner.inside()):
                 if not inner.is_settled:

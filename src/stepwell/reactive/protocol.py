@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 __all__ = [
     "SATISFYING",
     "SETTLED",
+    "CallAction",
     "CallEvent",
     "CallEventType",
     "CallResult",
+    "CallStatus",
     "NodeStatus",
     "RunStatus",
     "UnknownNode",
+    "UnknownRequest",
+    "call_status_to_node_status",
+    "node_status_to_call_action",
 ]
+
+CallAction = Literal["start", "skip", "abort", "none"]
 
 
 class NodeStatus(StrEnum):
@@ -29,6 +36,15 @@ class NodeStatus(StrEnum):
     FAILED = "failed"
     ABORTED = "aborted"
     SKIPPED = "skipped"
+
+
+class CallStatus(StrEnum):
+    """The statuses of one call."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    ABORTED = "aborted"
 
 
 class RunStatus(StrEnum):
@@ -53,12 +69,21 @@ class CallEventType(StrEnum):
     RUN_ABORTED = "run.aborted"
 
 
+def _event_type(text: str) -> CallEventType:
+    try:
+        return CallEventType(text)
+    except ValueError:
+        accepted = ", ".join(CallEventType)
+        raise ValueError(f"type: {text!r} is not an event of a call; accepted: {accepted}") from None
+
+
 @dataclass(frozen=True, slots=True)
 class CallEvent:
     """One event of one call. A request id belongs to one attempt; a retry has a new one.
 
     `node` may be omitted after `call.requested`. `will_retry` on an error means that another attempt follows:
-    the node stays running, and no node that depends on it is aborted.
+    the node stays running, and no node that depends on it is aborted. `operation_id` and `input` say what a
+    request calls. The type may be given as text.
     """
 
     type: CallEventType
@@ -69,6 +94,11 @@ class CallEvent:
     will_retry: bool = False
     parent_request_id: str | None = None
     at: str | None = None
+    operation_id: str | None = None
+    input: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "type", _event_type(self.type))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +115,28 @@ class UnknownNode(KeyError):
 
     def __str__(self) -> str:
         return f"there is no node {self.args[0]!r} in this run"
+
+
+class UnknownRequest(UnknownNode):
+    """An event names no node, and no request with its id was in the log."""
+
+    def __str__(self) -> str:
+        return f"request {self.args[0]!r} is not known; give the node, or append its call.requested first"
+
+
+def node_status_to_call_action(status: NodeStatus) -> CallAction:
+    """What a coordinator does with the call of a node that has this status."""
+    match status:
+        case NodeStatus.READY:
+            return "start"
+        case NodeStatus.SKIPPED:
+            return "skip"
+        case NodeStatus.ABORTED:
+            return "abort"
+        case _:
+            return "none"
+
+
+def call_status_to_node_status(status: CallStatus) -> NodeStatus:
+    """The status of a node whose call has this status."""
+    return NodeStatus(status)

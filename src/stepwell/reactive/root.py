@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from reaktiv import Computed, Effect, ReadonlySignal, Signal, batch, untracked
 
 from stepwell.define.graph import Graph
-from stepwell.reactive.frames import Unit
+from stepwell.reactive.frames import Line, Unit
 from stepwell.reactive.projection import Projection
 from stepwell.reactive.protocol import (
     SATISFYING,
-    SETTLED,
     CallEvent,
     CallResult,
     NodeStatus,
@@ -28,13 +27,55 @@ from stepwell.reactive.protocol import (
     UnknownNode,
 )
 
-__all__ = ["Disposed", "WorkflowReactiveRoot"]
+__all__ = ["Disposed", "NodeSignals", "WorkflowReactiveRoot"]
+
+Abort = Callable[[str, str | None], None]
 
 log = logging.getLogger(__name__)
 
 
 class Disposed(RuntimeError):
     """The root was disposed, by its owner or after an error."""
+
+
+class NodeSignals(NamedTuple):
+    """The two signals with which a coordinator starts and aborts the call of one node."""
+
+    node: str
+    preconditions: Computed[bool]
+    blocked_by_failure: Computed[bool]
+
+
+class _StatusMap(Mapping[str, ReadonlySignal[NodeStatus]]):
+    """The status signals by node; each is created when it is read."""
+
+    def __init__(self, root: WorkflowReactiveRoot) -> None:
+        self._root = root
+
+    def __getitem__(self, node: str) -> ReadonlySignal[NodeStatus]:
+        return self._root.status(node)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._root.statuses())
+
+    def __len__(self) -> int:
+        return len(self._root.statuses())
+
+
+class _Running:
+    """How many units of a concurrency limit run, as a signal that all of them share."""
+
+    def __init__(self, line: Line, running: set[str]) -> None:
+        self.line = line
+        self.paths = running
+        self.count = Signal(len(running))
+
+    def changed(self, unit: Unit) -> None:
+        if unit.status is NodeStatus.RUNNING:
+            self.paths.add(unit.path)
+        else:
+            self.paths.discard(unit.path)
+        self.count.set(len(self.paths))
 
 
 class WorkflowReactiveRoot:
@@ -58,8 +99,10 @@ class WorkflowReactiveRoot:
         self._is_disposed = False
         self._statuses: dict[str, Signal[NodeStatus]] = {}
         self._computed: dict[tuple[str, str], Computed[Any]] = {}
+        self._running: dict[Line, _Running] = {}
         self._effects: list[Effect] = []
         self._is_driven = False
+        self._abort: Abort | None = None
         self._to_start: deque[str] = deque()
         self._to_abort: deque[tuple[str, str | None]] = deque()
         self._start_count = Signal(0)
@@ -91,8 +134,36 @@ class WorkflowReactiveRoot:
     def events(self) -> tuple[CallEvent, ...]:
         return tuple(self._projection.log)
 
+    @property
+    def event_log(self) -> tuple[CallEvent, ...]:
+        """The same as `events`, by the name of the source document."""
+        return self.events
+
+    @property
+    def failure_policy(self) -> str:
+        return self._projection.failure_policy
+
+    @property
+    def node_key_to_request_id(self) -> Mapping[str, str]:
+        """The request id of the latest attempt of each node that was requested. It follows from the log."""
+        return self._projection.requests()
+
+    @property
+    def status_map(self) -> Mapping[str, ReadonlySignal[NodeStatus]]:
+        return _StatusMap(self)
+
+    @property
+    def nodes(self) -> Iterator[NodeSignals]:
+        """Each node with the signals that a coordinator watches."""
+        for node in list(self._projection.units):
+            yield NodeSignals(node, self.preconditions(node), self.blocked_by_failure(node))
+
     def statuses(self) -> Mapping[str, NodeStatus]:
         return self._projection.statuses()
+
+    def item_count(self, node: str) -> int:
+        """The number of items of a Map; 0 until it has its list."""
+        return len(self._projection.unit(node).items)
 
     def at(self, position: int) -> Projection:
         """The state after the first `position` events."""
@@ -127,7 +198,7 @@ class WorkflowReactiveRoot:
 
     def blocked_by_failure(self, node: str) -> Computed[bool]:
         """True if a predecessor failed or was aborted and this node does not catch it."""
-        return self._once("blocked", node, lambda unit: self._any_broken(unit))
+        return self._once("blocked", node, lambda unit: self._is_blocked(unit))
 
     def can_start(self, node: str) -> Computed[bool]:
         """True if the preconditions hold and, if its group has a limit, a slot is free."""
@@ -151,13 +222,12 @@ class WorkflowReactiveRoot:
 
         return dispose
 
-    def drive(
-        self, start: Callable[[str], None], abort: Callable[[str, str | None], None] | None = None
-    ) -> None:
+    def drive(self, start: Callable[[str], None], abort: Abort | None = None) -> None:
         """Call `start(node)` once for each node that becomes ready, `abort(node, request_id)` for each call
-        that runs when its node is aborted. Both may append events.
+        that runs when its node is aborted, also when an error aborts the run. Both may append events.
         """
         self._is_driven = True
+        self._abort = abort
         self._to_start.extend(self._projection.ready)
         self.effect(lambda: self._drain(self._start_count, self._start_next, start))
         if abort is not None:
@@ -171,6 +241,7 @@ class WorkflowReactiveRoot:
         self._effects.clear()
         self._statuses.clear()
         self._computed.clear()
+        self._running.clear()
         self._to_start.clear()
         self._to_abort.clear()
 
@@ -200,19 +271,30 @@ class WorkflowReactiveRoot:
         statuses = [self._status(before.path)() for before in self._before(unit)]
         return all(status in SATISFYING for status in statuses)
 
-    def _any_broken(self, unit: Unit) -> bool:
-        caught = (unit.node.reads or ()) if unit.node.kind == "conditional" else ()
-        statuses = [self._status(one.path)() for one in self._before(unit) if one.node.no not in caught]
-        return any(status in SETTLED and status not in SATISFYING for status in statuses)
+    def _is_blocked(self, unit: Unit) -> bool:
+        for one in self._before(unit):
+            self._status(one.path)()  # so that a change of it is noticed
+        return unit.is_blocked(self.graph)
 
     def _has_slot(self, unit: Unit) -> bool:
-        line = unit.frame.line(self.graph, unit)
         satisfied = bool(self.preconditions(unit.path)())
+        line = unit.frame.line(self.graph, unit)
         if line is None:
             return satisfied
-        siblings = [one for one in unit.frame.units.values() if one.node.group == unit.node.group]
-        running = [self._status(one.path)() for one in siblings if one is not unit]
-        return satisfied and running.count(NodeStatus.RUNNING) < line.limit
+        # One shared number instead of the status of each sibling: else a change would cost n times n.
+        is_running = self._status(unit.path)() is NodeStatus.RUNNING
+        return satisfied and self._running_of(line).count() - is_running < line.limit
+
+    def _running_of(self, line: Line) -> _Running:
+        found = self._running.get(line)
+        if found is None:
+            running = {
+                unit.path
+                for unit in self._projection.units.values()
+                if unit.status is NodeStatus.RUNNING and unit.frame.line(self.graph, unit) is line
+            }
+            found = self._running[line] = _Running(line, running)
+        return found
 
     def _result(self, unit: Unit) -> CallResult | None:
         self._status(unit.path)()
@@ -222,6 +304,10 @@ class WorkflowReactiveRoot:
         found = self._statuses.get(unit.path)
         if found is not None:
             found.set(unit.status)
+        if self._running:
+            line = unit.frame.line(self.graph, unit)
+            if line is not None and line in self._running:
+                self._running[line].changed(unit)
         if not self._is_driven:
             return
         if unit.status is NodeStatus.READY:
@@ -273,16 +359,26 @@ class WorkflowReactiveRoot:
         return done
 
     def _fail(self, error: BaseException) -> None:
+        """Tell every running call to abort, abort the run, then dispose the root."""
         if self.error is not None:
             return
         self.error = error
         log.error("reactive error, the run is aborted: %s", error)
+        calls = [*self._to_abort, *self._projection.running_calls()]
         try:
             self._projection.abort_all()
             self._run_status.set(self._projection.run_status)
         finally:
-            waiting = list(self._to_abort)
             self.dispose()
-            self._to_abort.extend(waiting)
+            for node, request_id in dict.fromkeys(calls):
+                self._abort_after_error(node, request_id)
             if self._on_error is not None:
                 self._on_error(error)
+
+    def _abort_after_error(self, node: str, request_id: str | None) -> None:
+        # A call that cannot be aborted must not keep the others running.
+        try:
+            if self._abort is not None:
+                self._abort(node, request_id)
+        except Exception as error:
+            log.error("the call %s of %s was not aborted: %s", request_id, node, error)

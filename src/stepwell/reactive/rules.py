@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from stepwell.define.graph import Graph, GraphStep
+from stepwell.define.template import FAILURE_POLICIES
 from stepwell.reactive import jsonpath
 from stepwell.reactive.frames import Frame, Unit
 from stepwell.reactive.protocol import NodeStatus
@@ -26,6 +27,7 @@ __all__ = [
     "items_of",
     "map_error",
     "must_wait",
+    "require_policy",
     "result_of",
 ]
 
@@ -36,9 +38,17 @@ def failure(type: str, message: str) -> dict[str, str]:
     return {"type": type, "message": message}
 
 
+def require_policy(policy: str) -> str:
+    if policy not in FAILURE_POLICIES:
+        accepted = ", ".join(FAILURE_POLICIES)
+        raise ValueError(f"failure_policy: {policy!r} is not known; accepted: {accepted}")
+    return policy
+
+
 def catches(node: GraphStep, broken: GraphStep) -> bool:
-    """A conditional catches only the failures of predecessors that its test reads."""
-    return node.kind == "conditional" and broken.no in (node.reads or ())
+    """A conditional catches only failures that its test is about: it reads the status or the error of the
+    failed step."""
+    return broken.no in node.caught()
 
 
 def behind(graph: Graph, conditional: Unit) -> Iterator[Unit]:

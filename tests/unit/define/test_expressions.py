@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.define import expression
-from stepwell.define.expression import ExpressionError, Reading, read_expression, step_path
+from stepwell.define.expression import ExpressionError, read_expression, step_path
 
 READABLE = [
     ("$.input", ()),
@@ -37,7 +37,25 @@ READABLE = [
 
 @pytest.mark.parametrize(("text", "steps"), READABLE)
 def test_the_steps_that_an_expression_reads_are_found(text: str, steps: tuple[str, ...]):
-    assert read_expression(text) == Reading(steps)
+    assert read_expression(text).steps == steps
+
+
+@pytest.mark.requirement("RX-06")
+@pytest.mark.parametrize(
+    ("text", "judged", "outputs"),
+    [
+        ("$.steps.a.status", ("a",), ()),
+        ("$.steps.a.output.ok", (), ("a",)),
+        ('$.steps.a.status == "failed" && $.steps.b.output.ok == true', ("a",), ("b",)),
+        ('$.steps.a.error.type == "Timeout" || $."steps"."a"."output".n > 1', ("a",), ("a",)),
+        ("$.input.status == 1", (), ()),
+    ],
+)
+def test_a_status_and_an_error_are_told_from_an_output(
+    text: str, judged: tuple[str, ...], outputs: tuple[str, ...]
+):
+    reading = read_expression(text)
+    assert (reading.judged, reading.outputs) == (judged, outputs)
 
 
 def test_reading_the_item_or_index_is_found():

@@ -6,7 +6,7 @@ import json
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.define import (
@@ -22,11 +22,12 @@ from stepwell.define import (
 )
 from stepwell.define.expression import read_expression
 from tests.strategies.templates import Shape, workflows
+from tests.support.sample import sample
 
 # Each test draws many large workflows, which takes minutes on a busy machine.
 pytestmark = pytest.mark.timeout(600)
 
-many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = sample(25)
 
 
 @many
@@ -125,13 +126,13 @@ def test_yaml_reads_back_to_the_same_workflow(workflow: Workflow):
     assert write_yaml(again) == text
 
 
-@settings(many, max_examples=40)
+@sample(15)
 @given(workflows(Shape(max_nodes=15)), workflows(Shape(max_nodes=15)))
 def test_any_text_can_be_updated_to_any_workflow(old: Workflow, new: Workflow):
     assert read_yaml(update_yaml(write_yaml(old), new)) == new
 
 
-@settings(many, max_examples=40)
+@sample(15)
 @given(workflows(Shape(max_nodes=20)), workflows(Shape(max_nodes=20)))
 def test_a_diff_is_empty_exactly_when_nothing_changed(one: Workflow, two: Workflow):
     first, second = freeze(one), freeze(two)

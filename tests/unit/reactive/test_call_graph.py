@@ -25,8 +25,8 @@ def test_edges_have_composite_keys():
         "c#1->d#1:depends_on",
     }
     edge = calls.edges["b#1->d#1:depends_on"]
-    assert (edge.source, edge.target, edge.type) == ("b#1", "d#1", "depends_on")
-    assert calls.edges["a#1->b#1"].type == "triggered"
+    assert (edge.source, edge.target, edge.edge_type) == ("b#1", "d#1", "depends_on")
+    assert calls.edges["a#1->b#1"].edge_type == "triggered"
 
 
 @pytest.mark.requirement("RX-12")
