@@ -19,6 +19,7 @@ class Seen:
     query: dict[str, list[str]]
     headers: dict[str, str]
     body: bytes
+    raw: str
 
     @property
     def json(self) -> Any:
@@ -77,6 +78,7 @@ class LocalServer:
                 seen = Seen(
                     self.command, parts.path, parse_qs(parts.query),
                     {name.lower(): value for name, value in self.headers.items()}, self.rfile.read(length),
+                    self.path,
                 )  # fmt: skip
                 outer.seen.append(seen)
                 reply = outer.answer(seen)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
-from stepwell.errors import StepwellError
+from stepwell.errors import StepwellError, UsageError
 
 __all__ = [
     "Action",
@@ -22,6 +22,8 @@ __all__ = [
     "Reversal",
     "Usage",
 ]
+
+FIELD_TYPES: Final = ("string", "number", "integer", "boolean", "array", "object")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,23 @@ class OperationSpec:
 
     writes: it changes the other system. idempotent: the other system ignores a repeat with the same key.
     reversible: its effect can have a `Reversal`. confirmable: `confirm` can find out whether it happened.
+    fields: types of fields by name, as in JSON Schema; an action with a field of another type is denied.
     """
 
     writes: bool
     idempotent: bool
     reversible: bool
     confirmable: bool
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, kind in self.fields.items():
+            if kind not in FIELD_TYPES:
+                raise UsageError(
+                    f"fields.{name}: {kind!r} is not a type",
+                    hint=f"use {', '.join(FIELD_TYPES)}",
+                    field="fields",
+                )
 
 
 @runtime_checkable
@@ -92,6 +105,11 @@ class Connector(Protocol):
 
     @property
     def operations(self) -> Mapping[str, OperationSpec]: ...
+
+    def canonical(self, operation: str, target: str) -> str:
+        """The one form of a target: policy judges it, and `perform` receives it. The canonical form of a
+        canonical form is itself. Raises EffectRefused. See `stepwell.connectors.address`."""
+        ...
 
     async def perform(self, action: Action) -> Effect:
         """Do the action once. Raises EffectRefused, EffectUnavailable or EffectUnknown."""
@@ -111,6 +129,16 @@ class EffectRefused(StepwellError):
 
 def no_such_operation(name: str, operation: str, known: Iterable[str]) -> EffectRefused:
     return EffectRefused(f"{name} has no operation {operation!r}", hint=f"it has {', '.join(known)}")
+
+
+def check_canonical(connector: Connector, action: Action) -> None:
+    """Refuse an action whose target is not the form that policy judged."""
+    if connector.canonical(action.operation, action.target) != action.target:
+        raise EffectRefused(
+            "target is not in its canonical form",
+            hint=f"it is {connector.canonical(action.operation, action.target)}",
+            field="target",
+        )
 
 
 class EffectUnavailable(StepwellError):

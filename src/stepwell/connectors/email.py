@@ -25,6 +25,7 @@ from stepwell.connectors.base import (
     EffectUnavailable,
     EffectUnknown,
     OperationSpec,
+    check_canonical,
     no_such_operation,
 )
 from stepwell.connectors.secrets import Secret, SecretRef, opened_secrets
@@ -34,7 +35,8 @@ RECIPIENTS_LIMIT: Final = 50
 MESSAGE_BYTES_LIMIT: Final = 5 * 1024 * 1024
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 ACCEPTED_FIELDS: Final = frozenset({"subject", "text", "html", "cc", "bcc", "reply_to"})
-_ADDRESS: Final = re.compile(r"[^\s<>,;:\"@]{1,64}@[A-Za-z0-9.-]{1,255}", re.ASCII)
+FIELD_TYPES: Final = {"subject": "string", "text": "string", "html": "string"}
+_ADDRESS: Final = re.compile(r"[^\s<>,;:\"@]{1,64}@[A-Za-z0-9.-]{0,254}[A-Za-z0-9]", re.ASCII)
 
 
 class SmtpSecurity(StrEnum):
@@ -83,9 +85,18 @@ class EmailConnector:
 
     @property
     def operations(self) -> Mapping[str, OperationSpec]:
-        return {"send": OperationSpec(writes=True, idempotent=False, reversible=False, confirmable=False)}
+        return {
+            "send": OperationSpec(
+                writes=True, idempotent=False, reversible=False, confirmable=False, fields=FIELD_TYPES
+            )
+        }
+
+    def canonical(self, operation: str, target: str) -> str:
+        """The recipients, each once and in order, their domains in lower case."""
+        return ", ".join(_addresses(target, "target"))
 
     async def perform(self, action: Action) -> Effect:
+        check_canonical(self, action)
         message, recipients = self._composed(action)
         with opened_secrets() as opened:
             secret = None if self._secret is None else opened.open(self._secret, user=self._user)
@@ -243,8 +254,9 @@ def _addresses(given: Any, field: str) -> list[str]:
             raise EffectRefused(
                 f"{field} is not an address", hint="write name@example.com, several with commas", field=field
             )
-        found.append(address)
-    return found
+        name, _, domain = address.partition("@")
+        found.append(f"{name}@{domain.lower()}")
+    return sorted(set(found))
 
 
 def _line(given: Any, field: str) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from stepwell.connectors.address import path_below, service_address
 from stepwell.connectors.base import (
     Action,
     Effect,
@@ -19,6 +20,7 @@ from stepwell.connectors.base import (
     EffectUnknown,
     OperationSpec,
     Reversal,
+    check_canonical,
     no_such_operation,
 )
 from stepwell.connectors.secrets import OpenedSecrets, SecretRef, opened_secrets
@@ -29,7 +31,6 @@ METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 READING: Final = frozenset({"GET", "HEAD"})
 # By the definition of these methods a repeat changes nothing.
 REPEATABLE: Final = frozenset({"GET", "HEAD", "PUT", "DELETE"})
-TARGET_LENGTH_LIMIT: Final = 2_000
 _PLACE: Final = re.compile(r"\{([a-z]+(?:\.[A-Za-z0-9_-]+)*)\}")
 _NOT_FOUND: Final = frozenset({404, 410})
 
@@ -66,8 +67,8 @@ class HttpInverse:
 class HttpOperation:
     """One operation. `keeps_prior` reads the target first; the reversal writes the earlier values again.
 
-    `busy_status` is the answer of a service that honours keys while it still handles the first request of a
-    key.
+    `fields` are the types of its fields, such as {"amount": "number"}. `busy_status` is the answer of a
+    service that honours keys while it still handles the first request of a key.
     """
 
     method: str
@@ -76,6 +77,7 @@ class HttpOperation:
     inverse: HttpInverse | None = None
     keeps_prior: bool = False
     busy_status: int | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -90,6 +92,7 @@ class HttpOperation:
             idempotent=self.honours_key or self.method in REPEATABLE,
             reversible=self.inverse is not None or self.keeps_prior,
             confirmable=self.confirm is not None,
+            fields=self.fields,
         )
 
 
@@ -109,12 +112,12 @@ class HttpConnector:
         limits: HttpLimits | None = None,
         proxy: str | None = None,
         key_header: str = "Idempotency-Key",
+        keeps_encoded_slash: bool = False,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise UsageError("base_url is not accepted", hint="write https://host/path", field="base_url")
+        """`keeps_encoded_slash`: the service reads %2F as a part of a name, never as a slash."""
         self._name = name
-        self._base_url = base_url.rstrip("/")
+        self._base_url = service_address(base_url, "base_url", "https://host/path")
+        self._keeps_encoded_slash = keeps_encoded_slash
         self._known = {**PLAIN, **(operations or {})}
         self._headers = dict(headers or {})
         self._limits = limits or HttpLimits()
@@ -129,17 +132,21 @@ class HttpConnector:
     def operations(self) -> Mapping[str, OperationSpec]:
         return {name: operation.spec for name, operation in self._known.items()}
 
+    def canonical(self, operation: str, target: str) -> str:
+        return path_below(target, keeps_encoded_slash=self._keeps_encoded_slash)
+
     async def perform(self, action: Action) -> Effect:
         operation = self._operation(action)
+        check_canonical(self, action)
         with opened_secrets() as opened:
             prior = await self._prior(action, opened) if operation.keeps_prior else None
             answer = await self._request(
-                operation.method, _path(action.target), opened, key=action.idempotency_key,
+                operation.method, action.target, opened, key=action.idempotency_key,
                 body=dict(action.fields) if action.fields else None, accepts=_accepted(operation),
             )  # fmt: skip
             if answer.status == operation.busy_status:
                 raise EffectUnknown("the service still handles an earlier request with this key")
-            return opened.clean(_effect(action, operation, answer, prior))
+            return opened.clean(self._effect(action, operation, answer, prior))
 
     async def confirm(self, action: Action) -> Effect | None:
         operation = self._operation(action)
@@ -149,10 +156,12 @@ class HttpConnector:
             )
         with opened_secrets() as opened:
             try:
-                path = _filled(operation.confirm.path, _known_of(action), escapes=True)
+                path = self.canonical(
+                    action.operation, _filled(operation.confirm.path, _known_of(action), escapes=True)
+                )
             except _NoValue as error:
                 raise EffectUnknown(f"confirm: {error}", hint="check the connector's settings") from None
-            answer = await self._request("GET", _path(path), opened, accepts=_NOT_FOUND)
+            answer = await self._request("GET", path, opened, accepts=_NOT_FOUND)
             if answer.status in _NOT_FOUND:
                 return None
             body = answer.body
@@ -162,7 +171,7 @@ class HttpConnector:
                     return None
             found = Answer(answer.status, answer.headers, body)
             # The earlier values of the target are not known any more; only an inverse can reverse it.
-            return opened.clean(_effect(action, operation, found, None))
+            return opened.clean(self._effect(action, operation, found, None))
 
     def _operation(self, action: Action) -> HttpOperation:
         found = self._known.get(action.operation)
@@ -171,12 +180,40 @@ class HttpConnector:
         return found
 
     async def _prior(self, action: Action, opened: OpenedSecrets) -> dict[str, Any]:
-        answer = await self._request("GET", _path(action.target), opened)
+        answer = await self._request("GET", action.target, opened)
         if not isinstance(answer.body, dict):
             raise EffectRefused(
                 "the present values of the target cannot be read: the answer is no JSON object"
             )
         return {name: answer.body.get(name) for name in action.fields}
+
+    def _effect(
+        self, action: Action, operation: HttpOperation, answer: Answer, prior: dict[str, Any] | None
+    ) -> Effect:
+        known = {**_known_of(action), "result": answer.body}
+        result = {"status": answer.status, "body": answer.body}
+        reversal = None
+        if operation.inverse is not None:
+            try:
+                reversal = Reversal(
+                    operation.inverse.operation,
+                    self.canonical(
+                        operation.inverse.operation, _filled(operation.inverse.target, known, escapes=True)
+                    ),
+                    _filled_deep(operation.inverse.fields, known),
+                )
+            except (_NoValue, EffectRefused) as error:
+                # The action was done; only its reversal is not known.
+                result["irreversible"] = str(error)
+        elif prior is not None and prior != action.fields:
+            # Equal values come from an earlier attempt or from another user; then there is no reversal.
+            reversal = Reversal(action.operation, action.target, prior)
+        found_id = answer.body.get("id") if isinstance(answer.body, dict) else None
+        if answer.status in _NOT_FOUND:
+            result["already"] = True
+        if answer.is_truncated:
+            result["is_truncated"] = True
+        return Effect(result, None if found_id is None else str(found_id), prior, reversal)
 
     async def _request(
         self,
@@ -209,58 +246,12 @@ def _accepted(operation: HttpOperation) -> frozenset[int]:
     return gone if operation.busy_status is None else gone | {operation.busy_status}
 
 
-def _effect(action: Action, operation: HttpOperation, answer: Answer, prior: dict[str, Any] | None) -> Effect:
-    known = {**_known_of(action), "result": answer.body}
-    result = {"status": answer.status, "body": answer.body}
-    reversal = None
-    if operation.inverse is not None:
-        try:
-            reversal = Reversal(
-                operation.inverse.operation,
-                _filled(operation.inverse.target, known, escapes=True),
-                _filled_deep(operation.inverse.fields, known),
-            )
-        except _NoValue as error:
-            # The action was done; only its reversal is not known.
-            result["irreversible"] = str(error)
-    elif prior is not None and prior != action.fields:
-        # Equal values come from an earlier attempt or from another user; then there is no reversal.
-        reversal = Reversal(action.operation, action.target, prior)
-    found_id = answer.body.get("id") if isinstance(answer.body, dict) else None
-    if answer.status in _NOT_FOUND:
-        result["already"] = True
-    if answer.is_truncated:
-        result["is_truncated"] = True
-    return Effect(result, None if found_id is None else str(found_id), prior, reversal)
-
-
 class _NoValue(Exception):
     """A name in braces without a value."""
 
 
 def _known_of(action: Action) -> dict[str, Any]:
     return {"key": action.idempotency_key, "target": action.target, "fields": action.fields}
-
-
-def _path(target: str) -> str:
-    """Accept only a path below the configured address, because the headers contain its secrets."""
-    path = target if target.startswith("/") else f"/{target}"
-    plain = path.partition("?")[0]
-    is_inside = (
-        len(path) <= TARGET_LENGTH_LIMIT
-        and not path.startswith("//")
-        and "\\" not in path
-        and "#" not in path
-        and all(" " < letter < "\x7f" for letter in path)
-        and not any(part in (".", "..") for part in plain.replace("%2e", ".").replace("%2E", ".").split("/"))
-    )
-    if not is_inside:
-        raise EffectRefused(
-            "target is not a path below the address of the connector",
-            hint="write a path such as /tickets/7, percent-encoded, without ..",
-            field="target",
-        )
-    return path
 
 
 def _filled(text: str, known: Mapping[str, Any], *, escapes: bool) -> str:

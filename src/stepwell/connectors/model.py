@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from stepwell.connectors.address import service_address
 from stepwell.connectors.base import (
     Action,
     Effect,
@@ -29,6 +30,10 @@ ACCEPTED_FIELDS: Final = frozenset({
     "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "tools",
     "tool_choice", "response_format", "presence_penalty", "frequency_penalty", "reasoning_effort",
 })  # fmt: skip
+FIELD_TYPES: Final = {
+    "messages": "array", "temperature": "number", "top_p": "number", "max_tokens": "integer",
+    "max_completion_tokens": "integer", "seed": "integer", "tools": "array",
+}  # fmt: skip
 _TOKENS_PER_PRICE: Final = 1_000_000
 
 
@@ -68,14 +73,12 @@ class ModelConnector:
         proxy: str | None = None,
     ) -> None:
         """`base_url` ends before /chat/completions, such as https://api.example.com/v1."""
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise UsageError("base_url is not accepted", hint="write https://host/v1", field="base_url")
+        address = service_address(base_url, "base_url", "https://host/v1")
         self._name = name
-        self._url = f"{base_url.rstrip('/')}/chat/completions"
+        self._url = f"{address}/chat/completions"
         self._prices = dict(prices)
         self._secret = secret
-        self._provider = provider or parts.hostname
+        self._provider = provider or urlsplit(address).hostname or address
         self._limits = limits or HttpLimits(read_seconds=120.0, total_seconds=300.0)
         self._proxy = proxy
 
@@ -85,7 +88,16 @@ class ModelConnector:
 
     @property
     def operations(self) -> Mapping[str, OperationSpec]:
-        return {"chat": OperationSpec(writes=False, idempotent=False, reversible=False, confirmable=False)}
+        return {
+            "chat": OperationSpec(
+                writes=False, idempotent=False, reversible=False, confirmable=False, fields=FIELD_TYPES
+            )
+        }
+
+    def canonical(self, operation: str, target: str) -> str:
+        """The name of a model with a price, as the settings write it."""
+        self._price(target)
+        return target
 
     async def perform(self, action: Action) -> Effect:
         price = self._checked(action)
@@ -114,12 +126,7 @@ class ModelConnector:
     def _checked(self, action: Action) -> ModelPrice:
         if action.operation != "chat":
             raise no_such_operation(self._name, action.operation, self.operations)
-        price = self._prices.get(action.target)
-        if price is None:
-            known = ", ".join(sorted(self._prices)) or "none"
-            raise EffectRefused(
-                f"model {action.target!r} has no price in the settings", hint=f"models with a price: {known}"
-            )
+        price = self._price(action.target)
         unknown = sorted(set(action.fields) - ACCEPTED_FIELDS)
         if unknown:
             raise EffectRefused(
@@ -129,6 +136,15 @@ class ModelConnector:
         if not isinstance(messages, (list, tuple)) or not 1 <= len(messages) <= MESSAGES_LIMIT:
             raise EffectRefused(
                 f"messages is not accepted; accepted: a list of 1 to {MESSAGES_LIMIT}", field="messages"
+            )
+        return price
+
+    def _price(self, model: str) -> ModelPrice:
+        price = self._prices.get(model)
+        if price is None:
+            known = ", ".join(sorted(self._prices)) or "none"
+            raise EffectRefused(
+                f"model {model!r} has no price in the settings", hint=f"models with a price: {known}"
             )
         return price
 

@@ -1,18 +1,15 @@
 """Read secrets at the time of a call: receives `env:NAME` or `file:PATH`, returns a value that never prints.
 
-During a call its secrets are removed from every error, effect and log line. References come only from
-settings: with a reference in the data of an action, a person who writes the data could read any secret.
+A secret that was read is removed from every error, effect and log line of this process. References come only
+from settings: with a reference in the data of an action, a person who writes the data could read any secret.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import logging
 import os
 import re
-import threading
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -20,12 +17,13 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import quote, quote_plus
 
+from stepwell import logs, redaction
 from stepwell.connectors.base import EffectRefused, EffectUnknown
 from stepwell.errors import StepwellError, UsageError
+from stepwell.redaction import MASK
 
 __all__ = ["MASK", "OpenedSecrets", "Secret", "SecretMissing", "SecretRef", "opened_secrets"]
 
-MASK = "***"
 VALUE_BYTES_LIMIT = 64 * 1024
 # Shorter values occur in ordinary words and are easy to guess.
 VALUE_LENGTH_MIN = 4
@@ -118,6 +116,7 @@ class OpenedSecrets:
         found = {*self._forms, *_forms(secret.reveal(), user)}
         # The longest first, so that no part of a form remains.
         self._forms = tuple(sorted(found, key=len, reverse=True))
+        redaction.know(self._forms)
         return secret
 
     def clean(self, value: T) -> T:
@@ -150,7 +149,7 @@ class OpenedSecrets:
 def opened_secrets() -> Iterator[OpenedSecrets]:
     """Use it around one call. Errors raised inside lose their secrets and their causes."""
     opened = OpenedSecrets()
-    _LogGuard.watch(opened)
+    logs.guard_records()
     try:
         yield opened
     except StepwellError as error:
@@ -159,44 +158,6 @@ def opened_secrets() -> Iterator[OpenedSecrets]:
         # An unexpected error: the effect of the call is unknown.
         text = opened.clean(f"{type(error).__name__}: {error}")
         raise EffectUnknown(f"the connector failed: {text}") from None
-    finally:
-        _LogGuard.leave(opened)
-
-
-class _LogGuard:
-    """Removes the secrets from every log record during calls, because libraries log what they receive."""
-
-    _lock = threading.Lock()
-    _active: ClassVar[tuple[OpenedSecrets, ...]] = ()
-    _is_installed = False
-
-    @classmethod
-    def watch(cls, opened: OpenedSecrets) -> None:
-        with cls._lock:
-            cls._active = (*cls._active, opened)
-            if not cls._is_installed:
-                cls._is_installed = True
-                make = logging.getLogRecordFactory()
-                logging.setLogRecordFactory(lambda *args, **named: cls._cleaned(make(*args, **named)))
-
-    @classmethod
-    def leave(cls, opened: OpenedSecrets) -> None:
-        with cls._lock:
-            cls._active = tuple(one for one in cls._active if one is not opened)
-
-    @classmethod
-    def _cleaned(cls, record: logging.LogRecord) -> logging.LogRecord:
-        for opened in cls._active:
-            try:
-                text = record.getMessage()
-            except (TypeError, ValueError):
-                continue
-            if (cleaned := opened.clean(text)) != text:
-                record.msg, record.args = cleaned, ()
-            if record.exc_info and record.exc_info[0] is not None:
-                shown = record.exc_text or "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-                record.exc_text = opened.clean(shown)
-        return record
 
 
 def _forms(value: str, user: str | None) -> Iterator[str]:

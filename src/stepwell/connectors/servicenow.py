@@ -8,8 +8,9 @@ import base64
 import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from stepwell.connectors.address import service_address
 from stepwell.connectors.base import (
     Action,
     Effect,
@@ -21,11 +22,11 @@ from stepwell.connectors.base import (
 )
 from stepwell.connectors.secrets import OpenedSecrets, SecretRef, opened_secrets
 from stepwell.connectors.transport import Answer, HttpLimits, exchange
-from stepwell.errors import UsageError
 
 # The fields that identify a version of a record.
 VERSION_FIELDS: Final = ("sys_mod_count", "sys_updated_on")
 FIELDS_LIMIT: Final = 100
+FIELD_TYPES: Final = {"names": "array", "values": "object", "expect": "object"}
 _TABLE: Final = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _RECORD: Final = re.compile(r"([a-z][a-z0-9_]{0,79})/([0-9a-f]{32})")
 _FIELD: Final = re.compile(r"[a-z][a-z0-9_]{0,79}")
@@ -53,11 +54,9 @@ class ServiceNowConnector:
         proxy: str | None = None,
     ) -> None:
         """`secret` is the password of `user`; without a user it is a bearer token."""
-        parts = urlsplit(instance_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise UsageError("instance_url is not accepted", hint="write https://name.service-now.com")
+        address = service_address(instance_url, "instance_url", "https://name.service-now.com")
         self._name = name
-        self._base_url = f"{instance_url.rstrip('/')}/api/now/table"
+        self._base_url = f"{address}/api/now/table"
         self._secret = secret
         self._user = user
         self._key_field = key_field
@@ -72,13 +71,23 @@ class ServiceNowConnector:
     def operations(self) -> Mapping[str, OperationSpec]:
         knows_key = self._key_field is not None
         return {
-            "read": OperationSpec(writes=False, idempotent=True, reversible=False, confirmable=False),
-            "create": OperationSpec(
-                writes=True, idempotent=knows_key, reversible=True, confirmable=knows_key
+            "read": OperationSpec(
+                writes=False, idempotent=True, reversible=False, confirmable=False, fields=FIELD_TYPES
             ),
-            "update": OperationSpec(writes=True, idempotent=True, reversible=True, confirmable=True),
-            "delete": OperationSpec(writes=True, idempotent=True, reversible=False, confirmable=True),
+            "create": OperationSpec(
+                writes=True, idempotent=knows_key, reversible=True, confirmable=knows_key, fields=FIELD_TYPES
+            ),
+            "update": OperationSpec(
+                writes=True, idempotent=True, reversible=True, confirmable=True, fields=FIELD_TYPES
+            ),
+            "delete": OperationSpec(
+                writes=True, idempotent=True, reversible=False, confirmable=True, fields=FIELD_TYPES
+            ),
         }
+
+    def canonical(self, operation: str, target: str) -> str:
+        """`table`, or `table/sys_id`; each has one form, and every other is refused."""
+        return _table(target) if operation == "create" else _record_path(target)[1:]
 
     async def perform(self, action: Action) -> Effect:
         with opened_secrets() as opened:

@@ -30,6 +30,7 @@ SEARCH_PAGE: Final = 200
 SEARCH_PAGES: Final = 5
 EVENT_TYPE: Final = "stepwell_action"
 CONTENT_FIELDS: Final = ("text", "blocks")
+FIELD_TYPES: Final = {"text": "string", "blocks": "array", "thread_ts": "string"}
 _CHANNEL: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
 _MESSAGE: Final = re.compile(r"([A-Z][A-Z0-9]{1,30})/([0-9]{1,12}\.[0-9]{1,8})")
 
@@ -56,10 +57,20 @@ class SlackConnector:
     @property
     def operations(self) -> Mapping[str, OperationSpec]:
         return {
-            "post": OperationSpec(writes=True, idempotent=False, reversible=True, confirmable=True),
-            "update": OperationSpec(writes=True, idempotent=True, reversible=True, confirmable=True),
+            "post": OperationSpec(
+                writes=True, idempotent=False, reversible=True, confirmable=True, fields=FIELD_TYPES
+            ),
+            "update": OperationSpec(
+                writes=True, idempotent=True, reversible=True, confirmable=True, fields=FIELD_TYPES
+            ),
             "delete": OperationSpec(writes=True, idempotent=True, reversible=False, confirmable=True),
         }
+
+    def canonical(self, operation: str, target: str) -> str:
+        """The id of a channel, or `channel/ts`; each has one form, and every other is refused."""
+        if operation == "post":
+            return _channel(target)
+        return "/".join(_place(target))
 
     async def perform(self, action: Action) -> Effect:
         with opened_secrets() as opened:
@@ -93,13 +104,10 @@ class SlackConnector:
         raise EffectUnknown(f"{self._name}.{action.operation} cannot be confirmed")
 
     async def _post(self, action: Action, opened: OpenedSecrets) -> Effect:
-        if not _CHANNEL.fullmatch(action.target):
-            raise EffectRefused(
-                "target is not accepted; accepted: the id of a channel, such as C0123456789", field="target"
-            )
+        channel = _channel(action.target)
         thread_ts = action.fields.get("thread_ts")
         answer = await self._call(
-            "chat.postMessage", opened, channel=action.target, metadata=message_metadata(action),
+            "chat.postMessage", opened, channel=channel, metadata=message_metadata(action),
             thread_ts=thread_ts, unfurl_links=False, **_content(action),
         )  # fmt: skip
         return _posted(str(answer.get("channel") or action.target), str(answer.get("ts")), thread_ts)
@@ -218,6 +226,14 @@ def _content(action: Action) -> dict[str, Any]:
             f"blocks is not accepted; accepted: a list of at most {BLOCKS_LIMIT}", field="blocks"
         )
     return {"text": text} if not blocks else {"text": text, "blocks": blocks}
+
+
+def _channel(target: str) -> str:
+    if not _CHANNEL.fullmatch(target):
+        raise EffectRefused(
+            "target is not accepted; accepted: the id of a channel, such as C0123456789", field="target"
+        )
+    return target
 
 
 def _place(target: str) -> tuple[str, str]:
