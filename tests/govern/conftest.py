@@ -22,6 +22,7 @@ class Sample:
     dsn: str
     run_id: int
     exported: Exported
+    exported_with_payloads: Exported
     data: bytes
     data_with_payloads: bytes
 
@@ -47,4 +48,4 @@ def sample(databases: Databases, template: str, tmp_path_factory: pytest.TempPat
             run_id = make_sample_run(db)
         plain = export_run(dsn, run_id, folder)
         full = export_run(dsn, run_id, folder / "full.zip", with_payloads=True)
-        yield Sample(dsn, run_id, plain, Path(plain.url).read_bytes(), Path(full.url).read_bytes())
+        yield Sample(dsn, run_id, plain, full, Path(plain.url).read_bytes(), Path(full.url).read_bytes())

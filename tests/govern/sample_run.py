@@ -1,21 +1,30 @@
-"""Makes a run with everything that a bundle can hold: receives a connection, returns the run id.
-
-Receipts and verdicts are inserted as rows: the functions that write them have their own tests.
-"""
+"""Makes a run with everything that a bundle can hold: receives a connection, returns the run id."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import psycopg
 from psycopg.types.json import Jsonb
 
-from tests.sql.drive import Engine, human, operation
+from tests.sql.drive import Engine, Lease, human, operation
+from tests.worker.acting import put_in_force, rule
 
 CANARY = "CANARY-7f3a91-secret"
+USAGE = ("provider", "model", "input_tokens", "output_tokens", "cost_micros", "currency")
 
 
 def make_sample_run(db: psycopg.Connection) -> int:
-    """An order: a payment that fails once, a human step, an approval by two persons, two model calls."""
+    """An order: a payment that is refused once, a human step, approvals by two persons, three model calls."""
     engine = Engine(db)
+    for person in ("ada", "bob", "cleo"):
+        db.execute("select fn_person_set(1, %s, array['warehouse'])", (person,))
+    put_in_force(
+        db,
+        rule("ask", "needs_approval", '$.target == "gpt-large"', 5, two_person=True, tier="high"),
+        rule("no", "deny", '$.target == "gpt-huge"', 6, reason="too dear"),
+        rule("small sums", "allow", reason="within the limit"),
+    )
     engine.publish(
         "order.process",
         operation("validate"),
@@ -33,65 +42,85 @@ def make_sample_run(db: psycopg.Connection) -> int:
     session = engine.worker()
     while engine.states(run_id)["sign-off"] in ("not_started",):
         for lease in engine.claim(session):
-            if lease.operation == "charge" and lease.attempt == 1:
-                error = {"type": "Timeout", "message": f"no answer for {CANARY}"}
-                engine.report(session, (lease, "failed", {"error": error}))
+            if lease.operation == "charge" and lease.unit_id >> 20 == run_id:
+                _charge(engine, session, lease)
+            elif lease.operation == "charge" and lease.attempt == 1:
+                engine.report(session, (lease, "failed", {"error": {"type": "Timeout", "message": CANARY}}))
             else:
                 engine.complete(session, lease, output={"token": CANARY, "ok": True, "lines": [1, 2]})
         engine.timers()
-    db.execute("select fn_person_set(1, 'ada', array['warehouse'])")
     step = engine.unit(run_id, "sign-off")
     db.execute("select fn_step_claim(1, %s, 'ada')", (step,))
     db.execute("select fn_step_complete(1, %s, 'ada', %s)", (step, Jsonb({"signed": CANARY})))
+    for lease in engine.claim(session):
+        if lease.unit_id == engine.unit(run_id, "pack"):
+            _pack(engine, session, lease)
+        engine.complete(session, lease, output={"token": CANARY})
     engine.drain(session)
     approval = engine.one(
         "select fn_approval_request(1, 'reopen', %s, 'ada', 'a label is wrong', 2)", (step,)
     )
+    engine.person("bob", "cleo")
     for voter in ("bob", "cleo"):
         db.execute("select fn_approval_decide(1, %s, 'approve', %s, 'agreed')", (approval, voter))
-    _act(engine, run_id, "charge", 1, "http", "post", "https://pay.example/charges", None)
-    _act(engine, run_id, "pack", 2, "model", "complete", "gpt-small", ("acme", "gpt-small", 1200, 300, 4500))
-    _act(engine, run_id, "pack", 3, "model", "complete", "gpt-small", ("acme", "gpt-small", 800, 100, 2500))
     assert engine.run_state(run_id) == "completed"
     return run_id
 
 
-def _act(
-    engine: Engine, run_id: int, step_id: str, number: int, connector: str, verb: str, target: str,
-    cost: tuple[str, str, int, int, int] | None,
-) -> None:  # fmt: skip
-    unit_id = engine.unit(run_id, step_id)
-    verdict_id = engine.one(
-        "insert into policy_verdict (tenant_id, unit_id, lease_no, idempotency_key, connector, operation,"
-        " target, action_hash, effect, reason_code, reason, rule_name, tier, decided_at)"
-        " values (1, %s, 1, %s, %s, %s, %s, 'ab', 'allow', 'rule', 'within the limit', 'small sums', 'low',"
-        " stepwell.now()) returning verdict_id",
-        (unit_id, f"k:{number}", connector, verb, target),
-    )
-    receipt_id = (engine.one("select nextval('run_seq')")) << 20
-    engine.db.execute(
-        "insert into work_unit (tenant_id, unit_id, scope, state_machine_id, state_code, last_transition_at)"
-        " values (1, %s, 'receipt', 'receipt.1', 'confirmed', stepwell.now())",
-        (receipt_id,),
-    )
-    for event_type, before, after in (
-        ("receipt.intended", None, "intended"), ("receipt.confirmed", "intended", "confirmed")
-    ):  # fmt: skip
+def _charge(engine: Engine, session: int, lease: Lease) -> None:
+    """Refused at the first attempt, confirmed at the second."""
+    receipt = _propose(engine, session, lease, "http", "post", "https://pay.example/charges")
+    if lease.attempt == 1:
+        _settle(engine, session, lease, receipt, "void", {"reason": f"no answer for {CANARY}"})
+        error = {"type": "Timeout", "message": f"no answer for {CANARY}"}
+        engine.report(session, (lease, "failed", {"error": error}))
+        return
+    effect = {
+        "result": {"status": 201, "body": CANARY}, "external_id": "ext-1", "prior": {"sum": 0},
+        "reversal": {"operation": "refund", "target": "https://pay.example/refunds", "fields": {"sum": 9}},
+    }  # fmt: skip
+    _settle(engine, session, lease, receipt, "confirmed", effect)
+    engine.complete(session, lease, output={"token": CANARY, "ok": True, "lines": [1, 2]})
+
+
+def _pack(engine: Engine, session: int, lease: Lease) -> None:
+    """Two calls of a model, one that two persons must allow, and one that policy denies."""
+    for number, tokens in ((2, (1200, 300, 4500)), (3, (800, 100, 2500))):
+        receipt = _propose(engine, session, lease, "model", "complete", "gpt-small", number)
+        usage = dict(zip(USAGE, ("acme", "gpt-small", *tokens, "USD"), strict=True))
+        effect = {"result": CANARY, "external_id": f"ext-{number}", "usage": usage}
+        _settle(engine, session, lease, receipt, "confirmed", effect)
+    answer = _answer(engine, session, lease, "model", "complete", "gpt-large", 4)
+    assert answer["answer"] == "wait", answer
+    for voter in ("bob", "cleo"):
         engine.db.execute(
-            "insert into event_log (tenant_id, at, run_id, unit_id, event_type, from_state, to_state,"
-            " actor_class, payload) values (1, stepwell.now(), %s, %s, %s, %s, %s, 'executor_worker', %s)",
-            (receipt_id >> 20, receipt_id, event_type, before, after, Jsonb({"note": CANARY})),
+            "select fn_approval_decide(1, %s, 'approve', %s, 'once')", (answer["approval_id"], voter)
         )
-    engine.db.execute(
-        "insert into action_receipt (tenant_id, receipt_id, unit_id, run_id, step_id, lease_no,"
-        " idempotency_key, connector, operation, target, action_hash, writes, reversible, request_metadata,"
-        " response_metadata, external_id, provider, model, input_tokens, output_tokens, cost_micros,"
-        " currency, verdict_id, requested_by, acting, intended_at, settled_at)"
-        " values (1, %s, %s, %s, %s, 1, %s, %s, %s, %s, 'ab', true, true, %s, %s, %s, %s, %s, %s, %s, %s,"
-        " %s, %s, 'ada', 'worker', stepwell.now(), stepwell.now())",
-        (
-            receipt_id, unit_id, run_id, step_id, f"k:{number}", connector, verb, target,
-            Jsonb({"fields": {"amount": 105, "card": CANARY}}), Jsonb({"status": 201, "body": CANARY}),
-            f"ext-{number}", *(cost or (None,) * 5), "USD" if cost else None, verdict_id,
-        ),
-    )  # fmt: skip
+    receipt = _propose(engine, session, lease, "model", "complete", "gpt-large", 4)
+    _settle(engine, session, lease, receipt, "unconfirmed", {"reason": f"lost: {CANARY}"})
+    assert _answer(engine, session, lease, "model", "complete", "gpt-huge", 5)["answer"] == "deny"
+
+
+def _answer(
+    engine: Engine, session: int, lease: Lease, connector: str, verb: str, target: str, number: int = 1
+) -> Any:
+    action = {
+        "connector": connector, "operation": verb, "target": target, "call": str(number),
+        "fields": {"amount": 105, "card": CANARY}, "reversible": True,
+    }  # fmt: skip
+    return engine.one(
+        "select fn_action_propose(%s, 1, %s, %s, %s)", (session, lease.unit_id, lease.lease_no, Jsonb(action))
+    )
+
+
+def _propose(engine: Engine, session: int, lease: Lease, *what: Any) -> int:
+    answer = _answer(engine, session, lease, *what)
+    assert answer["answer"] == "go", answer
+    return int(answer["receipt_id"])
+
+
+def _settle(engine: Engine, session: int, lease: Lease, receipt: int, outcome: str, effect: Any) -> None:
+    engine.one(
+        "select fn_action_settle(%s, 1, %s, %s, %s, %s, %s)",
+        (session, lease.unit_id, lease.lease_no, receipt, outcome, Jsonb(effect)),
+    )

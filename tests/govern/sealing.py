@@ -7,7 +7,8 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from stepwell.govern.audit import Verdict, verify_log
+from stepwell.govern.audit import verify_log
+from stepwell.govern.audit_verdict import Verdict
 from stepwell.store.calls.audit import AuditReader
 from tests.support.wait import until
 
@@ -26,12 +27,25 @@ APPEND = """
 """
 
 
-def seal(db: psycopg.Connection, tenant_id: int = 1) -> None:
-    """Seals every event, in as few blocks as possible.
+KEEP_NOTHING = """
+    update dot_config set config_value = '0'
+    where config_key in ('retention.run_days', 'retention.replay_request_days', 'retention.receipt_days')
+"""
 
-    An open transaction in any database of the server stops the seal; other tests may have one.
-    """
+
+def without_rows(db: psycopg.Connection) -> None:
+    """Lets the check accept events whose units have no rows, as after retention."""
+    db.execute(KEEP_NOTHING)
+
+
+def await_sealable(db: psycopg.Connection) -> None:
+    """An open transaction in any database of the server stops the seal; other tests may have one."""
     until(lambda: db.execute(SEALABLE).fetchone() == (True,), what="older transactions to end")
+
+
+def seal(db: psycopg.Connection, tenant_id: int = 1) -> None:
+    """Seals every event, in as few blocks as possible."""
+    await_sealable(db)
 
     def sealed() -> bool:
         db.execute("select * from fn_audit_seal(%s)", (tenant_id,))

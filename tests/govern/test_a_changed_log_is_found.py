@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepwell.govern.audit import Verdict
-from tests.govern.sealing import append, check, kinds, seal
+from stepwell.govern.audit_verdict import Verdict
+from tests.govern.sealing import append, check, kinds, seal, without_rows
+from tests.govern.tamper import rewind
 from tests.support.databases import Databases
 
 EVENTS = 40
@@ -34,6 +35,7 @@ def sealed(databases: Databases, template: str) -> Iterator[psycopg.Connection]:
     ):
         limit = "update dot_config set config_value = to_jsonb(%s) where config_key = 'audit.block_events'"
         db.execute(limit, (BLOCK_EVENTS,))
+        without_rows(db)
         for at in range(EVENTS):
             payload = None if at % 5 == 4 else {"n": at, "text": "x" * at}
             append(db, ((at % 6 + 1) << 20) + at % 3, payload=payload, actor=f"person {at}", to="ready")
@@ -161,18 +163,6 @@ def test_missing_blocks_at_the_end_are_found_by_the_chain(sealed: psycopg.Connec
     assert verdict.problems[0][:2] == ("truncated", "block 5")
 
 
-SHORTEN_THE_CHAIN = (
-    ("delete from audit_block where block_no >= 5", None),
-    ("delete from audit_leaves where block_no >= 5", None),
-    ("delete from audit_block_stream where block_no >= 5", None),
-    (
-        "update audit_chain set block_count = 4, head_hash = b.block_hash, last_tx = b.last_tx,"
-        " last_event_id = b.last_event_id from audit_block as b where b.block_no = 4",
-        None,
-    ),
-)
-
-
 def test_a_shortened_chain_is_found_by_a_known_head_or_an_anchor(sealed: psycopg.Connection):
     """A superuser can shorten the chain without a trace in the database."""
     head = check(sealed).head_hash
@@ -182,8 +172,7 @@ def test_a_shortened_chain_is_found_by_a_known_head_or_an_anchor(sealed: psycopg
     ).fetchall()
     anchored = [{"chain_id": c, "block_no": no, "block_hash": found} for c, no, found in rows]
     with sealed.transaction(force_rollback=True):
-        for text, values in SHORTEN_THE_CHAIN:
-            sealed.execute(text, values)
+        rewind(sealed, 5)
         assert check(sealed).problems == []
         (by_head,) = check(sealed, head=head).problems
         assert by_head.kind == "truncated"
@@ -216,3 +205,18 @@ def test_leaves_streams_and_the_chain_row_are_checked_too(
     sealed: psycopg.Connection, change: str, where: str
 ):
     assert tampered(sealed, (change, None)).problems[0].place == where
+
+
+def test_a_month_that_has_not_ended_cannot_be_archived(db: psycopg.Connection):
+    """Also not by somebody who commits the event that says so, with the right number."""
+    append(db, 5 << 20)
+    seal(db)
+    (part, month) = db.execute(
+        "select tableoid::regclass::text, to_char(at at time zone 'UTC', 'YYYY-MM') from event_log"
+    ).fetchall()[0]
+    db.execute(f"alter table event_log detach partition {part}")
+    db.execute(f"alter table {part} rename to put_away")
+    db.execute("select fn_partitions_ensure()")
+    append(db, 0, "log.archived", {"months": [month], "event_count": 1})
+    (problem,) = check(db).problems
+    assert problem[:2] == ("altered", "the archived months")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.govern.sealing import append, check, seal
+from tests.govern.sealing import append, check, seal, without_rows
 from tests.support.databases import Databases
 
 # Texts that PostgreSQL can store: no NUL character, no lone surrogate.
@@ -44,6 +44,7 @@ def log(databases: Databases, template: str) -> Iterator[psycopg.Connection]:
         databases.fresh(template) as dsn,
         psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
     ):
+        without_rows(db)
         yield db
 
 

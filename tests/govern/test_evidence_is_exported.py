@@ -17,9 +17,8 @@ import pytest
 
 from stepwell.client import Client
 from stepwell.errors import Conflict, LimitExceeded, NotFound, StorageUnavailable
-from stepwell.govern.bundle import costs, shape
 from stepwell.govern.evidence import export
-from stepwell.govern.verify import verify
+from stepwell.govern.verify import costs, shape, verify
 from tests.govern.conftest import Sample, export_run
 from tests.govern.sample_run import CANARY
 from tests.sql.drive import Engine, human, operation, subworkflow, wait
@@ -62,18 +61,18 @@ def test_a_bundle_without_payloads_holds_no_value_of_the_run(sample: Sample):
     """Values are: input, outputs, errors, answers of persons, fields and results of actions, payloads."""
     assert CANARY.encode() not in sample.data
     assert CANARY.encode() in sample.data_with_payloads
-    given, shown = document(sample, "inputs.json")
+    by_kind = {value["label"].split(":")[0]: value for value in document(sample, "values.json")}
+    given, shown = by_kind["input"], by_kind["shown"]
     assert given["shape"] == [
         "$: object", "$.card: string", "$.items: array", "$.items[]: object", "$.items[].price: number",
         "$.items[].sku: string", "$.order_id: string",
     ]  # fmt: skip
-    assert shown["label"].startswith("shown:")
     assert shown["shape"][:3] == ["$: object", "$.card: string", "$.lines: array"]
 
 
 def test_a_short_value_cannot_be_guessed_from_its_hash(sample: Sample):
     """The hash is salted: without the salt nobody can find the value by trying."""
-    given, _ = document(sample, "inputs.json")
+    (given,) = [value for value in document(sample, "values.json") if value["label"].startswith("input:")]
     with psycopg.connect(sample.dsn, options="-csearch_path=stepwell") as db:
         text = db.execute(
             "select input::text from run_detail where run_id = %s", (sample.run_id,)
@@ -88,22 +87,29 @@ def test_a_bundle_holds_steps_approvals_receipts_verdicts_and_costs(sample: Samp
     assert {step["name"]: step["state_code"] for step in run["steps"]} == dict.fromkeys(
         ("validate", "charge", "sign-off", "pack"), "completed"
     )
-    (approval,) = document(sample, "approvals.json")
-    assert [vote["voter"] for vote in approval["votes"]] == ["bob", "cleo"]
-    assert [receipt["external_id"] for receipt in document(sample, "receipts.json")] == [
-        "ext-1",
-        "ext-2",
-        "ext-3",
-    ]
-    assert {decision["rule_name"] for decision in document(sample, "decisions.json")} == {"small sums"}
+    asked = {approval["action"]: approval for approval in document(sample, "approvals.json")}
+    assert {action: [vote["voter"] for vote in found["votes"]] for action, found in asked.items()} == {
+        "act": ["bob", "cleo"],
+        "reopen": ["bob", "cleo"],
+    }
+    receipts = document(sample, "receipts.json")
+    assert [(receipt["external_id"], receipt["state_code"]) for receipt in receipts] == [
+        ("ext-1", "confirmed"), ("ext-2", "confirmed"), ("ext-3", "confirmed"), (None, "unconfirmed"),
+    ]  # fmt: skip
+    assert [receipt["try_count"] for receipt in receipts] == [2, 1, 1, 1]
+    assert {decision["rule"] for decision in document(sample, "decisions.json")} == {
+        "small sums",
+        "ask",
+        "no",
+    }
     assert document(sample, "costs.json") == [
         {
             "provider": "acme", "model": "gpt-small", "currency": "USD", "call_count": 2,
             "input_tokens": 2000, "output_tokens": 400, "cost_micros": 7000,
         }
     ]  # fmt: skip
-    failures = [item for item in document(sample, "outputs.json") if "error_type" in item]
-    assert [item["error_type"] for item in failures] == ["Timeout"]
+    failures = [item for item in document(sample, "values.json") if item["label"].startswith("failure:")]
+    assert [item["facts"][0] for item in failures] == ["handler_error"]
 
 
 def test_a_bundle_holds_the_events_of_approvals_and_receipts(sample: Sample):
@@ -117,22 +123,21 @@ def test_a_bundle_holds_the_events_of_approvals_and_receipts(sample: Sample):
 def test_the_verifier_of_a_bundle_runs_without_any_package(
     sample: Sample, tmp_path: Path, isolation: tuple[str, ...]
 ):
-    bundle, verifier, anchor = tmp_path / "b.zip", tmp_path / "verify.py", tmp_path / "anchor.jsonl"
+    bundle, verifier = tmp_path / "b.zip", tmp_path / "verify.py"
     bundle.write_bytes(sample.data)
     verifier.write_bytes(files(sample.data)["verify.py"])
-    anchor.write_bytes(b"")
     command = [sys.executable, *isolation, str(verifier), str(bundle)]
     good = subprocess.run(
-        [*command, "--head", sample.exported.head_hash, "--anchor", str(anchor)],
+        [*command, "--head", sample.exported.head_hash],
         capture_output=True, text=True, check=False, cwd=tmp_path, env={},
     )  # fmt: skip
     assert (good.returncode, good.stderr) == (0, "")
     assert f"verified: run {sample.run_id} (order.process, completed)" in good.stdout
     assert sample.exported.sha256 in good.stdout
-    bundle.write_bytes(sample.data.replace(b'"actor": "ada"', b'"actor": "eve"', 1))
+    bundle.write_bytes(sample.data.replace(b'"actor": "bob"', b'"actor": "eve"'))
     bad = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env={})
     assert bad.returncode == 1
-    assert bad.stdout.startswith("altered: event ")
+    assert "altered: event " in bad.stdout
     absent = subprocess.run([*command[:-1], "none.zip"], capture_output=True, text=True, check=False, env={})
     assert absent.returncode == 2
 
@@ -207,14 +212,6 @@ def test_a_changed_log_gives_no_bundle(dsn: str, db: psycopg.Connection, tmp_pat
         export_run(dsn, run_id, tmp_path)
 
 
-def test_a_state_without_its_event_is_found(dsn: str, db: psycopg.Connection, tmp_path: Path):
-    """Somebody changed the table and not the log."""
-    run_id = ended_run(db)
-    db.execute("update work_unit set state_code = 'cancelled' where unit_id = %s", ((run_id << 20) + 1,))
-    with pytest.raises(Conflict, match="it is cancelled, but completed after its last event"):
-        export_run(dsn, run_id, tmp_path)
-
-
 @pytest.mark.parametrize("where", ["file", "memory"])
 def test_a_bundle_is_stored_through_fsspec(dsn: str, db: psycopg.Connection, tmp_path: Path, where: str):
     import fsspec
@@ -237,7 +234,7 @@ def test_the_error_for_an_unusable_place_is_one_sentence(dsn: str, db: psycopg.C
 
 
 def test_keys_of_a_large_object_are_not_shown():
-    found = shape({f"user-{at}@example.org": {"age": at} for at in range(60)})
+    found = shape(json.dumps({f"user-{at}@example.org": {"age": at} for at in range(60)}))
     assert found == ["$: object", "$.*: object", "$.*.age: number"]
 
 
@@ -245,9 +242,10 @@ def test_depth_and_number_of_names_in_a_shape_are_limited():
     deep: Any = 1
     for _ in range(100):
         deep = {"a": deep}
-    assert len(shape(deep)) == 7
+    assert len(shape(json.dumps(deep))) == 7
+    assert shape("[" * 501 + "]" * 501) == ["$: deep"]
     wide = [{f"k{at}": at} for at in range(300)]
-    assert shape(wide)[-1] == "and 102 more"
+    assert shape(json.dumps(wide))[-1] == "and 102 more"
 
 
 def test_costs_are_summed_per_provider_model_and_currency():
@@ -299,12 +297,18 @@ def test_every_kind_of_run_can_be_exported_in_every_end_state(
     failing = engine.start("failing", given)
     engine.kill(worker, *engine.claim(worker))
     cancelled = engine.start("signed", given)
-    engine.one("select fn_run_cancel(1, %s, 'ada', 'no longer needed')", (cancelled,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:ada', 'no longer needed')", (cancelled,))
     ends = {engine.run_state(run_id) for run_id in (*runs, failing, cancelled)}
     assert ends == {"completed", "failed", "cancelled"}
     for run_id in (*runs, failing, cancelled):
         made = export_run(dsn, run_id, tmp_path)
         assert verify(Path(made.url).read_bytes()) == []
-    assert json.loads(files(Path(tmp_path / f"evidence-run-{runs[1]}.zip").read_bytes())["run.json"])[
-        "child_run_ids"
-    ]
+    (child_id,) = (
+        db.execute(
+            "select max(run_id) from run_detail where parent_unit_id >> 20 = %s", (runs[1],)
+        ).fetchone()
+        or ()
+    )
+    made = export_run(dsn, child_id, tmp_path)
+    child = json.loads(files(Path(made.url).read_bytes())["run.json"])
+    assert child["parent_unit_id"] >> 20 == runs[1]

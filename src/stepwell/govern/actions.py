@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NoReturn, Protocol, TypeVar
 
-from stepwell import json_text
+from stepwell import json_text, redaction
 from stepwell.connectors.base import (
     Action,
     Connector,
@@ -54,9 +53,6 @@ TURN_LIMIT: Final = 3
 REASON_LIMIT: Final = 2_000
 # Pauses while the database restarts: an effect that is not recorded would stay uncertain for ever.
 PAUSES_SECONDS: Final = (0.1, 0.4, 1.5, 5.0)
-_SECRET_NAME: Final = re.compile(
-    r"(password|passwd|secret|token|api[_-]?key|authorization|credentials?|private[_-]?key|cookie)$", re.I
-)
 
 
 class Awaiting(BaseException):
@@ -148,6 +144,7 @@ class Acting:
         reverses: int | None,
     ) -> Plan:
         connector, spec = self._find(name, operation)
+        target = _canonical(connector, operation, target)
         if reversible and not spec.reversible:
             raise UsageError(f"{name}.{operation} cannot be reversed", hint="remove reversible=True")
         way_back = spec.reversible if reversible is None else reversible
@@ -156,7 +153,7 @@ class Acting:
         document = {
             "connector": name, "operation": operation, "target": target, "fields": fields,
             "writes": spec.writes, "reversible": way_back, "key": key, "reverses": reverses,
-            "call": f"{call}#{self._counts[call]}", "token": uuid.uuid4().hex,
+            "call": f"{call}#{self._counts[call]}", "token": uuid.uuid4().hex, "types": dict(spec.fields),
         }  # fmt: skip
         text = json_text.encode(document, "action")
         # Send what was judged: a copy, because the handler may change its mapping in the meantime.
@@ -303,6 +300,20 @@ class Acting:
         return await self._worker.perform(call, bounded=bounded)
 
 
+def _canonical(connector: Connector, operation: str, target: str) -> str:
+    """The target as policy judges it and as the connector sends it."""
+    if not isinstance(target, str):
+        raise InvalidInput("target is not a text", field="target")
+    canonical = connector.canonical(operation, target)
+    if connector.canonical(operation, canonical) != canonical:
+        raise UsageError(
+            f"connector {connector.name} has no canonical form of the target {target}",
+            hint="canonical must return the same for the form that it returned",
+            field="target",
+        )
+    return canonical
+
+
 def _number(proposed: Proposed) -> int:
     assert proposed.receipt_id is not None, "go and doubt come with a receipt"
     return proposed.receipt_id
@@ -332,7 +343,7 @@ def _refuse(plan: Plan, proposed: Proposed) -> NoReturn:
 
 def _scrub(error: StepwellError, fields: Mapping[str, Any]) -> None:
     """Remove from an error the values of fields whose names look like secrets."""
-    message = error.message
+    message = redaction.text(error.message)
     for value in sorted(_secrets(fields), key=len, reverse=True):
         message = message.replace(value, "[redacted]")
     if message != error.message:
@@ -345,7 +356,7 @@ def _scrub(error: StepwellError, fields: Mapping[str, Any]) -> None:
 def _secrets(value: Any, *, is_secret: bool = False) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, item in value.items():
-            yield from _secrets(item, is_secret=is_secret or bool(_SECRET_NAME.search(str(name))))
+            yield from _secrets(item, is_secret=is_secret or redaction.is_secret_name(str(name)))
     elif isinstance(value, list):
         for item in value:
             yield from _secrets(item, is_secret=is_secret)

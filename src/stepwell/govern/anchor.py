@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from stepwell import logs, storage
 from stepwell.errors import InvalidInput, StepwellError, StorageUnavailable
-from stepwell.store.calls import audit
+from stepwell.store.calls import sealing
 from stepwell.store.connection.call import Call
 
 BATCH_BLOCKS = 20
@@ -54,17 +54,17 @@ def tell(connection: Performs, address: str, stopped: Callable[[], bool] = lambd
     """Write all missing headers to an anchor; return how many blocks were written."""
     anchor, name = open_anchor(address), storage.without_secrets(address)
     told = 0
-    for tenant_id in connection.perform(audit.anchor_tenants(name)):
+    for tenant_id in connection.perform(sealing.anchor_tenants(name)):
         while not stopped():
-            headers = connection.perform(audit.anchor_backlog(tenant_id, name, BATCH_BLOCKS))
+            headers = connection.perform(sealing.anchor_backlog(tenant_id, name, BATCH_BLOCKS))
             if not headers:
                 break
             try:
                 anchor.append(headers)
             except StepwellError as error:
-                connection.perform(audit.record_anchored(tenant_id, name, None, error.message))
+                connection.perform(sealing.record_anchored(tenant_id, name, None, error.message))
                 raise
-            connection.perform(audit.record_anchored(tenant_id, name, headers[-1]["block_no"], None))
+            connection.perform(sealing.record_anchored(tenant_id, name, headers[-1]["block_no"], None))
             told += len(headers)
     return told
 

@@ -1,6 +1,7 @@
-"""Make the files of an evidence bundle: receives the data of a run, returns file names and bytes.
+"""Make the files of an evidence bundle: receives a run and its sealed events, returns file names and bytes.
 
-The same run gives the same bytes: no file contains the present time, and every list is sorted.
+What the files say is derived from the sealed events, by the code of the verifier. The same run gives the same
+bytes: no file contains the present time, and every list is sorted.
 """
 
 from __future__ import annotations
@@ -13,213 +14,203 @@ from typing import Any
 
 from stepwell.errors import Conflict
 from stepwell.govern import verify
-from stepwell.govern.audit import sealed_record
-from stepwell.govern.verify import EVENT_FIELDS, SEAL_EVENT, commitment, salt_of, write_json, write_lines
-from stepwell.store.calls.audit import AuditReader, Chain, Leaves, Position, StreamEntry
+from stepwell.govern.audit_places import sealed_record
+from stepwell.govern.verify import EVENT_FIELDS, Story, commitment, run_facts, salt_of, value_hash
+from stepwell.store.calls.audit import AuditReader, BrokenLeaves, Chain, Leaves, Position, StreamEntry
 
-SHAPE_PATHS_LIMIT = 200
-SHAPE_DEPTH_LIMIT = 6
-# In an object with more names than this the names are probably data: they are not shown.
-SHAPE_NAMES_LIMIT = 50
+VERIFIERS = ("verify.py", "verify.mjs")
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of a bundle: rows with metadata instead of values."""
+    """The contents of a bundle: documents that follow from the events, and the values beside the log."""
 
-    run: dict[str, Any]
-    inputs: list[dict[str, Any]]
-    outputs: list[dict[str, Any]]
-    decisions: list[dict[str, Any]]
-    approvals: list[dict[str, Any]]
-    receipts: list[dict[str, Any]]
-    costs: list[dict[str, Any]]
+    documents: dict[str, Any]
+    values: list[dict[str, Any]]
+    graph: bytes
 
     def files(self) -> dict[str, bytes]:
+        folder = Path(verify.__file__).parent
         return {
-            "run.json": write_json(self.run),
-            "inputs.json": write_json(self.inputs),
-            "outputs.json": write_json(self.outputs),
-            "decisions.json": write_json(self.decisions),
-            "approvals.json": write_json(self.approvals),
-            "receipts.json": write_json(self.receipts),
-            "costs.json": write_json(self.costs),
-            "verify.py": Path(verify.__file__).read_bytes(),
+            **{name: verify.write_json(document) for name, document in self.documents.items()},
+            "values.json": verify.write_json(self.values),
+            "graph.json": self.graph,
+            **{name: (folder / name).read_bytes() for name in VERIFIERS},
         }
+
+    @property
+    def run(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.documents["run.json"]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A value of an approval or a receipt, as the text that is hashed."""
+
+    label: str
+    text: str
 
 
 def contents(
-    found: Mapping[str, Any], chain: Chain, streams: Sequence[Mapping[str, int]], with_payloads: bool
-) -> Contents:
-    described: dict[str, list[dict[str, Any]]] = {}
-    for value in found["values"]:
-        described.setdefault(value["kind"], []).append(_described(value, chain.salt, with_payloads))
-    by_label = {item["label"]: item for items in described.values() for item in items}
-    receipts = [
-        {
-            **receipt,
-            "content": {
-                part: by_label[label]
-                for part in ("request", "response", "prior", "reversal")
-                if (label := f"receipt:{receipt['receipt_id']}:{part}") in by_label
-            },
-        }
-        for receipt in found["receipts"]
+    reader: AuditReader, chain: Chain, found: Mapping[str, Any], events: Sequence[Mapping[str, Any]],
+    streams: Sequence[Mapping[str, int]], with_payloads: bool,
+) -> Contents:  # fmt: skip
+    """The documents and values that the shown events prove. Nothing else of the database is believed."""
+    run_id = int(found["run"]["run_id"])
+    story = Story(run_id, events)
+    values = [
+        *_carried_values(reader, chain, run_id, events),
+        *_governed_values(chain, story, found["texts"]),
     ]
-    approvals = [
-        {**approval, "about": by_label.get(f"approval:{approval['approval_id']}:about")}
-        for approval in found["approvals"]
-    ]
-    run = {**found["run"], "steps": found["steps"], "streams": list(streams), "with_payloads": with_payloads}
-    return Contents(
-        run, [*described.get("input", []), *described.get("shown", [])],
-        [*described.get("output", []), *described.get("failure", [])],
-        found["decisions"], approvals, receipts, costs(found["receipts"]),
-    )  # fmt: skip
+    shown = sorted(values, key=lambda value: str(value["label"]))
+    facts = run_facts(run_id, shown)
+    graph = b"null\n" if facts["graph_hash"] is None else found["run"]["graph"].encode()
+    claims = {"run_id": run_id, "streams": list(streams), "with_payloads": with_payloads}
+    documents = story.documents(claims, chain.tenant_id, facts, json.loads(graph))
+    if not with_payloads:
+        shown = [{**value, "value": None, "salt": None} for value in shown]
+    return Contents(documents, shown, graph)
 
 
-def costs(receipts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The costs for each provider, model and currency."""
-    sums: dict[tuple[str, str, str], dict[str, int]] = {}
-    for receipt in receipts:
-        if receipt["provider"] is None:
-            continue
-        key = (receipt["provider"], receipt["model"] or "", receipt["currency"] or "")
-        held = sums.setdefault(
-            key, {"call_count": 0, "input_tokens": 0, "output_tokens": 0, "cost_micros": 0}
+def _carried_values(
+    reader: AuditReader, chain: Chain, run_id: int, events: Sequence[Mapping[str, Any]]
+) -> Iterable[dict[str, Any]]:
+    """Input, outputs, failures and what people saw, as far as the seal has their hashes."""
+    carried: dict[int, set[str]] = {}
+    for event in events:
+        if event["stream_id"] == run_id:
+            carried.setdefault(event["unit_id"], set()).update(event["values"])
+    for value in reader.values(sorted(carried)):
+        made = described(chain, value.label, value.unit_id, value.at, value.text, value.facts)
+        if value_hash(*(made[name] for name in verify.VALUE_FIELDS)) in carried[value.unit_id]:
+            yield made
+
+
+def _governed_values(chain: Chain, story: Story, texts: Mapping[str, str]) -> Iterable[dict[str, Any]]:
+    """The values of approvals and receipts whose hashes are in the payloads of their events."""
+    for label, told in story.digests.items():
+        if label in texts:
+            yield described(chain, label, told["unit_id"], told["at"], texts[label], [])
+
+
+def described(
+    chain: Chain, label: str, unit_id: int, at: str, text: str, facts: Sequence[Any]
+) -> dict[str, Any]:
+    salt = salt_of(chain.salt, label)
+    return {
+        "label": label, "unit_id": unit_id, "at": at, "facts": list(facts), "size": len(text.encode()),
+        "commitment": commitment(salt, text), "shape": verify.shape(text), "value": text, "salt": salt.hex(),
+    }  # fmt: skip
+
+
+def shown_event(chain: Chain, event: dict[str, Any], carried: Sequence[str], with_payloads: bool) -> Any:
+    """An event as a line of the bundle: its sealed fields, what it carries, its payload where it is shown.
+
+    Raises Conflict for an event of an earlier release whose payload has values that may not be shown.
+    """
+    record = sealed_record(chain, event)
+    made = {name: record[name] for name in EVENT_FIELDS}
+    made |= {"values": list(carried), "payload": None, "salt": None}
+    if not verify.must_show(made, with_payloads):
+        return made
+    if not with_payloads and not _is_metadata(event):
+        raise Conflict(
+            f"event {event['tx']}/{event['event_id']} ({event['event_type']}) was written by an earlier"
+            " release and contains values; a bundle without values cannot show it",
+            hint="export the run with --payloads",
         )
-        held["call_count"] += 1
-        for name in ("input_tokens", "output_tokens", "cost_micros"):
-            held[name] += receipt[name] or 0
-    return [
-        {"provider": provider, "model": model or None, "currency": currency or None, **held}
-        for (provider, model, currency), held in sorted(sums.items())
-    ]
+    salt = salt_of(chain.salt, f"event:{event['tx']}:{event['event_id']}")
+    return made | {"payload": event["payload"], "salt": salt.hex()}
 
 
-def shape(value: Any) -> list[str]:
-    """The names in a value with their types, but without the values: `$.items[].price: number`."""
-    found: dict[str, None] = {}
-    _walk(value, "$", 0, found)
-    paths = list(found)
-    if len(paths) > SHAPE_PATHS_LIMIT:
-        return [*paths[:SHAPE_PATHS_LIMIT], f"and {len(paths) - SHAPE_PATHS_LIMIT} more"]
-    return paths
+def _is_metadata(event: Mapping[str, Any]) -> bool:
+    """Earlier releases wrote what an approval was about, and the error of an action, into the payload."""
+    payload = json.loads(event["payload"])
+    if event["event_type"] == "approval.requested":
+        return "about" not in payload or verify.value_digest(payload["about"]) is not None
+    is_receipt = event["event_type"].startswith("receipt.")
+    return not (is_receipt and event["actor_class"] == "executor_worker" and "reason" in payload)
 
 
-def _walk(value: Any, at: str, depth: int, found: dict[str, None]) -> None:
-    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
-    found[f"{at}: {kinds.get(type(value), 'number')}"] = None
-    if depth >= SHAPE_DEPTH_LIMIT:
-        return
-    if isinstance(value, dict):
-        is_table = len(value) > SHAPE_NAMES_LIMIT
-        for name in sorted(value):
-            _walk(value[name], f"{at}.*" if is_table else f"{at}.{name}", depth + 1, found)
-    elif isinstance(value, list):
-        for inner in value:
-            _walk(inner, f"{at}[]", depth + 1, found)
+class Proofs:
+    """The events of streams with their hash paths to the roots of blocks, and the block headers.
 
+    `until` has the last block of each stream.
+    """
 
-def _described(value: Mapping[str, Any], chain_salt: bytes, with_payloads: bool) -> dict[str, Any]:
-    text, label = value["text"], value["label"]
-    salt = salt_of(chain_salt, label)
-    content = json.loads(text)
-    made = {
-        "label": label,
-        "unit_id": value["unit_id"],
-        "attempt": value["attempt"],
-        "at": value["at"],
-        "size": len(text.encode()),
-        "commitment": commitment(salt, text),
-        "shape": shape(content),
-    }
-    if value["kind"] == "failure" and isinstance(content, dict):
-        made["error_type"] = str(content.get("type", "error"))[:200]
-    return made | ({"value": text, "salt": salt.hex()} if with_payloads else {})
-
-
-def proof_files(
-    reader: AuditReader, chain: Chain, run: Mapping[str, Any], seal: Position, events: list[dict[str, Any]]
-) -> dict[str, bytes]:
-    """The proofs of the bundle: events, their hash paths to the roots of blocks, and the block headers."""
-    return _Proofs(reader, chain, run, seal).files(events)
-
-
-class _Proofs:
-    def __init__(self, reader: AuditReader, chain: Chain, run: Mapping[str, Any], seal: Position) -> None:
+    def __init__(self, reader: AuditReader, chain: Chain, run_id: int, until: Mapping[int, int]) -> None:
         self.reader = reader
         self.chain = chain
-        self.run = run
-        head = reader.block_of(seal)
-        if head is None:
-            raise Conflict(f"the event {seal[0]}/{seal[1]} with the digest of the bundle is not sealed")
-        self.head_no = head
-        # Stream → its last block in the bundle; for the run itself, the block with the digest event.
-        self.until = {stream["stream_id"]: stream["last_block_no"] for stream in run["streams"]}
-        self.until[run["run_id"]] = head
-
-    def files(self, events: list[dict[str, Any]]) -> dict[str, bytes]:
-        entries = [
-            entry
-            for entry in self.reader.entries_of(sorted(self.until))
-            if entry.block_no <= self.until[entry.stream_id]
+        self.run_id = run_id
+        self.until = until
+        self.entries = [
+            entry for entry in reader.entries_of(sorted(until)) if entry.block_no <= until[entry.stream_id]
         ]
-        wanted = {(event["tx"], event["event_id"]) for event in events}
-        places = self._places(sorted({entry.block_no for entry in entries}), wanted)
-        shown, proofs = [], []
-        for event in events:
-            place = places.get((event["tx"], event["event_id"]))
-            if place is not None and place["block_no"] <= self.until[event["stream_id"]]:
-                shown.append(self._shown(event))
-                proofs.append({"tx": event["tx"], "event_id": event["event_id"], **place})
-        if len(shown) != sum(entry.event_count for entry in entries):
-            raise Conflict(
-                f"the events of run {self.run['run_id']} differ from the sealed events",
-                hint="run 'stepwell audit verify'",
-            )
-        return {
-            "events.jsonl": write_lines(shown),
-            "proofs.jsonl": write_lines(proofs),
-            "streams.jsonl": write_lines(self._streams(entries)),
-            "chain.jsonl": write_lines(self._headers({self.head_no, *(entry.block_no for entry in entries)})),
-        }
+        self.places: dict[Position, dict[str, Any]] = {}
+        self.carried: dict[Position, list[str]] = {}
 
-    def _leaves(self, block_no: int) -> Leaves:
-        found = self.reader.leaves(block_no)
-        if found is None:
+    def shown(self, events: Sequence[dict[str, Any]], with_payloads: bool) -> list[dict[str, Any]]:
+        """The lines of events.jsonl: every event up to the last block of its stream."""
+        self._find({(event["tx"], event["event_id"]) for event in events})
+        found = []
+        for event in events:
+            position = (event["tx"], event["event_id"])
+            place = self.places.get(position)
+            if place is not None and place["block_no"] <= self.until[event["stream_id"]]:
+                found.append(shown_event(self.chain, event, self.carried.get(position, []), with_payloads))
+        if len(found) != sum(entry.event_count for entry in self.entries):
             raise Conflict(
-                f"events of run {self.run['run_id']} in block {block_no} were archived; its header is left",
-                hint="use a bundle that was exported earlier, or restore this month of the log",
+                f"the events of run {self.run_id} differ from the sealed events",
+                hint="run 'stepwell audit verify'",
             )
         return found
 
-    def _places(self, numbers: list[int], wanted: set[Position]) -> dict[Position, dict[str, Any]]:
-        places: dict[Position, dict[str, Any]] = {}
-        for number in numbers:
+    def files(self, events: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+        proofs = [
+            {"tx": event["tx"], "event_id": event["event_id"], **self.places[event["tx"], event["event_id"]]}
+            for event in events
+        ]
+        numbers = {self.until[self.run_id], *(entry.block_no for entry in self.entries)}
+        return {
+            "events.jsonl": verify.write_lines(events),
+            "proofs.jsonl": verify.write_lines(proofs),
+            "streams.jsonl": verify.write_lines(self._streams()),
+            "chain.jsonl": verify.write_lines(self._headers(numbers)),
+        }
+
+    def _find(self, wanted: set[Position]) -> None:
+        for number in sorted({entry.block_no for entry in self.entries}):
             leaves = self._leaves(number)
             tree = verify.levels(leaves.hashes)
             for at, position in enumerate(leaves.positions):
                 if position in wanted:
-                    places[position] = {"block_no": number, "leaf_no": at, "path": verify.path(tree, at)}
-        return places
+                    self.places[position] = {
+                        "block_no": number, "leaf_no": at, "path": verify.path(tree, at)
+                    }  # fmt: skip
+                    if leaves.values is not None:
+                        self.carried[position] = leaves.values[at] or []
 
-    def _shown(self, event: dict[str, Any]) -> dict[str, Any]:
-        record = sealed_record(self.chain, event)
-        made = {name: record[name] for name in EVENT_FIELDS}
-        if event["payload"] is None or not (self.run["with_payloads"] or event["event_type"] == SEAL_EVENT):
-            return made
-        salt = salt_of(self.chain.salt, f"event:{event['tx']}:{event['event_id']}")
-        return made | {"payload": event["payload"], "salt": salt.hex()}
+    def _leaves(self, block_no: int) -> Leaves:
+        found = self.reader.leaves(block_no)
+        if isinstance(found, BrokenLeaves):
+            raise Conflict(
+                f"the leaves of block {block_no} cannot be read: {found.detail}",
+                hint="run 'stepwell audit verify'",
+            )
+        if found is None:
+            raise Conflict(
+                f"events of run {self.run_id} in block {block_no} were archived; its header is left",
+                hint="use a bundle that was exported earlier, or restore this month of the log",
+            )
+        return found
 
-    def _streams(self, entries: list[StreamEntry]) -> list[dict[str, Any]]:
+    def _streams(self) -> list[dict[str, Any]]:
         made = []
         trees: dict[int, tuple[dict[int, int], list[list[bytes]]]] = {}
-        for entry in entries:
+        for entry in self.entries:
             if entry.block_no not in trees:
-                held = self.reader.stream_entries(entry.block_no)
-                tree = verify.levels([one.entry_hash for one in held])
-                trees[entry.block_no] = ({one.stream_id: at for at, one in enumerate(held)}, tree)
+                trees[entry.block_no] = _entry_tree(self.reader.stream_entries(entry.block_no))
             places, tree = trees[entry.block_no]
             at = places[entry.stream_id]
             made.append(
@@ -229,14 +220,30 @@ class _Proofs:
                     "path": verify.path(tree, at),
                 }
             )  # fmt: skip
-        return made
+        return sorted(made, key=lambda entry: (entry["stream_id"], entry["block_no"]))
 
     def _headers(self, numbers: set[int]) -> list[dict[str, Any]]:
-        history = verify.levels(self.reader.block_hashes(self.head_no)) if self.head_no > 1 else [[]]
+        head = max(numbers)
+        history = verify.levels(self.reader.block_hashes(head)) if head > 1 else [[]]
         blocks = [
-            block
-            if block["block_no"] == self.head_no
-            else {**block, "history_path": verify.path(history, block["block_no"] - 1)}
+            {
+                **block,
+                "history_path": []
+                if block["block_no"] == head
+                else verify.path(history, block["block_no"] - 1),
+            }
             for block in self.reader.blocks(sorted(numbers))
         ]
         return [self.chain.genesis(verify.digest(self.chain.salt).hex()), *blocks]
+
+
+def _entry_tree(held: Sequence[StreamEntry]) -> tuple[dict[int, int], list[list[bytes]]]:
+    tree = verify.levels([one.entry_hash for one in held])
+    return {one.stream_id: at for at, one in enumerate(held)}, tree
+
+
+def later_proof(reader: AuditReader, chain: Chain, block_no: int) -> dict[str, Any]:
+    """The newest header, and the proof that a block lies in its history."""
+    (newest,) = reader.blocks([chain.block_count])
+    history = verify.levels(reader.block_hashes(chain.block_count))
+    return {"chain_id": chain.chain_id, **newest, "history_path": verify.path(history, block_no - 1)}

@@ -26,6 +26,7 @@ CASE_WORDS: Final = ("name", "action", "expect")
 EXPECT_WORDS: Final = ("effect", "rule", "reason_code", "tier", "two_person")
 EFFECTS: Final = ("allow", "deny", "needs_approval")
 ANYTHING: Final = "any"
+OPTIONAL: Final = "?"
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -78,15 +79,24 @@ def read_policy(text: str | bytes, file: str) -> PolicyFile:
 
 
 def match_path(match: Mapping[str, Any]) -> str:
-    """`{connector: mail, fields.priority: [1, 2], target: ops/*}` as a SQL/JSON path."""
+    """`{connector: mail, fields.priority: [1, 2], target: ops/*}` as a SQL/JSON path.
+
+    A name with a question mark, `fields.country?`, may be missing: then it does not match.
+    """
     terms = []
     for name, wanted in match.items():
-        place = "$" + "".join(
-            f".{part}" if _PLAIN.fullmatch(part) else f".{json.dumps(part)}" for part in name.split(".")
-        )
+        parts = [
+            f".{part}" if _PLAIN.fullmatch(part) else f".{json.dumps(part)}"
+            for part in name.removesuffix(OPTIONAL).split(".")
+        ]
+        is_optional = name.endswith(OPTIONAL)
+        place = f"@{parts[-1]}" if is_optional else "$" + "".join(parts)
         values = wanted if isinstance(wanted, list) else [wanted]
         choice = " || ".join(_term(place, value) for value in values)
-        terms.append(f"({choice})" if len(values) > 1 else choice)
+        if is_optional:
+            terms.append(f"exists(${''.join(parts[:-1])} ? ({choice}))")
+        else:
+            terms.append(f"({choice})" if len(values) > 1 else choice)
     return " && ".join(terms)
 
 

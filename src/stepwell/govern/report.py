@@ -36,9 +36,11 @@ Row = dict[str, Any]
 
 
 def render(
-    contents: Contents, events: Sequence[Row], chain: Chain, blocks: Sequence[Row], registry: Registry
-) -> str:
-    return _Report(contents, events, chain, blocks, registry).page()
+    contents: Contents, events: Sequence[Row], found: Row, chain: Chain, blocks: Sequence[Row],
+    registry: Registry,
+) -> str:  # fmt: skip
+    """`found` has the names of steps, tasks and sub-workflow runs; all else is what the events say."""
+    return _Report(contents, events, found, chain, blocks, registry).page()
 
 
 class _Report:
@@ -46,6 +48,7 @@ class _Report:
         self,
         contents: Contents,
         events: Sequence[Row],
+        found: Row,
         chain: Chain,
         blocks: Sequence[Row],
         registry: Registry,
@@ -56,17 +59,18 @@ class _Report:
         self.chain = chain
         self.blocks = blocks
         self.registry = registry
-        self.names = {step["unit_id"]: escape(step["name"]) for step in self.run["steps"]}
+        self.found = found["run"]
+        self.names = {int(unit_id): escape(name) for unit_id, name in found["names"].items()}
         self.names[self.run["run_id"] << 20] = word("itself")
-        for item in contents.approvals:
-            self.names[item["approval_id"]] = escape(item["action"])
-        for item in contents.receipts:
-            self.names[item["receipt_id"]] = escape(f"{item['connector']}.{item['operation']}")
+        for item in contents.documents["approvals.json"]:
+            self.names[item["approval_id"]] = _text(item["action"])
+        for item in contents.documents["receipts.json"]:
+            self.names[item["receipt_id"]] = _action(item)
         self.began = datetime.fromisoformat(self.run["created_at"])
         self.ended = _moment(self.run["finished_at"]) or datetime.fromisoformat(events[-1]["at"])
 
     def page(self) -> str:
-        title = escape(f"{self.run['workflow']} · {self.run['run_id']}")
+        title = escape(f"{self.found['workflow']} · {self.run['run_id']}")
         style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
         sections = [
             self.heading(), self.seal(), self.steps(), self.approvals(), self.decisions(), self.receipts(),
@@ -85,20 +89,20 @@ class _Report:
 
     def heading(self) -> str:
         run = self.run
-        trigger = run["trigger_type"] + (f" · {run['trigger_ref']}" if run["trigger_ref"] else "")
+        trigger = " · ".join(filter(None, (run["trigger_type"], run["trigger_ref"])))
         facts = [
             ("created", _time(run["created_at"])), ("finished", _time(run["finished_at"])),
-            ("duration", _span(self.ended, self.began)), ("started_by", escape(run["started_by"])),
-            ("trigger", escape(trigger)), ("tenant", escape(run["tenant"])),
-            ("graph", f"{word('version')} {run['version_no']} · {_hash(run['graph_hash'])}"),
+            ("duration", _span(self.ended, self.began)), ("started_by", _text(run["started_by"])),
+            ("trigger", escape(trigger)), ("tenant", f"{escape(self.found['tenant'])} ({run['tenant_id']})"),
+            ("graph", f"{word('version')} {self.found['version_no']} · {_hash(self.found['graph_hash'])}"),
             ("trace", _code(run["trace_id"])), ("correlation", _code(run["correlation_id"])),
-            ("parent", escape(str(run["parent_run_id"] or ""))),
-            ("children", escape(", ".join(map(str, run["child_run_ids"])))),
+            ("parent", escape(str((run["parent_unit_id"] or 0) >> 20 or ""))),
+            ("children", escape(", ".join(map(str, self.found["child_run_ids"])))),
         ]  # fmt: skip
         rows = "".join(f"<div><dt>{word(key)}</dt><dd>{text}</dd></div>" for key, text in facts if text)
         return (
             f'<header><div class="kicker">{word("title")} · {word("run")} {run["run_id"]}</div>'
-            f'<div class="line"><h1>{escape(run["workflow"])}</h1>'
+            f'<div class="line"><h1>{escape(self.found["workflow"])}</h1>'
             f"{self.chip('workflow_run', run['state_code'])}</div><dl>{rows}</dl></header>\n"
         )
 
@@ -112,22 +116,23 @@ class _Report:
             ]
             for block in self.blocks
         ]
-        command = f"python verify.py evidence-run-{self.run['run_id']}.zip"
+        name = f"evidence-run-{self.run['run_id']}.zip"
+        command = f"python verify.py {name} --anchor seals.jsonl\nnode verify.mjs {name} --anchor seals.jsonl"
         note = f'<p class="soft">{word("proof")}</p><pre>{command}</pre>'
         chain = f'<p class="soft">{word("trust")}</p><p>{word("chain")} {_code(self.chain.chain_id)}</p>'
         heads = ("block", "sealed_at", "events_in_block", "block_hash")
         return _section("seal", note + chain + _table(heads, rows, numbers={0, 2}))
 
     def steps(self) -> str:
-        people = self._last_actors()
         rows = []
         for step in self.run["steps"]:
-            who = step["pic"] or people.get(step["unit_id"], "")
-            kind = step["operation"] or step["kind"] or step["scope"]
-            below = "" if kind == step["name"] else f'<br><span class="soft">{escape(kind)}</span>'
+            name = self.names.get(step["unit_id"], _text(step["name"]))
+            kind = _text(step["operation"] or step["kind"])
+            below = "" if kind in ("", name) else f'<br><span class="soft">{kind}</span>'
+            scope = "step" if step["kind"] else self._scope(step["unit_id"])
             rows.append(
                 [
-                    escape(step["name"]) + below, self.chip(step["scope"], step["state_code"]), escape(who),
+                    name + below, self.chip(scope, step["state_code"]), _text(step["actor"]),
                     str(_tries(step) or "—"),
                     self._course(step),
                 ]
@@ -135,14 +140,14 @@ class _Report:
         heads = ("step", "state", "who", "attempts", "time")
         return _section("steps", _table(heads, rows, numbers={3}, course=4, name=0), len(rows))
 
-    def _last_actors(self) -> dict[int, str]:
-        return {
-            event["unit_id"]: event["actor"] for event in self.events if event["to_state"] and event["actor"]
-        }
+    def _scope(self, unit_id: int) -> str:
+        """Tasks and items are not in the definition: their events have the word task or step."""
+        types = (event["event_type"] for event in self.events if event["unit_id"] == unit_id)
+        return "task" if next(types, "").startswith("task.") else "step"
 
     def _course(self, step: Row) -> str:
         """When a step ran: a bar on the time line of the run."""
-        began, ended = _moment(step["started_at"]), _moment(step["completed_at"])
+        began, ended = _moment(step["started_at"]), _moment(step["changed_at"])
         if began is None:
             return ""
         whole = max((self.ended - self.began).total_seconds(), 1e-6)
@@ -159,19 +164,20 @@ class _Report:
 
     def approvals(self) -> str:
         cards = []
-        for item in self.contents.approvals:
+        for item in self.contents.documents["approvals.json"]:
             votes = "".join(
-                f"<li>{SIGNS[vote['decision']]} <strong>{escape(vote['voter'])}</strong> "
-                f'{word(vote["decision"])} <span class="soft">{_time(vote["voted_at"])}</span>'
+                f"<li>{SIGNS.get(vote['decision'], '')} <strong>{_text(vote['voter'])}</strong> "
+                f"{word(vote['decision']) if vote['decision'] in SIGNS else ''} "
+                f'<span class="soft">{_time(vote["voted_at"])}</span>'
                 f"{' — ' + escape(vote['reason']) if vote['reason'] else ''}</li>"
                 for vote in item["votes"]
             )
             about = self.names.get(item["subject_unit_id"], "")
-            asked = f"{word('asked_by')} {escape(item['requested_by'])}, {_time(item['requested_at'])}"
+            asked = f"{word('asked_by')} {_text(item['requested_by'])}, {_time(item['requested_at'])}"
             reason = f"<div>{escape(item['reason'])}</div>" if item["reason"] else ""
             cards.append(
                 f'<div class="card">{self.chip("approval", item["state_code"])} '
-                f"<strong>{escape(item['action'])}</strong> · {about} "
+                f"<strong>{_text(item['action'])}</strong> · {about} "
                 f'<span class="soft">{asked} · {item["quorum"]} {word("of_votes")}</span>'
                 f"{reason}<ul>{votes}</ul></div>"
             )
@@ -180,15 +186,14 @@ class _Report:
     def decisions(self) -> str:
         rows = [
             [
-                f"{escape(item['connector'])}.{escape(item['operation'])}<br>"
-                f'<span class="soft">{escape(item["target"])}</span>',
-                f"<strong>{word(item['effect'])}</strong>",
-                escape(item["rule_name"] or "—")
+                f'{_action(item)}<br><span class="soft">{_text(item["target"])}</span>',
+                f"<strong>{word(item['effect']) if item['effect'] in REPORT else ''}</strong>",
+                _text(item["rule"] or "—")
                 + (f' <span class="soft">v{item["policy_version"]}</span>' if item["policy_version"] else ""),
-                escape(item["reason"]),
+                _text(item["reason"]),
                 self.names.get(item["unit_id"], ""), _time(item["decided_at"]),
             ]
-            for item in self.contents.decisions
+            for item in self.contents.documents["decisions.json"]
         ]  # fmt: skip
         return _section(
             "decisions", _table(("action", "effect", "rule", "reason", "step", "when"), rows), len(rows)
@@ -197,13 +202,12 @@ class _Report:
     def receipts(self) -> str:
         rows = [
             [
-                f"{escape(item['connector'])}.{escape(item['operation'])}<br>"
-                f'<span class="soft">{escape(item["target"])}</span>',
-                self.chip("receipt", item["state_code"]), escape(item["external_id"] or ""),
+                f'{_action(item)}<br><span class="soft">{_text(item["target"])}</span>',
+                self.chip("receipt", item["state_code"]), _text(item["external_id"]),
                 word("yes" if item["reversible"] else "no"),
-                escape(item["acting"]), _time(item["intended_at"]),
+                _text(item["acting"]), _time(item["intended_at"]),
             ]
-            for item in self.contents.receipts
+            for item in self.contents.documents["receipts.json"]
         ]  # fmt: skip
         heads = ("action", "state", "external", "reversible", "who", "when")
         return _section("receipts", _table(heads, rows), len(rows))
@@ -215,7 +219,7 @@ class _Report:
                 f"{item['input_tokens']:,}", f"{item['output_tokens']:,}",
                 f"{_money(item['cost_micros'])} {escape(item['currency'] or '')}",
             ]
-            for item in self.contents.costs
+            for item in self.contents.documents["costs.json"]
         ]  # fmt: skip
         heads = ("provider", "model", "calls", "tokens_in", "tokens_out", "cost")
         return _section("costs", _table(heads, rows, numbers={2, 3, 4, 5}), len(rows))
@@ -223,16 +227,20 @@ class _Report:
     def values(self) -> str:
         note = word("with_values" if self.run["with_payloads"] else "metadata_only")
         rows = []
-        for item in [*self.contents.inputs, *self.contents.outputs]:
-            kind = item["label"].partition(":")[0]
+        for item in sorted(
+            self.contents.values, key=lambda item: (item["at"], item["unit_id"], item["label"])
+        ):
+            kind, part = item["label"].split(":")[0], item["label"].rsplit(":")[-1]
             inner = "".join(f"<li>{escape(line)}</li>" for line in item["shape"])
             shown = (
                 f"<details><summary>{len(item['shape'])} {word('names')}</summary><ul>{inner}</ul></details>"
             )
-            if "value" in item:
+            if item["value"] is not None:
                 text = json.dumps(json.loads(item["value"]), ensure_ascii=False, indent=1)
                 shown += f"<pre>{escape(text[:VALUE_CHARACTERS])}</pre>"
-            what = word(kind) + (f" · {escape(item['error_type'])}" if "error_type" in item else "")
+            what = word(part if kind in ("approval", "receipt") else kind)
+            if kind == "failure" and item["facts"]:
+                what += f" · {escape(str(item['facts'][0]))}"
             name = self.names.get(item["unit_id"], "")
             rows.append([name, what, f"{item['size']:,} B", shown, _hash(item["commitment"])])
         table = _table(("step", "what", "size", "inside", "hash"), rows, numbers={2}, name=0)
@@ -287,7 +295,15 @@ class _Report:
 def _tries(step: Row) -> int:
     """Attempts so far, including the one that succeeded; human steps have none."""
     is_done_by_machine = step["state_code"] == "completed" and step["operation"] is not None
-    return int(step["attempt_count"]) + int(is_done_by_machine)
+    return int(step["failure_count"]) + int(is_done_by_machine)
+
+
+def _action(item: Row) -> str:
+    return f"{_text(item['connector'])}.{_text(item['operation'])}"
+
+
+def _text(text: str | None) -> str:
+    return escape(text or "")
 
 
 def word(key: str) -> str:

@@ -7,8 +7,9 @@ import time
 
 from stepwell.client import Client
 from stepwell.errors import Conflict
-from stepwell.store.calls import audit
-from stepwell.store.calls.audit import Position, Sealed
+from stepwell.store.calls import audit, sealing
+from stepwell.store.calls.audit import Position
+from stepwell.store.calls.sealing import Sealed
 
 ROUND_LIMIT = 10_000
 POLL_SECONDS = 0.05
@@ -19,7 +20,7 @@ async def seal_now(client: Client) -> list[Sealed]:
     """Seal block after block until a block is not full."""
     made: list[Sealed] = []
     for _ in range(ROUND_LIMIT):
-        block = await client.perform(audit.seal(client.tenant_id))
+        block = await client.perform(sealing.seal(client.tenant_id))
         if block is not None:
             made.append(block)
         if block is None or not block.is_full:

@@ -9,7 +9,8 @@ import pytest
 
 from stepwell.govern import verify
 from stepwell.store.calls.audit import AuditReader
-from tests.govern.sealing import append, check, seal
+from tests.govern.sealing import append, check, seal, without_rows
+from tests.sql.binding import bound
 from tests.sql.drive import Engine, operation
 from tests.support.clock import Clock
 
@@ -34,6 +35,7 @@ def test_python_and_the_database_write_the_same_bytes(engine: Engine):
         payload = {"text": text, "n": 1.50, "big": 10**25, "small": 1e-7, "deep": [None, {"k": text}]}
         append(engine.db, (7 << 20) + at, payload=payload, actor=text)
     append(engine.db, 8 << 20, to="ready", actor=None)
+    without_rows(engine.db)
     engine.db.execute(
         "insert into event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, payload)"
         " select 1, stepwell.now(), 9, 9 << 20, 'x.y', 'system', v"
@@ -132,10 +134,8 @@ def test_each_tenant_has_its_own_chain(engine: Engine):
     seal(engine.db, 2)
     assert engine.one("select count(distinct chain_id) from audit_chain") == 2
     assert check(engine.db, 1).event_count == check(engine.db, 2).event_count == 1
-    engine.db.execute("select set_config('stepwell.tenant_id', '2', false)")
-    with pytest.raises(psycopg.Error) as refused:
+    with pytest.raises(psycopg.Error) as refused, bound(engine.db, 2):
         engine.db.execute("select * from fn_audit_seal(1)")
-    engine.db.execute("reset stepwell.tenant_id")
     assert refused.value.sqlstate == "SW007"
     with pytest.raises(psycopg.Error) as unknown:
         engine.db.execute("select * from fn_audit_seal(99)")
@@ -186,10 +186,10 @@ def test_the_api_role_cannot_call_the_functions_of_the_keeper(engine: Engine, ca
 def test_a_reader_sees_only_the_seal_of_its_tenant_and_cannot_write(engine: Engine, table: str):
     append(engine.db, 5 << 20)
     seal(engine.db)
-    engine.db.execute("set role stepwell_reader")
-    engine.db.execute("select set_config('stepwell.tenant_id', '2', false)")
-    assert engine.one(f"select count(*) from {table}") == 0
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+    engine.db.execute("insert into tenant (tenant_code) values ('other')")
+    with bound(engine.db, 2, "stepwell_reader"):
+        assert engine.one(f"select count(*) from {table}") == 0
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), bound(engine.db, 2, "stepwell_reader"):
         engine.db.execute(f"delete from {table}")
 
 
@@ -216,9 +216,9 @@ class TestRetention:
         self.seal_then_drop(engine, clock)
         month = clock.now().strftime("event_log_%Y_%m")
         engine.db.execute(f"drop table {month}")
-        (problem,) = check(engine.db).problems
-        assert problem.kind == "missing"
-        assert f"unit {6 << 20}" in problem.place
+        # The month also had the event that says what was archived: the archived block is a finding too.
+        missing = [problem.place for problem in check(engine.db).problems if problem.kind == "missing"]
+        assert f"unit {6 << 20}" in " ".join(missing)
 
     def test_a_month_is_not_dropped_before_it_is_sealed(self, engine: Engine, clock: Clock):
         month = clock.now().strftime("event_log_%Y_%m")

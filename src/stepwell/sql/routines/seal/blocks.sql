@@ -139,11 +139,11 @@ begin
         select l.* from stepwell._audit_events_next(p_chain, p_limit) as l
     ), kept as (
         insert into stepwell.audit_leaves
-            (tenant_id, block_no, leaf_hashes, txs, event_ids, ats, unit_ids, event_types)
+            (tenant_id, block_no, leaf_hashes, txs, event_ids, ats, unit_ids, event_types, value_hashes)
         select p_chain.tenant_id, p_chain.block_count + 1, string_agg(l.leaf_hash, ''::bytea order by l.leaf_no),
             array_agg(l.tx_no order by l.leaf_no), array_agg(l.event_id order by l.leaf_no),
             array_agg(l.at order by l.leaf_no), array_agg(l.unit_id order by l.leaf_no),
-            array_agg(l.event_type order by l.leaf_no)
+            array_agg(l.event_type order by l.leaf_no), array_agg(l.value_hashes order by l.leaf_no)
         from leaf as l
         having count(*) > 0
     ), stream as materialized (
@@ -193,11 +193,12 @@ $$;
 -- The next events of a chain with their leaves, in order: those of transactions older than the oldest one in flight,
 -- because no older event can be added to them. This is the only place in the database that writes the canonical form of
 -- an event. The payload is in it as a size and a salted hash, so that a bundle can prove an event without showing its
--- payload. There is no function for one event: ten thousand calls would cost more than the hashing.
+-- payload. The last event of each unit carries the hashes of the values that the unit has. There is no function for one
+-- event: ten thousand calls would cost more than the hashing.
 create or replace function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit int)
 returns table (
     leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamptz, run_id bigint, unit_id bigint,
-    event_type text, leaf_hash bytea
+    event_type text, leaf_hash bytea, value_hashes bytea
 )
 language sql stable
 set search_path = stepwell, pg_temp
@@ -212,17 +213,28 @@ as $$
             and e.tx < pg_snapshot_xmin(pg_current_snapshot())
         order by e.tx, e.event_id
         limit p_limit
+    ), numbered as materialized (
+        select e.*, row_number() over (order by e.tx, e.event_id) as leaf_no from event as e
+    ), carried as materialized (
+        select v.value_hashes, l.leaf_no
+        from stepwell._audit_values(p_chain.tenant_id, p_chain.salt, array(select distinct n.unit_id from numbered as n)) as v
+        inner join (select n.unit_id, max(n.leaf_no) as leaf_no from numbered as n group by n.unit_id) as l
+            on v.unit_id = l.unit_id
     )
-    select row_number() over (order by e.tx, e.event_id) as leaf_no, e.tx, e.tx_no, e.event_id, e.at, e.run_id,
-        e.unit_id, e.event_type,
-        sha256('\x00'::bytea || convert_to(json_build_array('stepwell.event.1', p_chain.tenant_id, e.tx_no, e.event_id,
+    select e.leaf_no, e.tx, e.tx_no, e.event_id, e.at, e.run_id, e.unit_id, e.event_type,
+        sha256('\x00'::bytea || convert_to(left(json_build_array(
+            case when c.value_hashes is null then 'stepwell.event.1' else 'stepwell.event.2' end,
+            p_chain.tenant_id, e.tx_no, e.event_id,
             to_char(e.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), e.run_id, e.unit_id, e.request_id,
             e.event_type, e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id,
             e.correlation_id, octet_length(e.payload), encode(sha256('\x02'::bytea
                 || sha256('\x03'::bytea || p_chain.salt || convert_to('event:' || e.tx_no || ':' || e.event_id, 'UTF8'))
-                || convert_to(e.payload, 'UTF8')), 'hex'))::text, 'UTF8')) as leaf_hash
-    from event as e
-    order by e.tx, e.event_id
+                || convert_to(e.payload, 'UTF8')), 'hex'))::text, -1)
+            || coalesce(', "' || encode(sha256('\x07'::bytea || c.value_hashes), 'hex') || '"]', ']'), 'UTF8')) as leaf_hash,
+        c.value_hashes
+    from numbered as e
+    left join carried as c on e.leaf_no = c.leaf_no
+    order by e.leaf_no
 $$;
 
 -- The root of a Merkle tree by RFC 6962: nodes are paired from the left, and a node without a partner goes up as it is.

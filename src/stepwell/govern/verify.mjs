@@ -1,0 +1,1130 @@
+// Verify an evidence bundle offline: receives its bytes, returns findings. For Node and for browsers; one file, no
+// dependencies. Written from docs/evidence-format.md, beside verify.py, which gives the same findings.
+//
+//     node verify.mjs bundle.zip [--head HASH] [--anchor FILE] [--later FILE]
+
+export const FORMAT = 'stepwell.evidence.2'
+const OLD_FORMATS = ['stepwell.evidence.1']
+const SEAL_EVENT = 'evidence.sealed'
+const FILES = [
+  'approvals.json', 'chain.jsonl', 'costs.json', 'decisions.json', 'events.jsonl', 'graph.json', 'manifest.json',
+  'proofs.jsonl', 'receipts.json', 'report.html', 'run.json', 'streams.jsonl', 'values.json', 'verify.mjs', 'verify.py',
+]
+const PROOF_FILES = ['chain.jsonl', 'events.jsonl', 'manifest.json', 'proofs.jsonl', 'streams.jsonl']
+const DERIVED_FILES = ['run.json', 'approvals.json', 'decisions.json', 'receipts.json', 'costs.json']
+const SHOWN_PREFIXES = ['action.', 'approval.', 'evidence.', 'receipt.']
+const FINDING_LIMIT = 20
+const NESTING_LIMIT = 32
+const DIGITS_LIMIT = 19
+const SHAPE_PATHS_LIMIT = 200
+const SHAPE_DEPTH_LIMIT = 6
+const SHAPE_NESTING_LIMIT = 500
+const SHAPE_NAMES_LIMIT = 50
+
+const words = (text) => text.trim().split(/\s+/)
+const EVENT_FIELDS = words(`tx event_id at stream_id unit_id request_id event_type from_state to_state actor_class actor
+  audit_ref trace_id correlation_id payload_size payload_commitment`)
+const BLOCK_FIELDS = words(`block_no first_tx first_event_id last_tx last_event_id first_at last_at event_count event_root
+  stream_count stream_root history_root previous_hash sealed_at`)
+const VALUE_FIELDS = words('label unit_id at size commitment facts')
+const fieldTypes = (names, types) => Object.fromEntries(names.map((name, at) => [name, types[at]]))
+const BLOCK = { ...fieldTypes(BLOCK_FIELDS, words('i i i i i z z i h i h h h z')), block_hash: 'h', history_path: 'h*' }
+const TYPES = {
+  genesis: { chain_id: 't', tenant_id: 'i', salt_sha256: 'h', created_at: 'z', genesis_hash: 'h' },
+  block: BLOCK,
+  later: { ...BLOCK, chain_id: 't' },
+  event: {
+    ...fieldTypes(EVENT_FIELDS, words('i i z i i i? t t? t? t t? t? t? t? i? h?')), values: 'h*', payload: 't?', salt: 'h?',
+  },
+  proof: { tx: 'i', event_id: 'i', block_no: 'i', leaf_no: 'i', path: 'h*' },
+  entry: { stream_id: 'i', block_no: 'i', entry_no: 'i', previous_block_no: 'i', event_count: 'i', path: 'h*' },
+  value: {
+    label: 't', unit_id: 'i', at: 'z', facts: 's?*', size: 'i', commitment: 'h', shape: 't*', value: 't?', salt: 'h?',
+  },
+  stream: { stream_id: 'i', last_block_no: 'i' },
+}
+
+// Code: kind, sentence.
+export const CODES = {
+  'zip.broken': ['truncated', 'it is cut off or not a bundle'],
+  'zip.bytes': ['altered', 'it has bytes or an order that no bundle has'],
+  'format.old': ['unproven', 'an earlier release made it and proved less; export the run again'],
+  'format.unknown': ['unproven', 'this verifier does not know the format'],
+  'file.missing': ['missing', 'every bundle has this file'],
+  'file.unknown': ['inserted', 'no bundle has this file'],
+  'json.form': ['altered', 'it is not written in the canonical form'],
+  'json.fields': ['altered', 'it has other fields or types than the format says'],
+  'file.hash': ['altered', 'it does not match its size and hash in the manifest'],
+  'manifest.differs': ['altered', 'it does not match the other files'],
+  'chain.genesis': ['altered', 'the beginning of the chain does not match its hash'],
+  'chain.order': ['reordered', 'the blocks are not in the order of their numbers'],
+  'block.hash': ['altered', 'the header does not match its hash'],
+  'block.link': ['altered', 'it is not chained to the block before it'],
+  'block.history': ['unproven', 'it is not in the history of the head'],
+  'block.unused': ['inserted', 'nothing in the bundle needs it'],
+  'event.order': ['reordered', 'it does not come after the event before it'],
+  'event.no_proof': ['inserted', 'it has no proof'],
+  'proof.no_event': ['missing', 'the bundle has only its proof'],
+  'proof.order': ['reordered', 'the proofs are not in the order of the events'],
+  'event.block': ['unproven', 'the header of its block is missing'],
+  'event.leaf': ['altered', 'it is not the event that its block sealed'],
+  'stream.entry': ['missing', 'the entry of the stream or the header of the block is missing'],
+  'stream.lacks': ['missing', 'events of the stream are missing'],
+  'stream.more': ['inserted', 'it has more events than the block sealed'],
+  'stream.leaf': ['altered', 'its events differ from the sealed events of the block'],
+  'stream.order': ['reordered', 'the entries are not in the order of streams and blocks'],
+  'stream.unused': ['inserted', 'nothing in the bundle needs it'],
+  'stream.unknown': ['inserted', 'the run does not name this stream'],
+  'stream.foreign': ['inserted', 'it is no approval and no receipt of the run'],
+  'stream.named': ['missing', 'an event of the run names it, and the bundle does not have it'],
+  'event.payload': ['altered', 'its payload does not match its hash'],
+  'event.payload_missing': ['missing', 'a bundle of this kind shows its payload'],
+  'event.payload_extra': ['inserted', 'a bundle of this kind does not show its payload'],
+  'contents.unsealed': ['missing', 'the head has no event with the digest of the files'],
+  'contents.differs': ['altered', 'they do not match the digest in the log'],
+  'graph.hash': ['altered', 'it is not the definition that the run started with'],
+  'value.order': ['reordered', 'the values are not in the order of their labels'],
+  'value.unsealed': ['inserted', 'no sealed event has this value'],
+  'value.missing': ['missing', 'a sealed event has a value that the bundle does not have'],
+  'value.hash': ['altered', 'the value does not match its size and hash'],
+  'value.shape': ['altered', 'the names and types are not those of the value'],
+  'value.shown': ['altered', 'the bundle must show all values with their salts, or none'],
+  'document.differs': ['altered', 'the sealed events say something else'],
+  'head.other': ['unproven', 'it is not the trusted block, nor shown to lie in its history'],
+  'anchor.none': ['unproven', 'the anchor has no block of this chain'],
+  'anchor.other': ['altered', 'the anchor has another hash for it'],
+  'anchor.head': ['unproven', 'it is not anchored, nor shown to lie in the history of an anchored block'],
+  'later.proof': ['altered', 'it does not show that its block comes after the head of the bundle'],
+}
+
+const finding = (code, place) => ({ code, place, kind: CODES[code][0], detail: CODES[code][1] })
+
+// Bytes
+
+const encoder = new TextEncoder()
+const utf8 = (text) => encoder.encode(text)
+const text = (data) => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data)
+const hex = (data) => Array.from(data, (byte) => byte.toString(16).padStart(2, '0')).join('')
+const unhex = (digits) => Uint8Array.from({ length: digits.length / 2 }, (_, at) => parseInt(digits.substr(at * 2, 2), 16))
+const same = (one, other) => one.length === other.length && one.every((byte, at) => byte === other[at])
+
+function join(parts) {
+  const made = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    made.set(part, at)
+    at += part.length
+  }
+  return made
+}
+
+// The first 32 bits of the fractional parts of the cube roots of the first 64 primes, by exact integer arithmetic.
+const { ROUND, START } = (() => {
+  const primes = []
+  for (let number = 2n; primes.length < 64; number++) {
+    if (primes.every((prime) => number % prime !== 0n)) primes.push(number)
+  }
+  const fraction = (prime, power) => {
+    const wanted = prime << (32n * power)
+    let [low, high] = [0n, 1n << 40n]
+    while (high - low > 1n) {
+      const middle = (low + high) >> 1n
+      if (middle ** power <= wanted) low = middle
+      else high = middle
+    }
+    return Number(low & 0xffffffffn) | 0
+  }
+  return {
+    ROUND: Int32Array.from(primes, (prime) => fraction(prime, 3n)),
+    START: Int32Array.from(primes.slice(0, 8), (prime) => fraction(prime, 2n)),
+  }
+})()
+
+// SHA-256 (FIPS 180-4). The one of browsers answers later; a check that waits for each hash would be hard to read.
+export function sha256(data) {
+  const size = ((data.length + 8) >> 6) * 64 + 64
+  const padded = new Uint8Array(size)
+  padded.set(data)
+  padded[data.length] = 0x80
+  const view = new DataView(padded.buffer)
+  view.setUint32(size - 8, Math.floor(data.length / 0x20000000))
+  view.setUint32(size - 4, (data.length << 3) >>> 0)
+  const hash = Int32Array.from(START)
+  const w = new Int32Array(64)
+  const turn = (value, by) => (value >>> by) | (value << (32 - by))
+  for (let at = 0; at < size; at += 64) {
+    for (let i = 0; i < 16; i++) w[i] = view.getInt32(at + i * 4)
+    for (let i = 16; i < 64; i++) {
+      const s0 = turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ (w[i - 15] >>> 3)
+      const s1 = turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ (w[i - 2] >>> 10)
+      w[i] = (w[i - 16] + s0 + w[i - 7] + s1) | 0
+    }
+    let [a, b, c, d, e, f, g, h] = hash
+    for (let i = 0; i < 64; i++) {
+      const one = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + ROUND[i] + w[i]) | 0
+      const two = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
+      ;[h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0]
+    }
+    ;[a, b, c, d, e, f, g, h].forEach((value, i) => (hash[i] = (hash[i] + value) | 0))
+  }
+  const made = new DataView(new ArrayBuffer(32))
+  hash.forEach((value, i) => made.setInt32(i * 4, value))
+  return new Uint8Array(made.buffer)
+}
+
+const CRC = Int32Array.from({ length: 256 }, (_, value) => {
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
+  return value
+})
+
+function crc32(data) {
+  let found = -1
+  for (const byte of data) found = (found >>> 8) ^ CRC[(found ^ byte) & 255]
+  return ~found >>> 0
+}
+
+const digest = (mark, ...parts) => sha256(join([mark === null ? new Uint8Array(0) : Uint8Array.of(mark), ...parts]))
+
+// JSON: integers are BigInt, objects have no prototype
+
+export function parse(source, isStrict) {
+  if (isStrict && nesting(source) > NESTING_LIMIT) throw new SyntaxError('too deep')
+  let at = 0
+  const fail = () => {
+    throw new SyntaxError(`at ${at}`)
+  }
+  const blank = () => {
+    while (' \t\n\r'.includes(source[at] ?? 'x')) at++
+  }
+  const number = () => {
+    const [found] = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/.exec(source.slice(at, at + 400)) ?? fail()
+    at += found.length
+    const isInteger = /^-?[0-9]+$/.test(found)
+    if (isStrict && (!isInteger || found.replace('-', '').length > DIGITS_LIMIT)) fail()
+    return isInteger ? BigInt(found) : Number(found)
+  }
+  const string = () => {
+    at++
+    let made = ''
+    for (;;) {
+      const from = at
+      while (at < source.length && source[at] !== '"' && source[at] !== '\\' && source[at] >= ' ') at++
+      made += source.slice(from, at)
+      if (source[at] === '"') {
+        at++
+        return made
+      }
+      if (source[at] !== '\\') fail()
+      const mark = source[at + 1]
+      if (mark === 'u') {
+        const digits = source.slice(at + 2, at + 6)
+        if (!/^[0-9a-fA-F]{4}$/.test(digits)) fail()
+        made += String.fromCharCode(parseInt(digits, 16))
+        at += 6
+      } else {
+        const found = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }[mark] ?? fail()
+        made += found
+        at += 2
+      }
+    }
+  }
+  const members = (close, read) => {
+    at++
+    blank()
+    if (source[at] === close) {
+      at++
+      return
+    }
+    for (;;) {
+      blank()
+      read()
+      blank()
+      if (source[at] === close) {
+        at++
+        return
+      }
+      if (source[at++] !== ',') fail()
+    }
+  }
+  const value = () => {
+    blank()
+    if (source[at] === '"') return string()
+    if (source[at] === '[') {
+      const list = []
+      members(']', () => list.push(value()))
+      return list
+    }
+    if (source[at] === '{') {
+      const object = Object.create(null)
+      members('}', () => {
+        if (source[at] !== '"') fail()
+        const name = string()
+        blank()
+        if (source[at++] !== ':') fail()
+        object[name] = value()
+      })
+      return object
+    }
+    for (const [word, found] of [['true', true], ['false', false], ['null', null]]) {
+      if (source.startsWith(word, at)) {
+        at += word.length
+        return found
+      }
+    }
+    return number()
+  }
+  const found = value()
+  blank()
+  if (at !== source.length) fail()
+  return found
+}
+
+function nesting(source) {
+  let [deepest, depth] = [0, 0]
+  for (const [mark] of source.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    depth += mark === '[' || mark === '{' ? 1 : mark === ']' || mark === '}' ? -1 : 0
+    deepest = Math.max(deepest, depth)
+  }
+  return deepest
+}
+
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Order of code points; the order of JavaScript itself is that of UTF-16. */
+function byText(one, other) {
+  const [a, b] = [[...one], [...other]]
+  for (let at = 0; at < Math.min(a.length, b.length); at++) {
+    if (a[at] !== b[at]) return a[at].codePointAt(0) - b[at].codePointAt(0)
+  }
+  return a.length - b.length
+}
+
+const byNumber = (one, other) => (one < other ? -1 : one > other ? 1 : 0)
+const byPair = (one, other) => byNumber(one[0], other[0]) || byNumber(one[1], other[1])
+const namesOf = (object) => Object.keys(object).sort(byText)
+
+const ESCAPES = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\f': '\\f', '\b': '\\b' }
+const quote = (value) =>
+  // eslint-disable-next-line no-control-regex -- control characters are what is escaped
+  `"${value.replace(/["\\\u0000-\u001f]/g, (c) => ESCAPES[c] ?? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)}"`
+
+/** `indent` is the indent of the present level; null writes everything in one line. */
+function write(value, indent) {
+  if (typeof value === 'string') return quote(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  const inner = indent === null ? null : `${indent} `
+  const items = Array.isArray(value)
+    ? value.map((one) => write(one, inner))
+    : namesOf(value).map((name) => `${quote(name)}: ${write(value[name], inner)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  if (items.length === 0 || indent === null) return open + items.join(', ') + close
+  return `${open}\n${inner}${items.join(`,\n${inner}`)}\n${indent}${close}`
+}
+
+const writeText = (value) => `${write(value, '')}\n`
+const writeJson = (value) => utf8(writeText(value))
+const writeLines = (rows) => utf8(rows.map((row) => `${write(row, null)}\n`).join(''))
+const canonical = (...values) => utf8(write(values, null))
+
+// Hashes
+
+const commitment = (salt, value) => hex(digest(2, unhex(salt), utf8(value)))
+
+function eventLeaf(tenantId, event) {
+  const fields = EVENT_FIELDS.map((name) => event[name])
+  if (event.values.length === 0) return digest(0, canonical('stepwell.event.1', tenantId, ...fields))
+  const inner = hex(digest(7, ...event.values.map(unhex)))
+  return digest(0, canonical('stepwell.event.2', tenantId, ...fields, inner))
+}
+
+const valueHash = (value) => hex(digest(0, canonical('stepwell.value.1', ...VALUE_FIELDS.map((name) => value[name]))))
+
+function streamEntry(streamId, previousBlockNo, leaves) {
+  const inner = hex(digest(6, ...leaves))
+  return digest(0, canonical('stepwell.stream.1', streamId, previousBlockNo, leaves.length, inner))
+}
+
+const blockHash = (chainId, block) =>
+  hex(digest(4, canonical('stepwell.block.1', chainId, ...BLOCK_FIELDS.map((name) => block[name]))))
+
+const genesisHash = (chain) =>
+  hex(digest(5, canonical('stepwell.chain.1', chain.chain_id, chain.tenant_id, chain.salt_sha256, chain.created_at)))
+
+/** The root at the end of a path, in hexadecimal, computed as in RFC 9162; null if the path has the wrong length. */
+function pathRoot(leaf, index, size, steps) {
+  if (index < 0n || index >= size) return null
+  let [last, found] = [size - 1n, leaf]
+  for (const step of steps) {
+    if (last === 0n) return null
+    if (index & 1n || index === last) {
+      found = digest(1, unhex(step), found)
+      while (index && !(index & 1n)) [index, last] = [index >> 1n, last >> 1n]
+    } else {
+      found = digest(1, found, unhex(step))
+    }
+    ;[index, last] = [index >> 1n, last >> 1n]
+  }
+  return last === 0n ? hex(found) : null
+}
+
+// Files
+
+function numbers(...pairs) {
+  const made = new DataView(new ArrayBuffer(pairs.reduce((size, [, bytes]) => size + bytes, 0)))
+  let at = 0
+  for (const [value, bytes] of pairs) {
+    if (bytes === 2) made.setUint16(at, value, true)
+    else made.setUint32(at, value, true)
+    at += bytes
+  }
+  return new Uint8Array(made.buffer)
+}
+
+function pack(entries) {
+  const [files, index] = [[], []]
+  let at = 0
+  const names = [...entries.keys()].sort((one, other) =>
+    byNumber(one !== 'manifest.json', other !== 'manifest.json') || byText(one, other))
+  for (const name of names) {
+    const [data, raw] = [entries.get(name), utf8(name)]
+    const sizes = [[crc32(data), 4], [data.length, 4], [data.length, 4], [raw.length, 2], [0, 2]]
+    const common = numbers([20, 2], [0, 2], [0, 2], [0, 2], [33, 2], ...sizes)
+    files.push(utf8('PK\x03\x04'), common, raw, data)
+    const rest = numbers([0, 2], [0, 2], [0, 2], [0o100644 * 65536, 4], [at, 4])
+    index.push(utf8('PK\x01\x02'), numbers([(3 << 8) | 20, 2]), common, rest, raw)
+    at += 30 + raw.length + data.length
+  }
+  const size = index.reduce((sum, part) => sum + part.length, 0)
+  const end = numbers([0, 2], [0, 2], [names.length, 2], [names.length, 2], [size, 4], [at, 4], [0, 2])
+  return join([...files, ...index, utf8('PK\x05\x06'), end])
+}
+
+function unpack(data) {
+  const view = new DataView(data.buffer, data.byteOffset, data.length)
+  const entries = new Map()
+  const mark = (at) => (at + 4 <= data.length ? view.getUint32(at) : 0)
+  let at = 0
+  while (mark(at) === 0x504b0304 && at + 30 <= data.length) {
+    const [method, size] = [view.getUint16(at + 8, true), view.getUint32(at + 18, true)]
+    const [nameSize, extraSize] = [view.getUint16(at + 26, true), view.getUint16(at + 28, true)]
+    const start = at + 30 + nameSize + extraSize
+    const name = Array.from(data.subarray(at + 30, at + 30 + nameSize), (byte) => String.fromCharCode(byte)).join('')
+    if (method !== 0 || start + size > data.length || entries.has(name)) return null
+    entries.set(name, data.subarray(start, start + size))
+    at = start + size
+  }
+  return entries.size > 0 && mark(at) === 0x504b0102 ? entries : null
+}
+
+const fileNames = (entries, without) => [...entries.keys()].filter((name) => !without.includes(name)).sort(byText)
+
+function contentsDigest(entries) {
+  const lines = fileNames(entries, PROOF_FILES).map(
+    (name) => `${hex(sha256(entries.get(name)))} ${entries.get(name).length} ${name}\n`)
+  return hex(sha256(utf8(lines.join(''))))
+}
+
+function manifestOf(entries, run, head) {
+  const files = fileNames(entries, ['manifest.json']).map(
+    (name) => ({ name, size: entries.get(name).length, sha256: hex(sha256(entries.get(name))) }))
+  return {
+    format: FORMAT, run_id: run.run_id, workflow: run.workflow ?? null, state: run.state_code ?? null,
+    with_payloads: run.with_payloads, contents_digest: contentsDigest(entries),
+    head: { block_no: head.block_no, block_hash: head.block_hash, sealed_at: head.sealed_at },
+    verify: 'python verify.py <this file>', files,
+  }
+}
+
+function parseFile(name, data) {
+  try {
+    if (name.endsWith('.json')) {
+      const found = [parse(text(data), true)]
+      return same(writeJson(found[0]), data) ? found : null
+    }
+    const found = text(data).split('\n').slice(0, -1).map((line) => parse(line, true))
+    return same(writeLines(found), data) ? found : null
+  } catch {
+    return null
+  }
+}
+
+const PATTERNS = {
+  h: /^[0-9a-f]{64}$/,
+  z: /^[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$/,
+}
+
+function hasType(value, kind) {
+  if (kind.endsWith('*')) return Array.isArray(value) && value.every((inner) => hasType(inner, kind.slice(0, -1)))
+  if (kind.endsWith('?')) return value === null || hasType(value, kind.slice(0, -1))
+  if (kind === 's') return hasType(value, 't') || hasType(value, 'i')
+  if (kind === 'b') return typeof value === 'boolean'
+  if (kind === 'i') return typeof value === 'bigint' && value >= 0n && value < 1n << 63n
+  return typeof value === 'string' && (kind === 't' || PATTERNS[kind].test(value))
+}
+
+function hasFields(value, kind) {
+  const wanted = Object.keys(TYPES[kind])
+  return isObject(value) && Object.keys(value).length === wanted.length &&
+    wanted.every((name) => name in value && hasType(value[name], TYPES[kind][name]))
+}
+
+function shape(source) {
+  if (nesting(source) > SHAPE_NESTING_LIMIT) return ['$: deep']
+  const found = new Set()
+  const walk = (value, at, depth) => {
+    const kind = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+    found.add(`${at}: ${kind === 'bigint' ? 'number' : kind}`)
+    if (depth >= SHAPE_DEPTH_LIMIT || typeof value !== 'object' || value === null) return
+    if (Array.isArray(value)) {
+      for (const inner of value) walk(inner, `${at}[]`, depth + 1)
+      return
+    }
+    const names = namesOf(value)
+    for (const name of names) walk(value[name], names.length > SHAPE_NAMES_LIMIT ? `${at}.*` : `${at}.${name}`, depth + 1)
+  }
+  walk(parse(source, false), '$', 0)
+  const paths = [...found]
+  if (paths.length <= SHAPE_PATHS_LIMIT) return paths
+  return [...paths.slice(0, SHAPE_PATHS_LIMIT), `and ${paths.length - SHAPE_PATHS_LIMIT} more`]
+}
+
+// Documents: what the sealed events say
+
+function payloadOf(event) {
+  try {
+    const found = parse(event.payload || '{}', false)
+    return isObject(found) ? found : {}
+  } catch {
+    return {}
+  }
+}
+
+const typed = (payload, kinds) => Object.fromEntries(
+  Object.entries(kinds).map(([name, kind]) => [name, hasType(payload[name], kind) ? payload[name] : null]))
+
+function valueDigest(value) {
+  const fits = isObject(value) && Object.keys(value).length === 2 && hasType(value.size, 'i') && hasType(value.commitment, 'h')
+  return fits ? { size: value.size, commitment: value.commitment } : null
+}
+
+const APPROVAL = {
+  action: 't', subject_unit_id: 'i', reason: 't', tier: 'i', quorum: 'i', acting: 't', approvers: 't*', approver_role: 't',
+  expires_at: 'z',
+}
+const VERDICT = {
+  verdict_id: 'i', attempt: 'i', connector: 't', operation: 't', target: 't', idempotency_key: 't', action_hash: 't',
+  effect: 't', reason_code: 't', reason: 't', policy_version: 'i', rules_hash: 't', rule: 't', tier: 't', two_person: 'b',
+  approval_id: 'i', receipt_id: 'i',
+}
+const INTENT = { idempotency_key: 't', unit_id: 'i', verdict_id: 'i', approval_id: 'i' }
+const ACTION = {
+  step_id: 't', connector: 't', operation: 't', target: 't', action_hash: 't', writes: 'b', reversible: 'b',
+  requested_by: 't', acting: 't', reverses_receipt_id: 'i',
+}
+const OUTCOME = {
+  external_id: 't', reversible: 'b', provider: 't', model: 't', input_tokens: 'i', output_tokens: 'i', cost_micros: 'i',
+  currency: 't',
+}
+const RUN_FACTS = words(`workflow version_no graph_hash trigger_type trigger_ref trace_id correlation_id started_by
+  parent_unit_id depth`)
+const IDLE = { state_code: 'not_started', started_at: null, changed_at: null, failure_count: 0, actor: null }
+
+class Story {
+  approvals = new Map()
+  decisions = []
+  receipts = new Map()
+  attempts = new Map()
+  units = new Map()
+  named = new Set()
+  digests = new Map()
+
+  constructor(runId, events) {
+    this.runId = runId
+    for (const event of events) {
+      const payload = payloadOf(event)
+      if (event.stream_id === runId) this.tellRun(event, payload)
+      else if (event.event_type.startsWith('approval.')) this.tellApproval(event, payload)
+      else if (event.event_type.startsWith('receipt.')) this.tellReceipt(event, payload)
+    }
+  }
+
+  tellRun(event, payload) {
+    if (!this.units.has(event.unit_id)) this.units.set(event.unit_id, { first: event, ...IDLE })
+    const unit = this.units.get(event.unit_id)
+    if (event.to_state !== null) {
+      unit.state_code = event.to_state
+      unit.changed_at = event.at
+      if (event.to_state === 'in_progress') unit.started_at ??= event.at
+      if (event.to_state === 'failed') unit.failure_count += 1
+      if (!['mow_orchestrator', 'system'].includes(event.actor_class) && event.actor !== null) unit.actor = event.actor
+    }
+    if (!event.event_type.startsWith('action.') && !event.event_type.startsWith('approval.')) return
+    const ids = typed(payload, { approval_id: 'i', receipt_id: 'i' })
+    for (const found of Object.values(ids)) if (found !== null) this.named.add(found >> 20n)
+    if (event.event_type !== 'action.judged') return
+    const verdict = typed(payload, VERDICT)
+    this.decisions.push({ ...verdict, unit_id: event.unit_id, decided_at: event.at })
+    if (ids.receipt_id !== null) {
+      this.attempts.set(ids.receipt_id, [...(this.attempts.get(ids.receipt_id) ?? []), verdict.attempt])
+    }
+  }
+
+  tellApproval(event, payload) {
+    if (event.event_type === 'approval.requested') {
+      this.approvals.set(event.unit_id, {
+        ...typed(payload, APPROVAL), approval_id: event.unit_id, state_code: null, requested_by: event.actor,
+        requested_at: event.at, decided_at: null, decided_by: null, about: valueDigest(payload.about), votes: [],
+      })
+      this.note(`approval:${event.unit_id}:about`, event, payload.about)
+    }
+    const approval = this.approvals.get(event.unit_id)
+    if (approval === undefined) return
+    if (event.event_type === 'approval.vote_recorded') {
+      const vote = typed(payload, { voter: 't', decision: 't', reason: 't' })
+      const others = approval.votes.filter((one) => one.voter !== vote.voter)
+      approval.votes = [...others, { ...vote, voted_at: event.at, actor: event.actor }]
+    }
+    if (event.to_state !== null) {
+      const isOpen = event.to_state === 'requested'
+      approval.state_code = event.to_state
+      approval.decided_at = isOpen ? null : event.at
+      approval.decided_by = isOpen ? null : event.actor
+    }
+  }
+
+  tellReceipt(event, payload) {
+    if (!this.receipts.has(event.unit_id)) {
+      const blank = words('state_code settled_at settled_by reversed_by_receipt_id')
+      const names = [...blank, ...Object.keys(INTENT), ...Object.keys(ACTION), ...Object.keys(OUTCOME)]
+      const nothing = Object.fromEntries(names.map((name) => [name, null]))
+      this.receipts.set(event.unit_id, { ...nothing, receipt_id: event.unit_id, intended_at: event.at })
+    }
+    const state = event.to_state
+    if (state === null) return
+    const [receipt, label] = [this.receipts.get(event.unit_id), `receipt:${event.unit_id}:`]
+    receipt.state_code = state
+    if (state === 'intended') {
+      Object.assign(receipt, typed(payload, INTENT), { settled_at: null, settled_by: null })
+      this.digests.delete(`${label}response`)
+      if ('connector' in payload) {
+        Object.assign(receipt, typed(payload, ACTION))
+        this.note(`${label}request`, event, payload.request)
+      }
+    } else if (state === 'reversed') {
+      Object.assign(receipt, typed(payload, { reversed_by_receipt_id: 'i' }))
+    } else if ('reversible' in payload) {
+      Object.assign(receipt, typed(payload, OUTCOME))
+      for (const part of ['response', 'prior', 'reversal']) {
+        this.digests.delete(label + part)
+        this.note(label + part, event, payload[part])
+      }
+    }
+    if (state === 'confirmed' || state === 'void') {
+      receipt.settled_at = event.at
+      receipt.settled_by = event.actor
+    }
+  }
+
+  note(label, event, told) {
+    const found = valueDigest(told)
+    if (found !== null) this.digests.set(label, { unit_id: event.unit_id, at: event.at, facts: [], ...found })
+  }
+
+  documents(claims, tenantId, facts, graph) {
+    const receipts = [...this.receipts.keys()].sort(byNumber).map((receiptId) => {
+      const attempts = this.attempts.get(receiptId) ?? []
+      const values = {}
+      for (const part of ['prior', 'request', 'response', 'reversal']) {
+        const found = this.digests.get(`receipt:${receiptId}:${part}`)
+        if (found !== undefined) values[part] = { size: found.size, commitment: found.commitment }
+      }
+      return { ...this.receipts.get(receiptId), attempt: attempts.at(-1) ?? null, try_count: attempts.length, values }
+    })
+    return {
+      'run.json': this.run(claims, tenantId, facts, graph),
+      'approvals.json': [...this.approvals.keys()].sort(byNumber).map((approvalId) => this.approvals.get(approvalId)),
+      'decisions.json': this.decisions,
+      'receipts.json': receipts,
+      'costs.json': costsOf(receipts),
+    }
+  }
+
+  run(claims, tenantId, facts, graph) {
+    const own = this.units.get(this.runId << 20n)
+    const made = {
+      ...claims, ...facts, tenant_id: tenantId, created_at: null, finished_at: null, state_code: null,
+      steps: this.steps(graph),
+    }
+    if (own !== undefined) {
+      made.created_at = own.first.at
+      made.finished_at = own.changed_at
+      made.state_code = own.state_code
+      made.started_by ??= own.first.actor
+    }
+    return made
+  }
+
+  steps(graph) {
+    const defined = new Map()
+    const steps = isObject(graph) && Array.isArray(graph.steps) ? graph.steps : []
+    steps.forEach((step, at) => {
+      if (!isObject(step) || step.scope) return
+      const known = typed(step, { id: 't', kind: 't', operation: 't' })
+      defined.set((this.runId << 20n) | BigInt(at + 1), {
+        name: known.id, kind: known.kind, operation: known.operation, mandatory: step.mandatory !== false,
+      })
+    })
+    const nothing = { name: null, kind: null, operation: null, mandatory: null }
+    const unitIds = new Set([...defined.keys(), ...this.units.keys()])
+    unitIds.delete(this.runId << 20n)
+    return [...unitIds].sort(byNumber).map((unitId) => {
+      const unit = this.units.get(unitId) ?? IDLE
+      const own = Object.fromEntries(Object.keys(IDLE).map((name) => [name, unit[name]]))
+      return { unit_id: unitId, ...(defined.get(unitId) ?? nothing), ...own }
+    })
+  }
+}
+
+function costsOf(receipts) {
+  const sums = new Map()
+  for (const receipt of receipts) {
+    if (receipt.provider === null) continue
+    const names = [receipt.provider, receipt.model || '', receipt.currency || '']
+    const key = write(names, null)
+    if (!sums.has(key)) sums.set(key, { names, call_count: 0n, input_tokens: 0n, output_tokens: 0n, cost_micros: 0n })
+    const held = sums.get(key)
+    held.call_count += 1n
+    for (const name of ['input_tokens', 'output_tokens', 'cost_micros']) held[name] += receipt[name] ?? 0n
+  }
+  const order = (one, other) => one.names.map((name, at) => byText(name, other.names[at])).find((found) => found !== 0) ?? 0
+  return [...sums.values()].sort(order).map(({ names: [provider, model, currency], ...held }) => ({
+    provider, model: model || null, currency: currency || null, ...held,
+  }))
+}
+
+function runFacts(runId, values) {
+  const given = values.find((value) => value.label === `input:${runId}`)?.facts
+  const isWhole = given !== undefined && given.length === RUN_FACTS.length
+  return Object.fromEntries(RUN_FACTS.map((name, at) => [name, isWhole ? given[at] : null]))
+}
+
+const mustShow = (event, withPayloads) => event.payload_commitment !== null &&
+  (withPayloads || SHOWN_PREFIXES.some((prefix) => event.event_type.startsWith(prefix)))
+
+const showsPayload = (event) => commitment(event.salt, event.payload) === event.payload_commitment &&
+  BigInt(utf8(event.payload).length) === event.payload_size
+
+// Checks, in the order of docs/evidence-format.md
+
+const placeOf = (event) => `event ${event.tx}/${event.event_id} (${event.event_type}, unit ${event.unit_id})`
+const keyOf = (...parts) => parts.join('/')
+const isAscending = (keys, order) => keys.every((key, at) => at === 0 || order(keys[at - 1], key) < 0)
+
+class Bundle {
+  findings = []
+  proven = new Map()
+  broken = new Set()
+
+  constructor(entries, records) {
+    this.entries = entries
+    ;[this.chain, ...this.blockList] = records['chain.jsonl']
+    this.blocks = new Map(this.blockList.map((block) => [block.block_no, block]))
+    this.head = this.blockList.at(-1)
+    this.manifest = records['manifest.json'][0]
+    this.events = records['events.jsonl']
+    this.proofs = records['proofs.jsonl']
+    this.streams = records['streams.jsonl']
+    this.values = records['values.json'][0]
+    this.run = records['run.json'][0]
+    this.records = records
+  }
+
+  say(code, place) {
+    this.findings.push(finding(code, place))
+  }
+
+  check() {
+    this.checkManifest()
+    this.checkChain()
+    this.checkEvents()
+    this.checkStreams()
+    this.checkPayloads()
+    this.checkContents()
+    this.checkValues()
+    this.checkDocuments()
+  }
+
+  checkManifest() {
+    const wanted = manifestOf(this.entries, this.run, this.head)
+    if (same(writeJson(wanted), this.entries.get('manifest.json'))) return
+    const told = this.manifest.files
+    const kept = new Set(Array.isArray(told) ? told.map(writeText) : [])
+    const changed = wanted.files.filter((one) => !kept.has(writeText(one)))
+    for (const one of changed) this.say('file.hash', one.name)
+    if (changed.length === 0) this.say('manifest.differs', 'manifest.json')
+  }
+
+  checkChain() {
+    if (genesisHash(this.chain) !== this.chain.genesis_hash) this.say('chain.genesis', 'chain.jsonl line 1')
+    const numbers = this.blockList.map((block) => block.block_no)
+    if (!isAscending(numbers, byNumber)) this.say('chain.order', 'chain.jsonl')
+    const needed = new Set([...this.proofs.map((proof) => proof.block_no), this.head.block_no])
+    for (const block of this.blockList) {
+      const [place, number] = [`block ${block.block_no}`, block.block_no]
+      if (blockHash(this.chain.chain_id, block) !== block.block_hash) this.say('block.hash', place)
+      const first = number === 1n ? this.chain.genesis_hash : undefined
+      const before = this.blocks.get(number - 1n)?.block_hash ?? first
+      if (before !== undefined && before !== block.previous_hash) this.say('block.link', place)
+      if (!this.isInHistory(block)) this.say('block.history', place)
+      if (!needed.has(number)) this.say('block.unused', place)
+    }
+  }
+
+  isInHistory(block) {
+    if (block === this.head) return block.history_path.length === 0
+    const size = this.head.block_no - 1n
+    return pathRoot(unhex(block.block_hash), block.block_no - 1n, size, block.history_path) === this.head.history_root
+  }
+
+  checkEvents() {
+    const proofs = new Map(this.proofs.map((proof) => [keyOf(proof.tx, proof.event_id), proof]))
+    const positions = this.events.map((event) => [event.tx, event.event_id])
+    this.events.forEach((event, at) => {
+      if (at > 0 && byPair(positions[at], positions[at - 1]) <= 0) this.say('event.order', placeOf(event))
+      if (!this.prove(event, proofs.get(keyOf(event.tx, event.event_id)))) this.broken.add(event.stream_id)
+    })
+    const known = new Set(positions.map((position) => keyOf(...position)))
+    const alone = [...proofs.values()].filter((proof) => !known.has(keyOf(proof.tx, proof.event_id)))
+    for (const [tx, eventId] of alone.map((proof) => [proof.tx, proof.event_id]).sort(byPair)) {
+      this.say('proof.no_event', `event ${tx}/${eventId}`)
+    }
+    if (!isAscending(this.proofs.map((proof) => [proof.tx, proof.event_id]), byPair)) this.say('proof.order', 'proofs.jsonl')
+  }
+
+  prove(event, proof) {
+    if (proof === undefined) {
+      this.say('event.no_proof', placeOf(event))
+      return false
+    }
+    const block = this.blocks.get(proof.block_no)
+    if (block === undefined) {
+      this.say('event.block', placeOf(event))
+      return false
+    }
+    const leaf = eventLeaf(this.chain.tenant_id, event)
+    if (pathRoot(leaf, proof.leaf_no, block.event_count, proof.path) !== block.event_root) {
+      this.say('event.leaf', placeOf(event))
+      return false
+    }
+    this.proven.set(keyOf(event.tx, event.event_id), { blockNo: proof.block_no, leaf })
+    return true
+  }
+
+  blockOf(event) {
+    return this.proven.get(keyOf(event.tx, event.event_id))?.blockNo
+  }
+
+  checkStreams() {
+    const pairs = this.streams.map((entry) => [entry.stream_id, entry.block_no])
+    if (!isAscending(pairs, byPair)) this.say('stream.order', 'streams.jsonl')
+    const entries = new Map(this.streams.map((entry) => [keyOf(entry.stream_id, entry.block_no), entry]))
+    const held = new Map()
+    for (const event of this.events) {
+      const found = this.proven.get(keyOf(event.tx, event.event_id))
+      if (found === undefined) continue
+      const key = keyOf(event.stream_id, found.blockNo)
+      if (!held.has(key)) held.set(key, { pair: [event.stream_id, found.blockNo], leaves: [] })
+      held.get(key).leaves.push(found.leaf)
+    }
+    const walked = new Set()
+    for (const stream of this.run.streams) {
+      const streamId = stream.stream_id
+      let blockNo = streamId === this.run.run_id ? this.head.block_no : stream.last_block_no
+      while (blockNo !== 0n && !walked.has(keyOf(streamId, blockNo))) {
+        const key = keyOf(streamId, blockNo)
+        walked.add(key)
+        blockNo = this.checkEntry(entries.get(key), streamId, blockNo, held.get(key)?.leaves ?? [])
+      }
+    }
+    const rest = (found) => found.filter((pair) => !walked.has(keyOf(...pair))).sort(byPair)
+    for (const [streamId, blockNo] of rest([...held.values()].map((one) => one.pair))) {
+      this.say('stream.unknown', `stream ${streamId} in block ${blockNo}`)
+    }
+    for (const [streamId, blockNo] of rest([...entries.values()].map((one) => [one.stream_id, one.block_no]))) {
+      this.say('stream.unused', `stream ${streamId} in block ${blockNo}`)
+    }
+  }
+
+  checkEntry(entry, streamId, blockNo, leaves) {
+    const place = `stream ${streamId} in block ${blockNo}`
+    const block = this.blocks.get(blockNo)
+    if (entry === undefined || block === undefined) {
+      this.say('stream.entry', place)
+      return 0n
+    }
+    const previous = entry.previous_block_no < blockNo ? entry.previous_block_no : 0n
+    if (this.broken.has(streamId)) return previous
+    const leaf = streamEntry(streamId, entry.previous_block_no, leaves)
+    const found = pathRoot(leaf, entry.entry_no, block.stream_count, entry.path)
+    if (BigInt(leaves.length) !== entry.event_count) {
+      this.say(BigInt(leaves.length) < entry.event_count ? 'stream.lacks' : 'stream.more', place)
+    } else if (found !== block.stream_root) {
+      this.say('stream.leaf', place)
+    }
+    return previous
+  }
+
+  checkPayloads() {
+    for (const event of this.events) {
+      const isShown = event.payload !== null && event.salt !== null
+      if (mustShow(event, this.run.with_payloads)) {
+        if (!isShown) this.say('event.payload_missing', placeOf(event))
+        else if (!showsPayload(event)) this.say('event.payload', placeOf(event))
+      } else if (event.payload !== null || event.salt !== null) {
+        this.say('event.payload_extra', placeOf(event))
+      }
+    }
+  }
+
+  checkContents() {
+    const named = this.events
+      .filter((event) => event.event_type === SEAL_EVENT && event.stream_id === this.run.run_id &&
+        this.blockOf(event) === this.head.block_no && event.payload !== null && event.salt !== null && showsPayload(event))
+      .map((event) => payloadOf(event).digest)
+    if (named.length === 0) this.say('contents.unsealed', 'the files of the bundle')
+    else if (!named.includes(contentsDigest(this.entries))) this.say('contents.differs', 'the files of the bundle')
+  }
+
+  checkValues() {
+    const proven = this.events.filter((event) => this.blockOf(event))
+    this.story = new Story(this.run.run_id, proven)
+    const labels = this.values.map((value) => value.label)
+    if (!isAscending(labels, byText)) this.say('value.order', 'values.json')
+    const carried = new Map()
+    for (const event of proven) {
+      if (event.stream_id !== this.run.run_id) continue
+      if (!carried.has(event.unit_id)) carried.set(event.unit_id, new Set())
+      for (const one of event.values) carried.get(event.unit_id).add(one)
+    }
+    const found = new Map()
+    for (const value of this.values) {
+      const mine = valueHash(value)
+      if (!found.has(value.unit_id)) found.set(value.unit_id, new Set())
+      found.get(value.unit_id).add(mine)
+      const told = this.story.digests.get(value.label)
+      const isTold = told !== undefined &&
+        Object.keys(told).every((name) => write(told[name], null) === write(value[name], null))
+      if (!carried.get(value.unit_id)?.has(mine) && !isTold) this.say('value.unsealed', value.label)
+      this.checkValue(value)
+    }
+    for (const unitId of [...carried.keys()].sort(byNumber)) {
+      for (const one of carried.get(unitId)) if (!found.get(unitId)?.has(one)) this.say('value.missing', `unit ${unitId}`)
+    }
+    for (const label of [...this.story.digests.keys()].filter((label) => !labels.includes(label)).sort(byText)) {
+      this.say('value.missing', label)
+    }
+  }
+
+  checkValue(value) {
+    const isShown = value.value !== null && value.salt !== null
+    const isHidden = value.value === null && value.salt === null
+    if (!(this.run.with_payloads ? isShown : isHidden)) this.say('value.shown', value.label)
+    if (!isShown) return
+    const fits = commitment(value.salt, value.value) === value.commitment
+    if (!fits || BigInt(utf8(value.value).length) !== value.size) this.say('value.hash', value.label)
+    else if (write(shape(value.value), null) !== write(value.shape, null)) this.say('value.shape', value.label)
+  }
+
+  checkDocuments() {
+    const facts = runFacts(this.run.run_id, this.values)
+    const data = this.entries.get('graph.json')
+    let graph = null
+    if (facts.graph_hash !== null ? hex(sha256(data)) !== facts.graph_hash : !same(data, utf8('null\n'))) {
+      this.say('graph.hash', 'graph.json')
+    } else {
+      graph = parse(text(data), false)
+    }
+    const listed = this.run.streams.map((stream) => stream.stream_id)
+    for (const streamId of [...this.story.named].filter((one) => !listed.includes(one)).sort(byNumber)) {
+      this.say('stream.named', `stream ${streamId}`)
+    }
+    const own = this.streamsOfRun()
+    for (const streamId of listed) {
+      if (streamId !== this.run.run_id && !own.has(streamId)) this.say('stream.foreign', `stream ${streamId}`)
+    }
+    const { run_id, streams, with_payloads } = this.run
+    const wanted = this.story.documents({ run_id, streams, with_payloads }, this.chain.tenant_id, facts, graph)
+    if (!isAscending(listed, byNumber)) this.say('document.differs', 'run.json')
+    for (const name of DERIVED_FILES) {
+      if (!same(writeJson(wanted[name]), this.entries.get(name))) {
+        this.say('document.differs', difference(name, wanted[name], this.records[name][0]))
+      }
+    }
+  }
+
+  streamsOfRun() {
+    const about = [...this.story.approvals, ...this.story.receipts]
+    const mine = about.filter(([, told]) => (told.subject_unit_id || told.unit_id || 0n) >> 20n === this.run.run_id)
+    return new Set(mine.map(([unitId]) => unitId >> 20n))
+  }
+
+  checkTrust(head, anchored, later) {
+    const place = `block ${this.head.block_no}`
+    const trusted = new Set([this.head.block_hash])
+    if (later !== null) {
+      if (this.comesLater(later)) trusted.add(later.block_hash)
+      else this.say('later.proof', 'the proof of a later block')
+    }
+    if (head !== null && !trusted.has(head)) this.say('head.other', place)
+    if (anchored === null) return
+    const mine = anchored.filter((block) => block.chain_id === this.chain.chain_id)
+    const others = new Set(mine
+      .filter((block) => this.blocks.has(block.block_no) && this.blocks.get(block.block_no).block_hash !== block.block_hash)
+      .map((block) => block.block_no))
+    for (const number of [...others].sort(byNumber)) this.say('anchor.other', `block ${number}`)
+    const isNext = (block) => block.block_no === this.head.block_no + 1n && block.previous_hash === this.head.block_hash
+    if (mine.length === 0) this.say('anchor.none', place)
+    else if (!mine.some((block) => trusted.has(block.block_hash) || isNext(block))) this.say('anchor.head', place)
+  }
+
+  comesLater(later) {
+    if (!hasFields(later, 'later') || later.chain_id !== this.chain.chain_id) return false
+    const [leaf, index] = [unhex(this.head.block_hash), this.head.block_no - 1n]
+    return blockHash(later.chain_id, later) === later.block_hash &&
+      pathRoot(leaf, index, later.block_no - 1n, later.history_path) === later.history_root
+  }
+}
+
+function difference(name, wanted, told) {
+  if (isObject(wanted) && isObject(told)) {
+    for (const key of [...new Set([...Object.keys(wanted), ...Object.keys(told)])].sort(byText)) {
+      const isInBoth = Object.hasOwn(wanted, key) && Object.hasOwn(told, key)
+      if (!isInBoth || writeText(wanted[key]) !== writeText(told[key])) {
+        return difference(`${name}.${key}`, wanted[key] ?? null, told[key] ?? null)
+      }
+    }
+  }
+  if (Array.isArray(wanted) && Array.isArray(told)) {
+    for (let at = 0; at < Math.max(wanted.length, told.length); at++) {
+      if (at >= Math.min(wanted.length, told.length)) return `${name}[${at}]`
+      if (writeText(wanted[at]) !== writeText(told[at])) return difference(`${name}[${at}]`, wanted[at], told[at])
+    }
+  }
+  return name
+}
+
+function readEntries(data) {
+  const entries = unpack(data)
+  if (entries === null) return [null, [finding('zip.broken', 'the bundle')]]
+  const findings = same(pack(entries), data) ? [] : [finding('zip.bytes', 'the bundle')]
+  if (!entries.has('manifest.json')) return [null, [finding('file.missing', 'manifest.json'), ...findings]]
+  const told = parseFile('manifest.json', entries.get('manifest.json'))
+  if (told === null || !isObject(told[0])) return [null, [finding('json.form', 'manifest.json'), ...findings]]
+  if (told[0].format !== FORMAT) {
+    const code = OLD_FORMATS.includes(told[0].format) ? 'format.old' : 'format.unknown'
+    return [null, [finding(code, 'manifest.json'), ...findings]]
+  }
+  const wrong = FILES.filter((name) => !entries.has(name)).map((name) => finding('file.missing', name))
+  wrong.push(...fileNames(entries, FILES).map((name) => finding('file.unknown', name)))
+  return wrong.length > 0 ? [null, [...wrong, ...findings]] : [entries, findings]
+}
+
+function readRecords(entries) {
+  const [records, findings] = [{}, []]
+  for (const name of FILES) {
+    if (!/\.jsonl?$/.test(name) || name === 'graph.json') continue
+    records[name] = parseFile(name, entries.get(name))
+    if (records[name] === null) findings.push(finding('json.form', name))
+  }
+  if (findings.length > 0) return [null, findings]
+  const kinds = { 'chain.jsonl': 'block', 'events.jsonl': 'event', 'proofs.jsonl': 'proof', 'streams.jsonl': 'entry' }
+  for (const [name, kind] of Object.entries(kinds)) {
+    records[name].forEach((record, at) => {
+      const isGenesis = name === 'chain.jsonl' && at === 0
+      if (!hasFields(record, isGenesis ? 'genesis' : kind)) findings.push(finding('json.fields', `${name} line ${at + 1}`))
+    })
+  }
+  if (records['chain.jsonl'].length < 2) findings.push(finding('json.fields', 'chain.jsonl'))
+  const [[values], [run]] = [records['values.json'], records['run.json']]
+  if (!Array.isArray(values)) findings.push(finding('json.fields', 'values.json'))
+  else {
+    values.forEach((value, at) => {
+      if (!hasFields(value, 'value')) findings.push(finding('json.fields', `values.json[${at}]`))
+    })
+  }
+  const isRun = isObject(run) && hasType(run.run_id, 'i') && hasType(run.with_payloads, 'b') && Array.isArray(run.streams) &&
+    run.streams.every((stream) => hasFields(stream, 'stream'))
+  if (!isRun) findings.push(finding('json.fields', 'run.json'))
+  return [records, findings]
+}
+
+/** All findings; none if the bundle is intact, and the trusted block or the anchor vouches for it. */
+export function verify(data, { head = null, anchored = null, later = null } = {}) {
+  const [entries, form] = readEntries(data)
+  if (entries === null) return form
+  const [records, wrong] = readRecords(entries)
+  if (wrong.length > 0) return [...wrong, ...form]
+  const bundle = new Bundle(entries, records)
+  bundle.check()
+  bundle.checkTrust(head, anchored, later)
+  return [...bundle.findings, ...form]
+}
+
+/** What a verified bundle says about itself: its manifest, and the documents by file name. */
+export function read(data) {
+  const [entries] = readEntries(data)
+  const [records] = readRecords(entries)
+  return { manifest: records['manifest.json'][0], records }
+}
+
+/** Anchored headers. Other lines are ignored: after a crash a block is written again. */
+export function readAnchor(data) {
+  return new TextDecoder().decode(data).split('\n').flatMap((line) => {
+    try {
+      const found = parse(line, false)
+      const fits = isObject(found) && hasType(found.chain_id, 't') && hasType(found.block_no, 'i') && hasType(found.block_hash, 'h')
+      return fits ? [found] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+async function main(given) {
+  const { readFileSync } = await import('node:fs')
+  const { parseArgs } = await import('node:util')
+  const texts = { head: { type: 'string' }, anchor: { type: 'string' }, later: { type: 'string' } }
+  let data, options
+  try {
+    const { values, positionals } = parseArgs({ args: given, options: texts, allowPositionals: true })
+    if (positionals.length !== 1) throw new Error('usage: node verify.mjs bundle.zip [--head HASH] [--anchor FILE] [--later FILE]')
+    data = new Uint8Array(readFileSync(positionals[0]))
+    options = {
+      head: values.head ?? null,
+      anchored: values.anchor === undefined ? null : readAnchor(readFileSync(values.anchor)),
+      later: values.later === undefined ? null : parse(readFileSync(values.later, 'utf8'), false),
+    }
+  } catch (error) {
+    console.error(`verify: ${error.message}`)
+    return 2
+  }
+  const findings = verify(data, options)
+  for (const { kind, place, detail, code } of findings.slice(0, FINDING_LIMIT)) console.log(`${kind}: ${place}: ${detail} [${code}]`)
+  const sum = hex(sha256(data))
+  if (findings.length > 0) {
+    console.log(`NOT verified: ${findings.length} findings, sha256 ${sum}`)
+    return 1
+  }
+  const { manifest, records } = read(data)
+  console.log(`verified: run ${manifest.run_id} (${manifest.workflow}, ${manifest.state}), ` +
+    `${records['events.jsonl'].length} events, sealed in block ${manifest.head.block_no}`)
+  console.log(`  head   ${manifest.head.block_hash}\n  sha256 ${sum}`)
+  if (options.head === null && options.anchored === null) {
+    console.log('  the head was compared with nothing: give --head or --anchor')
+  }
+  return 0
+}
+
+if (typeof process !== 'undefined' && process.argv?.[1]?.endsWith('verify.mjs') && import.meta.url.endsWith('verify.mjs')) {
+  process.exitCode = await main(process.argv.slice(2))
+}
