@@ -10,6 +10,9 @@ create domain stepwell.open_count as integer constraint open_count_is_not_negati
 -- type: stepwell.pending_count
 create domain stepwell.pending_count as integer constraint pending_count_is_not_negative CHECK ((VALUE >= 0));
 
+-- type: stepwell.queue_place
+create type stepwell.queue_place as (tenant_id integer, workspace_id integer, rank integer, operation_id integer, unit_id bigint);
+
 -- type: stepwell.ready_lane
 create type stepwell.ready_lane as (executor_class_id integer, rank integer, operation_id integer, unit_id bigint);
 
@@ -31,11 +34,17 @@ create type stepwell.transition_request as (tenant_id integer, unit_id bigint, t
 -- type: stepwell.unit_change
 create type stepwell.unit_change as (tenant_id integer, unit_id bigint, has_slot boolean, executor_class_id integer, rank integer, map_id bigint, open_count integer, is_marked boolean, operation_id integer);
 
+-- sequence: stepwell.access_token_token_id_seq
+create sequence stepwell.access_token_token_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.claim_turn_seq
 create sequence stepwell.claim_turn_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.claim_window_seq
 create sequence stepwell.claim_window_seq as bigint start 0 increment 1 minvalue 0 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.credential_credential_id_seq
+create sequence stepwell.credential_credential_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.dlq_replay_request_replay_request_id_seq
 create sequence stepwell.dlq_replay_request_replay_request_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -61,14 +70,14 @@ create sequence stepwell.information_unit_iu_id_seq as bigint start 1 increment 
 -- sequence: stepwell.operation_operation_id_seq
 create sequence stepwell.operation_operation_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
--- sequence: stepwell.person_person_id_seq
-create sequence stepwell.person_person_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
-
 -- sequence: stepwell.policy_decision_decision_id_seq
 create sequence stepwell.policy_decision_decision_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.policy_set_policy_set_id_seq
 create sequence stepwell.policy_set_policy_set_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.principal_principal_id_seq
+create sequence stepwell.principal_principal_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.rate_token_token_id_seq
 create sequence stepwell.rate_token_token_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -96,6 +105,23 @@ create sequence stepwell.workflow_registry_workflow_id_seq as integer start 1 in
 
 -- sequence: stepwell.workflow_version_version_id_seq
 create sequence stepwell.workflow_version_version_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
+
+-- table: stepwell.access_token
+create table stepwell.access_token (
+    tenant_id integer not null,
+    token_id bigint generated always as identity not null,
+    principal_id bigint not null,
+    kind text not null,
+    label text not null,
+    token_hash bytea not null,
+    verbs text[],
+    created_at timestamp with time zone not null,
+    created_by text not null,
+    expires_at timestamp with time zone not null,
+    revoked_at timestamp with time zone,
+    revoked_by text
+);
+alter table stepwell.access_token enable row level security;
 
 -- table: stepwell.action_receipt
 create table stepwell.action_receipt (
@@ -150,7 +176,7 @@ create table stepwell.approval_detail (
     requested_by text not null,
     reason text,
     requested_at timestamp with time zone not null,
-    expires_at timestamp with time zone,
+    expires_at timestamp with time zone not null,
     decided_at timestamp with time zone,
     decided_by text,
     request_key text,
@@ -186,14 +212,6 @@ create table stepwell.audit_anchor (
     last_error text
 );
 alter table stepwell.audit_anchor enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
--- table: stepwell.audit_archived_month
-create table stepwell.audit_archived_month (
-    month date not null,
-    archived_at timestamp with time zone not null
-);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -260,11 +278,18 @@ create table stepwell.audit_leaves (
     event_ids bigint[] not null,
     ats timestamp with time zone[] not null,
     unit_ids bigint[] not null,
-    event_types text[] not null
+    event_types text[] not null,
+    value_hashes bytea[]
 );
 alter table stepwell.audit_leaves enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
+
+-- table: stepwell.binding_key
+create table stepwell.binding_key (
+    secret bytea not null,
+    only_one boolean default true not null
+);
 
 -- table: stepwell.business_calendar
 create table stepwell.business_calendar (
@@ -322,6 +347,19 @@ create table stepwell.concurrency_slot (
 alter table stepwell.concurrency_slot enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
+
+-- table: stepwell.credential
+create table stepwell.credential (
+    tenant_id integer not null,
+    credential_id bigint generated always as identity not null,
+    principal_id bigint not null,
+    kind text not null,
+    secret_hash text not null,
+    created_at timestamp with time zone not null,
+    expires_at timestamp with time zone,
+    used_at timestamp with time zone
+);
+alter table stepwell.credential enable row level security;
 
 -- table: stepwell.dlq_replay_request
 create table stepwell.dlq_replay_request (
@@ -651,7 +689,8 @@ create table stepwell.job_ready (
     unit_id bigint not null,
     is_retry boolean not null,
     workspace_id integer default 0 not null,
-    operation_id integer not null
+    operation_id integer not null,
+    put_by xid8 default pg_current_xact_id() not null
 ) with (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=500, fillfactor=100);
 alter table stepwell.job_ready enable row level security;
 -- granted to stepwell_api: select
@@ -698,26 +737,13 @@ alter table stepwell.operation enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
--- table: stepwell.person
-create table stepwell.person (
+-- table: stepwell.permission
+create table stepwell.permission (
     tenant_id integer not null,
-    person_id bigint generated always as identity not null,
-    person_name text not null,
-    display_name text,
-    is_active boolean default true not null,
-    created_at timestamp with time zone not null
+    role_name text not null,
+    verb text not null
 );
-alter table stepwell.person enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
--- table: stepwell.person_role
-create table stepwell.person_role (
-    tenant_id integer not null,
-    person_id bigint not null,
-    role_name text not null
-);
-alter table stepwell.person_role enable row level security;
+alter table stepwell.permission enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -774,6 +800,32 @@ create table stepwell.policy_verdict (
     decided_at timestamp with time zone not null
 );
 alter table stepwell.policy_verdict enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.principal
+create table stepwell.principal (
+    tenant_id integer not null,
+    principal_id bigint generated always as identity not null,
+    principal_name text not null,
+    display_name text,
+    is_active boolean default true not null,
+    created_at timestamp with time zone not null,
+    kind text default 'person'::text not null,
+    name_key text,
+    name_skeleton text
+);
+alter table stepwell.principal enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.principal_role
+create table stepwell.principal_role (
+    tenant_id integer not null,
+    principal_id bigint not null,
+    role_name text not null
+);
+alter table stepwell.principal_role enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -843,7 +895,9 @@ create table stepwell.run_progress (
     last_rollup_at timestamp with time zone not null,
     frozen_at timestamp with time zone,
     needs_attention boolean default false not null,
-    followed_until timestamp with time zone
+    followed_until timestamp with time zone,
+    watches_steps boolean default false not null,
+    subrun_count integer default 0 not null
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=50);
 alter table stepwell.run_progress enable row level security;
 -- granted to stepwell_api: select
@@ -1236,6 +1290,14 @@ alter table stepwell.unit_wake enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.verb
+create table stepwell.verb (
+    verb text not null,
+    description text not null
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.work_unit
 create table stepwell.work_unit (
     tenant_id integer not null,
@@ -1418,6 +1480,27 @@ alter table stepwell.workflow_version enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- constraint: stepwell.access_token.a_revoked_token_names_who
+alter table stepwell.access_token add constraint a_revoked_token_names_who CHECK (((revoked_at IS NULL) = (revoked_by IS NULL)));
+
+-- constraint: stepwell.access_token.access_token_pkey
+alter table stepwell.access_token add constraint access_token_pkey PRIMARY KEY (tenant_id, token_id);
+
+-- constraint: stepwell.access_token.token_hash_is_sha256
+alter table stepwell.access_token add constraint token_hash_is_sha256 CHECK ((length(token_hash) = 32));
+
+-- constraint: stepwell.access_token.token_is_stored_once
+alter table stepwell.access_token add constraint token_is_stored_once UNIQUE (token_hash);
+
+-- constraint: stepwell.access_token.token_kind_is_known
+alter table stepwell.access_token add constraint token_kind_is_known CHECK ((kind = ANY (ARRAY['session'::text, 'api'::text])));
+
+-- constraint: stepwell.access_token.token_label_has_a_length
+alter table stepwell.access_token add constraint token_label_has_a_length CHECK (((length(label) >= 1) AND (length(label) <= 200)));
+
+-- constraint: stepwell.access_token.token_principal_exists
+alter table stepwell.access_token add constraint token_principal_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id);
+
 -- constraint: stepwell.action_receipt.action_receipt_pkey
 alter table stepwell.action_receipt add constraint action_receipt_pkey PRIMARY KEY (tenant_id, receipt_id);
 
@@ -1463,9 +1546,6 @@ alter table stepwell.audit_anchor add constraint anchor_has_a_length CHECK (((le
 -- constraint: stepwell.audit_anchor.audit_anchor_pkey
 alter table stepwell.audit_anchor add constraint audit_anchor_pkey PRIMARY KEY (tenant_id, anchor);
 
--- constraint: stepwell.audit_archived_month.audit_archived_month_pkey
-alter table stepwell.audit_archived_month add constraint audit_archived_month_pkey PRIMARY KEY (month);
-
 -- constraint: stepwell.audit_block.a_position_is_sealed_once
 alter table stepwell.audit_block add constraint a_position_is_sealed_once UNIQUE (tenant_id, last_tx, last_event_id);
 
@@ -1498,6 +1578,15 @@ alter table stepwell.audit_chain add constraint salt_has_32_bytes CHECK ((length
 
 -- constraint: stepwell.audit_leaves.audit_leaves_pkey
 alter table stepwell.audit_leaves add constraint audit_leaves_pkey PRIMARY KEY (tenant_id, block_no);
+
+-- constraint: stepwell.binding_key.binding_key_has_one_row
+alter table stepwell.binding_key add constraint binding_key_has_one_row CHECK (only_one);
+
+-- constraint: stepwell.binding_key.binding_key_pkey
+alter table stepwell.binding_key add constraint binding_key_pkey PRIMARY KEY (only_one);
+
+-- constraint: stepwell.binding_key.secret_is_long_enough
+alter table stepwell.binding_key add constraint secret_is_long_enough CHECK ((length(secret) >= 32));
 
 -- constraint: stepwell.business_calendar.business_calendar_pkey
 alter table stepwell.business_calendar add constraint business_calendar_pkey PRIMARY KEY (tenant_id, calendar_name);
@@ -1546,6 +1635,21 @@ alter table stepwell.concurrency_slot add constraint rate_used_count_is_not_nega
 
 -- constraint: stepwell.concurrency_slot.used_count_is_not_negative
 alter table stepwell.concurrency_slot add constraint used_count_is_not_negative CHECK ((used_count >= 0));
+
+-- constraint: stepwell.credential.a_link_is_hashed_and_expires
+alter table stepwell.credential add constraint a_link_is_hashed_and_expires CHECK (((kind <> 'link'::text) OR ((secret_hash ~ '^[0-9a-f]{64}$'::text) AND (expires_at IS NOT NULL))));
+
+-- constraint: stepwell.credential.a_password_is_hashed_with_argon2id
+alter table stepwell.credential add constraint a_password_is_hashed_with_argon2id CHECK (((kind <> 'password'::text) OR (secret_hash ~~ '$argon2id$%'::text)));
+
+-- constraint: stepwell.credential.credential_kind_is_known
+alter table stepwell.credential add constraint credential_kind_is_known CHECK ((kind = ANY (ARRAY['password'::text, 'link'::text])));
+
+-- constraint: stepwell.credential.credential_pkey
+alter table stepwell.credential add constraint credential_pkey PRIMARY KEY (tenant_id, credential_id);
+
+-- constraint: stepwell.credential.credential_principal_exists
+alter table stepwell.credential add constraint credential_principal_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id);
 
 -- constraint: stepwell.dlq_replay_request.dlq_replay_request_pkey
 alter table stepwell.dlq_replay_request add constraint dlq_replay_request_pkey PRIMARY KEY (tenant_id, replay_request_id);
@@ -1742,23 +1846,11 @@ alter table stepwell.operation add constraint retry_times_are_sane CHECK (((retr
 -- constraint: stepwell.operation.timeout_is_positive
 alter table stepwell.operation add constraint timeout_is_positive CHECK ((timeout_seconds > (0)::double precision));
 
--- constraint: stepwell.person.person_name_has_a_length
-alter table stepwell.person add constraint person_name_has_a_length CHECK (((length(person_name) >= 1) AND (length(person_name) <= 200)));
+-- constraint: stepwell.permission.permission_pkey
+alter table stepwell.permission add constraint permission_pkey PRIMARY KEY (tenant_id, role_name, verb);
 
--- constraint: stepwell.person.person_name_is_unique
-alter table stepwell.person add constraint person_name_is_unique UNIQUE (tenant_id, person_name);
-
--- constraint: stepwell.person.person_pkey
-alter table stepwell.person add constraint person_pkey PRIMARY KEY (tenant_id, person_id);
-
--- constraint: stepwell.person_role.person_role_pkey
-alter table stepwell.person_role add constraint person_role_pkey PRIMARY KEY (tenant_id, person_id, role_name);
-
--- constraint: stepwell.person_role.role_name_has_a_length
-alter table stepwell.person_role add constraint role_name_has_a_length CHECK (((length(role_name) >= 1) AND (length(role_name) <= 200)));
-
--- constraint: stepwell.person_role.role_person_exists
-alter table stepwell.person_role add constraint role_person_exists FOREIGN KEY (tenant_id, person_id) REFERENCES stepwell.person(tenant_id, person_id);
+-- constraint: stepwell.permission.permission_verb_exists
+alter table stepwell.permission add constraint permission_verb_exists FOREIGN KEY (verb) REFERENCES stepwell.verb(verb);
 
 -- constraint: stepwell.policy_active.active_policy_exists
 alter table stepwell.policy_active add constraint active_policy_exists FOREIGN KEY (tenant_id, policy_set_id) REFERENCES stepwell.policy_set(tenant_id, policy_set_id);
@@ -1789,6 +1881,34 @@ alter table stepwell.policy_verdict add constraint policy_tier_is_known CHECK ((
 
 -- constraint: stepwell.policy_verdict.policy_verdict_pkey
 alter table stepwell.policy_verdict add constraint policy_verdict_pkey PRIMARY KEY (tenant_id, unit_id, verdict_id);
+
+-- constraint: stepwell.principal.engine_and_operators_have_no_tenant
+alter table stepwell.principal add constraint engine_and_operators_have_no_tenant CHECK (
+CASE
+    WHEN (tenant_id = 0) THEN (kind = ANY (ARRAY['service'::text, 'operator'::text, 'engine'::text]))
+    ELSE (kind <> ALL (ARRAY['operator'::text, 'engine'::text]))
+END);
+
+-- constraint: stepwell.principal.principal_kind_is_known
+alter table stepwell.principal add constraint principal_kind_is_known CHECK ((kind = ANY (ARRAY['person'::text, 'service'::text, 'agent'::text, 'worker'::text, 'operator'::text, 'engine'::text])));
+
+-- constraint: stepwell.principal.principal_name_has_a_length
+alter table stepwell.principal add constraint principal_name_has_a_length CHECK (((length(principal_name) >= 1) AND (length(principal_name) <= 200)));
+
+-- constraint: stepwell.principal.principal_name_is_unique
+alter table stepwell.principal add constraint principal_name_is_unique UNIQUE (tenant_id, principal_name);
+
+-- constraint: stepwell.principal.principal_pkey
+alter table stepwell.principal add constraint principal_pkey PRIMARY KEY (tenant_id, principal_id);
+
+-- constraint: stepwell.principal_role.principal_role_pkey
+alter table stepwell.principal_role add constraint principal_role_pkey PRIMARY KEY (tenant_id, principal_id, role_name);
+
+-- constraint: stepwell.principal_role.role_name_has_a_length
+alter table stepwell.principal_role add constraint role_name_has_a_length CHECK (((length(role_name) >= 1) AND (length(role_name) <= 200)));
+
+-- constraint: stepwell.principal_role.role_principal_exists
+alter table stepwell.principal_role add constraint role_principal_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id);
 
 -- constraint: stepwell.rate_token.rate_token_pkey
 alter table stepwell.rate_token add constraint rate_token_pkey PRIMARY KEY (tenant_id, token_id);
@@ -1851,7 +1971,7 @@ alter table stepwell.slack_card add constraint slack_card_pkey PRIMARY KEY (tena
 alter table stepwell.slack_user add constraint a_person_has_one_slack_user UNIQUE (tenant_id, person_id);
 
 -- constraint: stepwell.slack_user.slack_person_exists
-alter table stepwell.slack_user add constraint slack_person_exists FOREIGN KEY (tenant_id, person_id) REFERENCES stepwell.person(tenant_id, person_id);
+alter table stepwell.slack_user add constraint slack_person_exists FOREIGN KEY (tenant_id, person_id) REFERENCES stepwell.principal(tenant_id, principal_id);
 
 -- constraint: stepwell.slack_user.slack_user_id_is_plain
 alter table stepwell.slack_user add constraint slack_user_id_is_plain CHECK ((slack_user_id ~ '^[UW][A-Z0-9]{1,30}$'::text));
@@ -2027,6 +2147,9 @@ alter table stepwell.unit_wake add constraint task_type_is_known CHECK ((task_ty
 -- constraint: stepwell.unit_wake.unit_wake_pkey
 alter table stepwell.unit_wake add constraint unit_wake_pkey PRIMARY KEY (tenant_id, unit_id);
 
+-- constraint: stepwell.verb.verb_pkey
+alter table stepwell.verb add constraint verb_pkey PRIMARY KEY (verb);
+
 -- constraint: stepwell.work_unit.waiting_always_has_a_facet
 alter table stepwell.work_unit add constraint waiting_always_has_a_facet CHECK (((state_code = 'waiting'::text) = (waiting_facet IS NOT NULL)));
 
@@ -2129,6 +2252,12 @@ alter table stepwell.workflow_version add constraint version_workflow_exists FOR
 -- constraint: stepwell.workflow_version.workflow_version_pkey
 alter table stepwell.workflow_version add constraint workflow_version_pkey PRIMARY KEY (tenant_id, version_id);
 
+-- index: stepwell.a_name_exists_once
+CREATE UNIQUE INDEX a_name_exists_once ON stepwell.principal USING btree (tenant_id, name_key);
+
+-- index: stepwell.a_principal_has_one_password
+CREATE UNIQUE INDEX a_principal_has_one_password ON stepwell.credential USING btree (tenant_id, principal_id) WHERE (kind = 'password'::text);
+
 -- index: stepwell.an_approval_reopens_a_step_once
 CREATE UNIQUE INDEX an_approval_reopens_a_step_once ON stepwell.step_run_correction_cycle USING btree (tenant_id, unit_id, approval_id) WHERE (unit_id = root_unit_id);
 
@@ -2153,11 +2282,17 @@ CREATE INDEX cycles_open ON stepwell.step_run_correction_cycle USING btree (tena
 -- index: stepwell.dead_letters_open
 CREATE INDEX dead_letters_open ON stepwell.job_dead_letter USING btree (tenant_id, died_at) WHERE (resolved_at IS NULL);
 
+-- index: stepwell.events_by_actor
+CREATE INDEX events_by_actor ON ONLY stepwell.event_log USING btree (tenant_id, actor, tx, event_id) WHERE ((actor_class <> 'executor_worker'::text) AND (actor <> 'engine'::text));
+
 -- index: stepwell.events_by_position
 CREATE INDEX events_by_position ON ONLY stepwell.event_log USING btree (tenant_id, tx, event_id);
 
 -- index: stepwell.events_by_run
 CREATE INDEX events_by_run ON ONLY stepwell.event_log USING btree (tenant_id, run_id, event_id);
+
+-- index: stepwell.events_by_type
+CREATE INDEX events_by_type ON ONLY stepwell.event_log USING btree (tenant_id, event_type, tx, event_id) WHERE (event_type <> ALL (ARRAY['step.ready'::text, 'step.started'::text, 'step.completed'::text, 'task.ready'::text, 'task.started'::text, 'task.completed'::text, 'job.enqueued'::text, 'job.ready'::text, 'job.started'::text, 'job.completed'::text, 'workflow.started'::text, 'workflow.completed'::text, 'checkpoint.saved'::text, 'event.emitted'::text]));
 
 -- index: stepwell.idempotency_by_age
 CREATE INDEX idempotency_by_age ON stepwell.transition_idempotency USING btree (decided_at);
@@ -2168,17 +2303,23 @@ CREATE INDEX inbox_untaken ON stepwell.event_inbox USING btree (tenant_id, run_i
 -- index: stepwell.job_key_is_unique
 CREATE UNIQUE INDEX job_key_is_unique ON stepwell.job_detail USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 
+-- index: stepwell.job_ready_put_by_idx
+CREATE INDEX job_ready_put_by_idx ON stepwell.job_ready USING btree (put_by);
+
 -- index: stepwell.last_steps
 CREATE INDEX last_steps ON stepwell.workflow_step_def USING btree (tenant_id, version_id, step_no) WHERE is_last;
 
 -- index: stepwell.maps_by_run
 CREATE INDEX maps_by_run ON stepwell.map_item USING btree (tenant_id, unit_id) WHERE (item_no = 0);
 
+-- index: stepwell.no_name_looks_like_another
+CREATE UNIQUE INDEX no_name_looks_like_another ON stepwell.principal USING btree (tenant_id, name_skeleton);
+
 -- index: stepwell.one_active_version_per_scope
 CREATE UNIQUE INDEX one_active_version_per_scope ON stepwell.state_machine_def USING btree (scope) WHERE active;
 
--- index: stepwell.people_by_role
-CREATE INDEX people_by_role ON stepwell.person_role USING btree (tenant_id, role_name, person_id);
+-- index: stepwell.principals_by_role
+CREATE INDEX principals_by_role ON stepwell.principal_role USING btree (tenant_id, role_name, principal_id);
 
 -- index: stepwell.problems_open_once
 CREATE UNIQUE INDEX problems_open_once ON stepwell.governance_problem USING btree (tenant_id, category_code, duty, subject) WHERE (closed_at IS NULL);
@@ -2243,6 +2384,9 @@ CREATE INDEX tenant_weight_idx ON stepwell.tenant USING btree (weight);
 -- index: stepwell.timers_by_due
 CREATE INDEX timers_by_due ON stepwell.timer USING btree (due_at);
 
+-- index: stepwell.tokens_by_principal
+CREATE INDEX tokens_by_principal ON stepwell.access_token USING btree (tenant_id, principal_id);
+
 -- index: stepwell.tokens_by_return
 CREATE INDEX tokens_by_return ON stepwell.rate_token USING btree (back_at);
 
@@ -2291,212 +2435,224 @@ CREATE TRIGGER operation_finds_its_handler BEFORE INSERT ON stepwell.operation F
 -- trigger: stepwell.policy_set.policy_sets_are_final
 CREATE TRIGGER policy_sets_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.policy_set FOR EACH STATEMENT EXECUTE FUNCTION stepwell._policy_set_refuse();
 
+-- trigger: stepwell.principal.names_can_be_told_apart
+CREATE TRIGGER names_can_be_told_apart BEFORE INSERT OR UPDATE OF principal_name ON stepwell.principal FOR EACH ROW EXECUTE FUNCTION stepwell._principal_name_set();
+
 -- trigger: stepwell.run_progress.followed_runs_notify
 CREATE TRIGGER followed_runs_notify AFTER UPDATE ON stepwell.run_progress FOR EACH ROW WHEN (((new.followed_until IS NOT NULL) AND (NOT (new.followed_until IS DISTINCT FROM old.followed_until)))) EXECUTE FUNCTION stepwell._progress_notify();
 
+-- policy: stepwell.access_token.tenant_is_bound
+create policy tenant_is_bound on stepwell.access_token as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
 -- policy: stepwell.action_receipt.tenant_is_bound
-create policy tenant_is_bound on stepwell.action_receipt as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.action_receipt as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.approval_detail.tenant_is_bound
-create policy tenant_is_bound on stepwell.approval_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.approval_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.approval_vote.tenant_is_bound
-create policy tenant_is_bound on stepwell.approval_vote as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.approval_vote as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.audit_anchor.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_anchor as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.audit_anchor as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.audit_block.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_block as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.audit_block as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.audit_block_stream.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_block_stream as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.audit_block_stream as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.audit_chain.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_chain as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.audit_chain as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.audit_leaves.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_leaves as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.audit_leaves as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.business_calendar.tenant_is_bound
-create policy tenant_is_bound on stepwell.business_calendar as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.business_calendar as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.calendar_holiday.tenant_is_bound
-create policy tenant_is_bound on stepwell.calendar_holiday as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.calendar_holiday as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.calendar_hours.tenant_is_bound
-create policy tenant_is_bound on stepwell.calendar_hours as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.calendar_hours as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.concurrency_slot.tenant_is_bound
-create policy tenant_is_bound on stepwell.concurrency_slot as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.concurrency_slot as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.credential.tenant_is_bound
+create policy tenant_is_bound on stepwell.credential as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.dlq_replay_request.tenant_is_bound
-create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.event_inbox.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_inbox as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.event_inbox as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.event_log.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_log as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.event_log as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.event_reader.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_reader as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.event_reader as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.event_validation_audit.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_validation_audit as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.event_validation_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.event_wait.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_wait as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.event_wait as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.evidence_bundle.tenant_is_bound
-create policy tenant_is_bound on stepwell.evidence_bundle as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.evidence_bundle as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.governance_problem.tenant_is_bound
-create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.information_bundle_item.tenant_is_bound
-create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.information_unit.tenant_is_bound
-create policy tenant_is_bound on stepwell.information_unit as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.information_unit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.information_unit_label.tenant_is_bound
-create policy tenant_is_bound on stepwell.information_unit_label as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.information_unit_label as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.information_unit_version.tenant_is_bound
-create policy tenant_is_bound on stepwell.information_unit_version as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.information_unit_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.job_dead_letter.tenant_is_bound
-create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.job_detail.tenant_is_bound
-create policy tenant_is_bound on stepwell.job_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.job_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.job_line.tenant_is_bound
-create policy tenant_is_bound on stepwell.job_line as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.job_line as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.job_ready.tenant_is_bound
-create policy tenant_is_bound on stepwell.job_ready as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.job_ready as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.map_item.tenant_is_bound
-create policy tenant_is_bound on stepwell.map_item as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.map_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.operation.tenant_is_bound
-create policy tenant_is_bound on stepwell.operation as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.operation as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
--- policy: stepwell.person.tenant_is_bound
-create policy tenant_is_bound on stepwell.person as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
-
--- policy: stepwell.person_role.tenant_is_bound
-create policy tenant_is_bound on stepwell.person_role as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+-- policy: stepwell.permission.tenant_is_bound
+create policy tenant_is_bound on stepwell.permission as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.policy_active.tenant_is_bound
-create policy tenant_is_bound on stepwell.policy_active as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.policy_active as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.policy_set.tenant_is_bound
-create policy tenant_is_bound on stepwell.policy_set as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.policy_set as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.policy_verdict.tenant_is_bound
-create policy tenant_is_bound on stepwell.policy_verdict as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.policy_verdict as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.principal.tenant_is_bound
+create policy tenant_is_bound on stepwell.principal as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.principal_role.tenant_is_bound
+create policy tenant_is_bound on stepwell.principal_role as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.rate_token.tenant_is_bound
-create policy tenant_is_bound on stepwell.rate_token as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.rate_token as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.run_detail.tenant_is_bound
-create policy tenant_is_bound on stepwell.run_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.run_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.run_progress.tenant_is_bound
-create policy tenant_is_bound on stepwell.run_progress as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.run_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.run_write_count.tenant_is_bound
-create policy tenant_is_bound on stepwell.run_write_count as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.run_write_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.slack_callback.tenant_is_bound
-create policy tenant_is_bound on stepwell.slack_callback as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.slack_callback as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.slack_card.tenant_is_bound
-create policy tenant_is_bound on stepwell.slack_card as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.slack_card as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.slack_user.tenant_is_bound
-create policy tenant_is_bound on stepwell.slack_user as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.slack_user as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.step_block.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_block as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.step_block as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.step_content_pin.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_content_pin as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.step_content_pin as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.step_escalation.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.step_input.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_input as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.step_input as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.step_run_correction_cycle.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_run_correction_cycle as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.step_run_correction_cycle as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.step_run_output_snapshot.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_run_output_snapshot as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.step_run_output_snapshot as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.step_run_prior_audit.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_run_prior_audit as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.step_run_prior_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.task_detail.tenant_is_bound
-create policy tenant_is_bound on stepwell.task_detail as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.task_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.tenant.tenant_is_bound
-create policy tenant_is_bound on stepwell.tenant as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.tenant as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.tenant.worker_finds_tenants
 create policy worker_finds_tenants on stepwell.tenant as permissive for select to stepwell_worker using (true);
 
 -- policy: stepwell.tenant_lease.tenant_is_bound
-create policy tenant_is_bound on stepwell.tenant_lease as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.tenant_lease as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.timer.tenant_is_bound
-create policy tenant_is_bound on stepwell.timer as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.timer as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.transition_idempotency.tenant_is_bound
-create policy tenant_is_bound on stepwell.transition_idempotency as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.transition_idempotency as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.unit_checkpoint.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_checkpoint as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.unit_checkpoint as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.unit_failure.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_failure as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.unit_failure as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.unit_output.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_output as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.unit_output as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.unit_progress.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_progress as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.unit_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.unit_wake.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_wake as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.unit_wake as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.work_unit.tenant_is_bound
-create policy tenant_is_bound on stepwell.work_unit as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.work_unit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.workflow_branch.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_branch as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.workflow_branch as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.workflow_group.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_group as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.workflow_group as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.workflow_registry.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_registry as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.workflow_registry as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.workflow_schedule.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_schedule as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.workflow_schedule as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.workflow_step_def.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_step_def as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.workflow_step_def as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.workflow_step_relations.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_step_relations as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.workflow_step_relations as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.workflow_version.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_version as permissive for all to public using ((tenant_id = ( SELECT (NULLIF(current_setting('stepwell.tenant_id'::text, true), ''::text))::integer AS "nullif")));
+create policy tenant_is_bound on stepwell.workflow_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- view: stepwell.job_queue
 create view stepwell.job_queue (
@@ -2535,6 +2691,28 @@ create view stepwell.job_queue (
     completed_at timestamp with time zone,
     last_transition_at timestamp with time zone,
     progress jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.person
+create view stepwell.person (
+    tenant_id integer,
+    person_id bigint,
+    person_name text,
+    display_name text,
+    is_active boolean,
+    created_at timestamp with time zone,
+    name_key text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.person_role
+create view stepwell.person_role (
+    tenant_id integer,
+    person_id bigint,
+    role_name text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -2589,7 +2767,7 @@ create view stepwell.step_run (
     executor text,
     pic_id bigint,
     role text,
-    attempt_count smallint,
+    attempt integer,
     max_attempts smallint,
     failure_class text,
     lease_session_id bigint,
@@ -2647,7 +2825,7 @@ create view stepwell.task_run (
     mandatory boolean,
     pic_id bigint,
     operation text,
-    attempt_count smallint,
+    attempt integer,
     max_attempts smallint,
     failure_class text,
     started_at timestamp with time zone,
@@ -2801,7 +2979,7 @@ create view stepwell.v_dead_letter (
     died_at timestamp with time zone,
     failure_class text,
     error jsonb,
-    attempt_count smallint,
+    attempt smallint,
     resolved_at timestamp with time zone,
     resolution text,
     failures jsonb
@@ -3299,11 +3477,35 @@ create function stepwell._action_read(p_tenant_id integer, p_unit_id bigint, p_a
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._action_record(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint)
-create function stepwell._action_record(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._action_type_verdict(p_action jsonb)
+create function stepwell._action_type_verdict(p_action jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._actor_bound(p_tenant_id integer, p_actor text, p_verb text)
+create function stepwell._actor_bound(p_tenant_id integer, p_actor text, p_verb text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._actor_channel(p_actor text)
+create function stepwell._actor_channel(p_actor text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._actor_known(p_tenant_id integer, p_actor text, p_verb text)
+create function stepwell._actor_known(p_tenant_id integer, p_actor text, p_verb text) returns text language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._actor_plain(p_actor text)
-create function stepwell._actor_plain(p_actor text) returns text language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._actor_plain(p_actor text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._acts_for_all()
+create function stepwell._acts_for_all() returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3314,17 +3516,17 @@ create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) r
 -- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb)
 create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._approval_covers(p_unit stepwell.work_unit, p_evidence jsonb, p_action text, p_is_own boolean)
+create function stepwell._approval_covers(p_unit stepwell.work_unit, p_evidence jsonb, p_action text, p_is_own boolean) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._approval_end(p_tenant_id integer, p_approval_id bigint, p_state text, p_actor text, p_reason text)
 create function stepwell._approval_end(p_tenant_id integer, p_approval_id bigint, p_state text, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._approval_granted(p_tenant_id integer, p_approval_id bigint, p_action text, p_unit_id bigint)
 create function stepwell._approval_granted(p_tenant_id integer, p_approval_id bigint, p_action text, p_unit_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
-
--- function: stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text, p_run_id bigint)
-create function stepwell._approval_holds(p_tenant_id integer, p_evidence jsonb, p_action text, p_run_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3341,8 +3543,8 @@ create function stepwell._approval_request(p_tenant_id integer, p_action text, p
 -- function: stepwell._approval_settle(p_tenant_id integer, p_approval_id bigint, p_actor text)
 create function stepwell._approval_settle(p_tenant_id integer, p_approval_id bigint, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._approval_voter_check(p_approval stepwell.approval_detail, p_voter text)
-create function stepwell._approval_voter_check(p_approval stepwell.approval_detail, p_voter text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._approval_voter(p_approval stepwell.approval_detail, p_actor text)
+create function stepwell._approval_voter(p_approval stepwell.approval_detail, p_actor text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3356,11 +3558,17 @@ create function stepwell._approvals_close(p_tenant_ids integer[], p_approval_ids
 -- function: stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigint)
 create function stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._attempt_no(p_state_code text, p_failed_count integer, p_started_at timestamp with time zone)
+create function stepwell._attempt_no(p_state_code text, p_failed_count integer, p_started_at timestamp with time zone) returns integer language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._attention_settle(p_tenant_id integer, p_run_id bigint)
 create function stepwell._attention_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._audit_archive(p_months date[], p_now timestamp with time zone)
-create function stepwell._audit_archive(p_months date[], p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._audit_archive(p_partition text)
+create function stepwell._audit_archive(p_partition text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit integer)
 create function stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit integer) returns stepwell.audit_block language plpgsql set search_path=stepwell, pg_temp;
@@ -3372,10 +3580,22 @@ create function stepwell._audit_block_refuse() returns trigger language plpgsql 
 create function stepwell._audit_chain_lock(p_tenant_id integer) returns stepwell.audit_chain language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer)
-create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._audit_leaves_remove()
+create function stepwell._audit_leaves_remove() returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit_ids bigint[])
+create function stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit_ids bigint[]) returns TABLE(unit_id bigint, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint)
+create function stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint) returns record language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
 
 -- function: stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block)
 create function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea language sql stable set search_path=stepwell, pg_temp;
@@ -3398,8 +3618,20 @@ create function stepwell._calendar_add(p_tenant_id integer, p_calendar_name text
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._caller_name()
+create function stepwell._caller_name() returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._caps_check(p_settings jsonb, p_known text[])
 create function stepwell._caps_check(p_settings jsonb, p_known text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._catches(p_step_kind text, p_config jsonb, p_step_no integer)
+create function stepwell._catches(p_step_kind text, p_config jsonb, p_step_no integer) returns boolean language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3444,13 +3676,10 @@ create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_p
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._classes_are_empty(p_executor_class_ids integer[])
-create function stepwell._classes_are_empty(p_executor_class_ids integer[]) returns boolean language sql stable;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+create function stepwell._classes_are_empty(p_executor_class_ids integer[]) returns boolean language plpgsql;
 
--- function: stepwell._conditionals_decide(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._conditionals_decide(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._conditionals_decide(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[])
+create function stepwell._conditionals_decide(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._conditionals_hold(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._conditionals_hold(p_tenant_ids integer[], p_unit_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
@@ -3518,6 +3747,9 @@ create function stepwell._cycle_find(p_step_count integer, p_edges jsonb) return
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._dead_letters_store(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._dead_letters_store(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3551,6 +3783,9 @@ create function stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids big
 -- function: stepwell._engine_result_refuse(p_tenant_id integer, p_unit_id bigint, p_bytes bigint)
 create function stepwell._engine_result_refuse(p_tenant_id integer, p_unit_id bigint, p_bytes bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._engine_step(p_kind text, p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[])
+create function stepwell._engine_step(p_kind text, p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3561,13 +3796,10 @@ create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[],
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer)
-create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer) returns record language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._error_cut(p_error jsonb)
-create function stepwell._error_cut(p_error jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._error_kept(p_error jsonb)
+create function stepwell._error_kept(p_error jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3593,14 +3825,14 @@ create function stepwell._event_payload_problem(p_event_type text, p_payload jso
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._evidence_approvals(p_tenant_id integer, p_run_id bigint)
-create function stepwell._evidence_approvals(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._events_back(p_tenant_id integer, p_types text[], p_actor text, p_low xid8, p_high xid8, p_high_id bigint, p_scan integer, p_scan_each integer)
+create function stepwell._events_back(p_tenant_id integer, p_types text[], p_actor text, p_low xid8, p_high xid8, p_high_id bigint, p_scan integer, p_scan_each integer) returns refcursor language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._evidence_receipts(p_tenant_id integer, p_run_id bigint)
-create function stepwell._evidence_receipts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._evidence_names(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_names(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3611,26 +3843,23 @@ create function stepwell._evidence_run(p_tenant_id integer, p_run_id bigint) ret
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._evidence_steps(p_tenant_id integer, p_run_id bigint)
-create function stepwell._evidence_steps(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._evidence_streams(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_streams(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._evidence_values(p_tenant_id integer, p_run_id bigint)
-create function stepwell._evidence_values(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
-
--- function: stepwell._evidence_verdicts(p_tenant_id integer, p_run_id bigint)
-create function stepwell._evidence_verdicts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._failures_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_failed_at timestamp with time zone)
+create function stepwell._failures_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_failed_at timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamp with time zone)
 create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamp with time zone) returns TABLE(ord bigint, tenant_id integer, unit_id bigint, lease_no integer, failure_class text, classification text, error jsonb, attempt_count smallint, next_eligible_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
@@ -3644,8 +3873,26 @@ create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigin
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[])
+create function stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[]) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
 create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
+
+-- function: stepwell._gap_next(p_executor_class_id integer, p_place stepwell.queue_place)
+create function stepwell._gap_next(p_executor_class_id integer, p_place stepwell.queue_place) returns bigint language plpgsql;
+
+-- function: stepwell._gaps_begin()
+create function stepwell._gaps_begin() returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._gaps_divide(p_from_id xid8, p_open_ids xid8[])
+create function stepwell._gaps_divide(p_from_id xid8, p_open_ids xid8[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._gaps_refresh()
+create function stepwell._gaps_refresh() returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._gaps_renew()
+create function stepwell._gaps_renew() returns boolean language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._graph_cycle(p_graph jsonb)
 create function stepwell._graph_cycle(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3704,11 +3951,23 @@ create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evi
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._guard_path_problem(p_path text)
+create function stepwell._guard_path_problem(p_path text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._handlers_of(p_operation_names text[])
 create function stepwell._handlers_of(p_operation_names text[]) returns integer[] language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._has_ended(p_state_code text)
 create function stepwell._has_ended(p_state_code text) returns boolean language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._hidden(p_value jsonb)
+create function stepwell._hidden(p_value jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3731,8 +3990,8 @@ create function stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[
 -- function: stepwell._humans_show(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._humans_show(p_tenant_id integer, p_unit_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
-create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb, p_is_alone boolean)
+create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb, p_is_alone boolean) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3806,6 +4065,12 @@ create function stepwell._is_list(p_chain text) returns boolean language sql imm
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._is_same_lane(p_place stepwell.queue_place, p_other stepwell.queue_place)
+create function stepwell._is_same_lane(p_place stepwell.queue_place, p_other stepwell.queue_place) returns boolean language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._is_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_now timestamp with time zone)
 create function stepwell._is_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3837,10 +4102,10 @@ create function stepwell._lane_is_served(p_tenant_id integer, p_operation_id int
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._lane_next(p_executor_class_id integer, p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, OUT tenant_id integer, OUT workspace_id integer, OUT rank integer, OUT operation_id integer, OUT unit_id bigint)
-create function stepwell._lane_next(p_executor_class_id integer, p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, OUT tenant_id integer, OUT workspace_id integer, OUT rank integer, OUT operation_id integer, OUT unit_id bigint) returns record language plpgsql stable;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+create function stepwell._lane_next(p_executor_class_id integer, p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, OUT tenant_id integer, OUT workspace_id integer, OUT rank integer, OUT operation_id integer, OUT unit_id bigint) returns record language plpgsql;
+
+-- function: stepwell._lane_skip(p_tenant_id integer, p_workspace_id integer, p_lane stepwell.ready_lane, p_last_id bigint, p_upto_id bigint)
+create function stepwell._lane_skip(p_tenant_id integer, p_workspace_id integer, p_lane stepwell.ready_lane, p_last_id bigint, p_upto_id bigint) returns bigint language plpgsql;
 
 -- function: stepwell._lane_take(p_tenant_id integer, p_workspace_id integer, p_lane stepwell.ready_lane, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._lane_take(p_tenant_id integer, p_workspace_id integer, p_lane stepwell.ready_lane, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
@@ -3849,13 +4114,16 @@ create function stepwell._lane_take(p_tenant_id integer, p_workspace_id integer,
 create function stepwell._lanes_find(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer) returns stepwell.ready_lane[] language plpgsql;
 
 -- function: stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer)
-create function stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer) returns stepwell.ready_lane[] language plpgsql stable;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+create function stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer) returns stepwell.ready_lane[] language plpgsql;
 
 -- function: stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lease_lost(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._lease_lost(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._leased_count(p_tenant_id integer, p_executor_class_id integer)
 create function stepwell._leased_count(p_tenant_id integer, p_executor_class_id integer) returns bigint language sql stable security definer set search_path=stepwell, pg_temp;
@@ -3875,6 +4143,12 @@ create function stepwell._limit(p_key text) returns integer language plpgsql sta
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._log_position(p_tenant_id integer, p_at timestamp with time zone)
+create function stepwell._log_position(p_tenant_id integer, p_at timestamp with time zone) returns xid8 language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._machine_of(p_scope text)
 create function stepwell._machine_of(p_scope text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3886,6 +4160,15 @@ create function stepwell._map_abort(p_tenant_id integer, p_unit_id bigint) retur
 
 -- function: stepwell._map_fill(p_tenant_id integer, p_unit_id bigint, p_items jsonb, p_max_concurrency integer)
 create function stepwell._map_fill(p_tenant_id integer, p_unit_id bigint, p_items jsonb, p_max_concurrency integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._map_forget(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._map_forget(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._map_is_same(p_tenant_id integer, p_unit_id bigint, p_items jsonb)
+create function stepwell._map_is_same(p_tenant_id integer, p_unit_id bigint, p_items jsonb) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._map_result(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._map_result(p_tenant_id integer, p_unit_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
@@ -3908,17 +4191,14 @@ create function stepwell._map_size_problem(p_tenant_id integer, p_unit_id bigint
 -- function: stepwell._maps_count(p_changes stepwell.unit_change[])
 create function stepwell._maps_count(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[])
-create function stepwell._maps_forget(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
-
 -- function: stepwell._maps_input_problem(p_version stepwell.workflow_version, p_input jsonb)
 create function stepwell._maps_input_problem(p_version stepwell.workflow_version, p_input jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[])
+create function stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[])
 create function stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -3935,11 +4215,44 @@ create function stepwell._merkle_root(p_leaves bytea) returns bytea language plp
 -- function: stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
 create function stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause) returns bigint[] language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 
+-- function: stepwell._name_check(p_field text, p_name text)
+create function stepwell._name_check(p_field text, p_name text) returns void language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._name_fold(p_name text)
+create function stepwell._name_fold(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._name_problem(p_name text)
+create function stepwell._name_problem(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._name_skeleton(p_name text)
+create function stepwell._name_skeleton(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._name_tidy(p_name text)
+create function stepwell._name_tidy(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._names_known(p_tenant_id integer, p_kind text, p_within text)
 create function stepwell._names_known(p_tenant_id integer, p_kind text, p_within text) returns TABLE(name text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._names_settle()
+create function stepwell._names_settle() returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3951,10 +4264,7 @@ create function stepwell._operation_handler() returns trigger language plpgsql s
 create function stepwell._operation_of(p_tenant_id integer, p_operation_name text) returns stepwell.operation language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[])
-create function stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[]) returns boolean language plpgsql stable;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+create function stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[]) returns boolean language plpgsql;
 
 -- function: stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb)
 create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
@@ -3981,7 +4291,7 @@ create function stepwell._path_bound(p_bare text, p_size double precision) retur
 -- granted to stepwell_worker: execute
 
 -- function: stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision)
-create function stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision) returns double precision language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -3992,14 +4302,26 @@ create function stepwell._path_count(p_document jsonb, p_path text) returns doub
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, OUT result jsonb, OUT problem text)
-create function stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, OUT result jsonb, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._path_document(p_document jsonb, p_path text)
+create function stepwell._path_document(p_document jsonb, p_path text) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._path_excess(p_document jsonb, p_path text)
-create function stepwell._path_excess(p_document jsonb, p_path text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, p_is_alone boolean, OUT result jsonb, OUT problem text, OUT is_costly boolean)
+create function stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, p_is_alone boolean, OUT result jsonb, OUT problem text, OUT is_costly boolean) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_excess(p_document jsonb, p_path text, p_is_alone boolean)
+create function stepwell._path_excess(p_document jsonb, p_path text, p_is_alone boolean) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_gap(p_document jsonb, p_path text)
+create function stepwell._path_gap(p_document jsonb, p_path text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4028,11 +4350,29 @@ create function stepwell._path_sites(p_path text) returns jsonb language plpgsql
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._path_strict(p_path text)
+create function stepwell._path_strict(p_path text) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._path_unknown_root(p_path text, p_known text[])
+create function stepwell._path_unknown_root(p_path text, p_known text[]) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamp with time zone, p_preview boolean)
 create function stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamp with time zone, p_preview boolean) returns text language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._people_behind(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._people_behind(p_tenant_id integer, p_unit_id bigint) returns text[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4055,14 +4395,29 @@ create function stepwell._person_name(p_tenant_id integer, p_person_id bigint) r
 -- function: stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text)
 create function stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._place_next(p_executor_class_id integer, p_place stepwell.queue_place)
+create function stepwell._place_next(p_executor_class_id integer, p_place stepwell.queue_place) returns stepwell.queue_place language plpgsql;
+
 -- function: stepwell._plans_apply()
 create function stepwell._plans_apply() returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._policy_answer(p_rule jsonb, p_action jsonb)
+create function stepwell._policy_answer(p_rule jsonb, p_action jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_decided(p_tenant_id integer, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text)
 create function stepwell._policy_decided(p_tenant_id integer, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._policy_diff(p_old jsonb, p_new jsonb)
 create function stepwell._policy_diff(p_old jsonb, p_new jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._policy_document(p_action jsonb, p_match text)
+create function stepwell._policy_document(p_action jsonb, p_match text) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4109,6 +4464,12 @@ create function stepwell._policy_rule_problems(p_rule jsonb) returns TABLE(field
 -- function: stepwell._policy_set_refuse()
 create function stepwell._policy_set_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._principal_name_set()
+create function stepwell._principal_name_set() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._principal_set(p_tenant_id integer, p_kind text, p_field text, p_name text, p_roles text[], p_display_name text, p_is_active boolean)
+create function stepwell._principal_set(p_tenant_id integer, p_kind text, p_field text, p_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._privileges_of(p_role text)
 create function stepwell._privileges_of(p_role text) returns TABLE(statement text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4128,10 +4489,7 @@ create function stepwell._problem_open(p_tenant_id integer, p_category text, p_d
 create function stepwell._progress_notify() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank integer, OUT unit_id bigint, OUT is_capped boolean)
-create function stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank integer, OUT unit_id bigint, OUT is_capped boolean) returns record language plpgsql stable;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+create function stepwell._queue_look(p_tenant_ids integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT may_lease_directly boolean, OUT is_dry boolean, OUT rank integer, OUT unit_id bigint, OUT is_capped boolean) returns record language plpgsql;
 
 -- function: stepwell._rates_fire(p_now timestamp with time zone, p_limit integer)
 create function stepwell._rates_fire(p_now timestamp with time zone, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -4151,14 +4509,17 @@ create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns vo
 -- function: stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer)
 create function stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
 
--- function: stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text)
-create function stepwell._receipt_close(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._receipt_follow(p_receipt stepwell.action_receipt, p_outcome text, p_external_id text, p_actor text)
+create function stepwell._receipt_follow(p_receipt stepwell.action_receipt, p_outcome text, p_external_id text, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT reply jsonb)
 create function stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT reply jsonb) returns record language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._receipt_intend(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_void_receipt_id bigint)
-create function stepwell._receipt_intend(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_void_receipt_id bigint) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._receipt_open(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_receipt_id bigint, p_is_again boolean)
+create function stepwell._receipt_open(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_receipt_id bigint, p_is_again boolean) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._receipt_settle(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text)
+create function stepwell._receipt_settle(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer)
 create function stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4337,6 +4698,12 @@ create function stepwell._reversal_problem(p_tenant_id integer, p_receipt_id big
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._roles_of(p_tenant_id integer, p_principal_id bigint)
+create function stepwell._roles_of(p_tenant_id integer, p_principal_id bigint) returns text[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4372,6 +4739,12 @@ create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) return
 
 -- function: stepwell._run_unit(p_run_id bigint)
 create function stepwell._run_unit(p_run_id bigint) returns bigint language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._runs_above(p_tenant_id integer, p_run_id bigint)
+create function stepwell._runs_above(p_tenant_id integer, p_run_id bigint) returns TABLE(run_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4556,6 +4929,9 @@ create function stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[]
 -- function: stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_token_id bigint)
+create function stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_token_id bigint) returns text language sql stable parallel restricted set search_path=stepwell, pg_temp;
+
 -- function: stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text)
 create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4576,6 +4952,9 @@ create function stepwell._start_schema_check(p_tenant_id integer, p_schema jsonb
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._state_change(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer)
+create function stepwell._state_change(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 
 -- function: stepwell._state_word(p_machine_id text, p_state_code text, p_lang text)
 create function stepwell._state_word(p_machine_id text, p_state_code text, p_lang text) returns text language sql stable set search_path=stepwell, pg_temp;
@@ -4613,6 +4992,12 @@ create function stepwell._step_candidate_check(p_unit stepwell.work_unit, p_pers
 -- function: stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text)
 create function stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._step_evaluate(p_tenant_id integer, p_unit_id bigint, p_kind text, p_config jsonb, p_inputs jsonb, p_is_alone boolean, OUT value jsonb, OUT problem text, OUT is_costly boolean)
+create function stepwell._step_evaluate(p_tenant_id integer, p_unit_id bigint, p_kind text, p_config jsonb, p_inputs jsonb, p_is_alone boolean, OUT value jsonb, OUT problem text, OUT is_costly boolean) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._step_expressions(p_step jsonb)
 create function stepwell._step_expressions(p_step jsonb) returns TABLE(field text, path text) language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4649,14 +5034,32 @@ create function stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._steps_defer(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._steps_defer(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._steps_resume(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[])
+create function stepwell._steps_resume(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._subrun_colours_show(p_tenant_ids integer[], p_run_ids bigint[])
 create function stepwell._subrun_colours_show(p_tenant_ids integer[], p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb)
-create function stepwell._subrun_start(p_tenant_id integer, p_unit_id bigint, p_workflow_name text, p_inputs jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text)
+create function stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text)
 create function stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._subruns_count(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._subruns_count(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._subruns_create(p_tenant_id integer, p_workflow_name text, p_unit_ids bigint[], p_inputs jsonb[], p_problems text[])
+create function stepwell._subruns_create(p_tenant_id integer, p_workflow_name text, p_unit_ids bigint[], p_inputs jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4667,11 +5070,17 @@ create function stepwell._subruns_open(p_tenant_id integer, p_run_id bigint, p_u
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[])
+create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
 create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
+
+-- function: stepwell._target_readings(p_target text)
+create function stepwell._target_readings(p_target text) returns text[] language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4693,12 +5102,6 @@ create function stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids 
 
 -- function: stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean)
 create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text)
-create function stepwell._test_evaluate(p_tenant_id integer, p_unit_id bigint, p_config jsonb, OUT holds boolean, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
 create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4727,6 +5130,12 @@ create function stepwell._title_of(p_tenant_id integer, p_unit_id bigint, p_lang
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._token_check(p_tenant_id integer, p_principal_id bigint, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text)
+create function stepwell._token_check(p_tenant_id integer, p_principal_id bigint, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._too_large(p_what text, p_bytes bigint, p_limit integer)
 create function stepwell._too_large(p_what text, p_bytes bigint, p_limit integer) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4746,10 +5155,7 @@ create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule 
 create function stepwell._turn_take(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._turns_find(p_executor_class_ids integer[], p_tenant_id integer, p_workspace_id integer, p_count integer)
-create function stepwell._turns_find(p_executor_class_ids integer[], p_tenant_id integer, p_workspace_id integer, p_count integer) returns stepwell.tenant_turn[] language plpgsql stable;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+create function stepwell._turns_find(p_executor_class_ids integer[], p_tenant_id integer, p_workspace_id integer, p_count integer) returns stepwell.tenant_turn[] language plpgsql;
 
 -- function: stepwell._turns_quota(p_turns stepwell.tenant_turn[], p_window integer)
 create function stepwell._turns_quota(p_turns stepwell.tenant_turn[], p_window integer) returns integer language sql stable set search_path=stepwell, pg_temp;
@@ -4759,6 +5165,9 @@ create function stepwell._turns_quota(p_turns stepwell.tenant_turn[], p_window i
 
 -- function: stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
+
+-- function: stepwell._unit_change(p_unit stepwell.work_unit, p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
+create function stepwell._unit_change(p_unit stepwell.work_unit, p_requests stepwell.transition_request[], p_cause stepwell.transition_cause) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[])
 create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
@@ -4786,6 +5195,12 @@ create function stepwell._unit_ref(p_unit_id bigint) returns text language sql i
 
 -- function: stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text)
 create function stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._units_after(p_tenant_id integer, p_unit_id bigint, p_version_id integer, p_def_no integer)
+create function stepwell._units_after(p_tenant_id integer, p_unit_id bigint, p_version_id integer, p_def_no integer) returns SETOF bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4823,6 +5238,24 @@ create function stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[
 -- function: stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[])
 create function stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb)
+create function stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._verb_allowed(p_verb text)
+create function stepwell._verb_allowed(p_verb text) returns boolean language sql stable parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._verb_check(p_tenant_id integer, p_verb text)
+create function stepwell._verb_check(p_tenant_id integer, p_verb text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._verdict_record(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint, p_receipt_id bigint)
+create function stepwell._verdict_record(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint, p_receipt_id bigint) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer)
 create function stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer) returns stepwell.workflow_version language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4843,6 +5276,12 @@ create function stepwell._wake_read(p_tenant_id integer, p_unit_id bigint) retur
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell._walked_count()
+create function stepwell._walked_count() returns bigint language sql;
+
+-- function: stepwell._walked_far(p_walked_count bigint)
+create function stepwell._walked_far(p_walked_count bigint) returns boolean language sql;
 
 -- function: stepwell._why(p_unit stepwell.work_unit)
 create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4871,6 +5310,9 @@ create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) re
 -- function: stepwell._workers_wake(p_executor_class_ids integer[])
 create function stepwell._workers_wake(p_executor_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._workers_wake_all()
+create function stepwell._workers_wake_all() returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer)
 create function stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer) returns text language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4880,8 +5322,29 @@ create function stepwell._workspace_of(p_unit_id bigint) returns integer languag
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell._writes_cap(p_tenant_id integer, p_run_id bigint)
+create function stepwell._writes_cap(p_tenant_id integer, p_run_id bigint) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._writes_return(p_tenant_id integer, p_run_ids bigint[])
+create function stepwell._writes_return(p_tenant_id integer, p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._writes_take(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._writes_take(p_tenant_id integer, p_unit_id bigint) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell.bound_principal()
+create function stepwell.bound_principal() returns bigint language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.bound_tenant()
+create function stepwell.bound_tenant() returns integer language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_action_limit()
 create function stepwell.fn_action_limit() returns void language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -4977,8 +5440,14 @@ create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_af
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before_tx bigint, p_before_event_id bigint, p_limit integer)
+create function stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before_tx bigint, p_before_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint)
-create function stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp set TimeZone=UTC;
+create function stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -4990,6 +5459,10 @@ create function stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint
 -- function: stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text)
 create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
+create function stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer)
 create function stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer) returns SETOF stepwell.v_inbox language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5104,6 +5577,10 @@ create function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns js
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_principal_set(p_tenant_id integer, p_kind text, p_name text, p_roles text[], p_display_name text, p_is_active boolean)
+create function stepwell.fn_principal_set(p_tenant_id integer, p_kind text, p_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_privileges_apply()
 create function stepwell.fn_privileges_apply() returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -5117,7 +5594,7 @@ create function stepwell.fn_problems_settle(p_limit integer) returns integer lan
 
 -- function: stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[])
 create function stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[]) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_receipt_reverse(p_tenant_id integer, p_receipt_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_receipt_reverse(p_tenant_id integer, p_receipt_id bigint, p_actor text, p_reason text) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5129,7 +5606,7 @@ create function stepwell.fn_receipt_settle(p_tenant_id integer, p_receipt_id big
 
 -- function: stepwell.fn_receipts_recover(p_limit integer)
 create function stepwell.fn_receipts_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_registry_check()
 create function stepwell.fn_registry_check() returns TABLE(check_name text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5214,7 +5691,7 @@ create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer)
-create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt_count integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, inputs jsonb, progress jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, inputs jsonb, progress jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 -- granted to stepwell_worker: execute
@@ -5243,6 +5720,12 @@ create function stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name 
 create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_session_bind(p_token text)
+create function stepwell.fn_session_bind(p_token text) returns TABLE(tenant_id integer, principal_id bigint, principal_name text) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text)
 create function stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text) returns TABLE(accepted boolean, woken_unit_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
@@ -5269,7 +5752,7 @@ create function stepwell.fn_slack_user_unmap(p_tenant_id integer, p_slack_user_i
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer)
-create function stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+create function stepwell.fn_state_transition_validate(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_step_assign(p_tenant_id integer, p_unit_id bigint, p_person text, p_actor text, p_reason text, p_key text)
@@ -5352,6 +5835,18 @@ create function stepwell.fn_tenant_set(p_tenant_code text, p_settings jsonb) ret
 -- function: stepwell.fn_timers_fire(p_limit integer)
 create function stepwell.fn_timers_fire(p_limit integer) returns TABLE(fired_count integer, next_due_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_token_create(p_tenant_id integer, p_principal_name text, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text)
+create function stepwell.fn_token_create(p_tenant_id integer, p_principal_name text, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text) returns TABLE(token_id bigint, token text) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_token_revoke(p_tenant_id integer, p_token_id bigint)
+create function stepwell.fn_token_revoke(p_tenant_id integer, p_token_id bigint) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer)
+create function stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer) returns TABLE(token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer)
 create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer) returns TABLE(code text, sentence_en text, sentence_vi text, who text) language plpgsql stable set search_path=stepwell, pg_temp;

@@ -2,25 +2,29 @@
 -- each change. Callers hold the lock of the run. SW004: the registry refuses.
 
 -- Checks again what depends on the other steps of a run: approvals that nobody needs any more, corrections that can
--- continue, blocks that change their severity, conditionals that wait for steps behind a cancelled one. Removes the
--- mark of a run that has nothing of this kind left.
+-- continue, blocks that change their severity, conditionals that wait for steps behind a cancelled one. The last two are
+-- looked for among all steps, only in a run with the mark watches_steps. Removes the marks of a run that has nothing of
+-- this kind left.
 create or replace function stepwell._attention_settle(p_tenant_id int, p_run_id bigint) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
-declare
-    v_has_held_conditional boolean;
 begin
     perform stepwell._approvals_outlived(p_tenant_id, p_run_id);
     perform stepwell._corrections_settle(p_tenant_id, p_run_id);
-    perform stepwell._blocks_weigh(p_tenant_id, p_run_id);
-    v_has_held_conditional := stepwell._conditionals_resume(p_tenant_id, p_run_id);
+    if (select p.watches_steps from stepwell.run_progress as p where p.tenant_id = p_tenant_id and p.run_id = p_run_id) then
+        perform stepwell._blocks_weigh(p_tenant_id, p_run_id);
+        if not stepwell._conditionals_resume(p_tenant_id, p_run_id) then
+            update stepwell.run_progress as p set watches_steps = false
+            where p.tenant_id = p_tenant_id and p.run_id = p_run_id and not exists (
+                select from stepwell.work_unit as u
+                where u.tenant_id = p_tenant_id
+                    and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+                    and u.state_code = 'blocked');
+        end if;
+    end if;
     update stepwell.run_progress as p set needs_attention = false
-    where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention and not v_has_held_conditional
-        and not exists (
-        select from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
-            and u.state_code = 'blocked')
+    where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention and not p.watches_steps
         and not exists (
         select from stepwell.step_run_correction_cycle as c
         where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1

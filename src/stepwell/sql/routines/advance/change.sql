@@ -1,10 +1,14 @@
 -- One state change from outside: it is checked, applied, and followed by everything that it means for the graph.
 
 -- The public entry for one state change: checks it against the registry and, unless it is a preview, applies it with
--- its event and everything that follows from it (the graph advances, queues and timers change).
+-- its event and everything that follows from it (the graph advances, queues and timers change). A run, an approval, a
+-- proposal or a receipt is only checked here: its own functions change it, because more rows belong to its change. Who
+-- acts comes from the binding: a person acts as the person in charge of a step, or with the right to look after the work
+-- of others; the classes of the engine and of workers belong to them alone.
 -- Locks: the run, or the unit itself when it is free-standing; then the unit.
 -- Idempotency: with evidence.idempotency_key the first verdict is returned again; no second event.
--- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error; SW007 for another tenant.
+-- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error; SW007 when the caller may
+--   not act as this class, or for another tenant.
 create or replace function stepwell.fn_state_transition_validate(
     p_run_id bigint,
     p_run_kind text,
@@ -21,16 +25,47 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_in_charge constant boolean := p_actor_class in ('pic_human', 'task_pic_human');
+    v_actor text;
+begin
+    v_actor := stepwell._actor_bound(p_tenant_id, p_evidence ->> 'actor', case when v_in_charge then 'step.work' else 'step.oversee' end);
+    if stepwell.bound_principal() is not null then
+        if not (v_in_charge or p_actor_class in ('reviewer', 'escalation_handler')) then
+            raise exception using errcode = 'SW007', column = 'actor_class', message = format(
+                'actor_class: %s acts as pic_human, task_pic_human, reviewer or escalation_handler, not as %s', v_actor, p_actor_class);
+        end if;
+        if v_in_charge and not exists (select from stepwell.work_unit as u where u.tenant_id = p_tenant_id
+            and u.unit_id = p_run_id and u.pic_id = stepwell.bound_principal()) then
+            raise exception using errcode = 'SW007', message = format('%s is not in charge of %s', v_actor,
+                stepwell._title_of(p_tenant_id, p_run_id));
+        end if;
+        p_evidence := p_evidence || jsonb_build_object('actor', v_actor, 'actor_id', stepwell.bound_principal(),
+            'audit_ref', 'principal:' || stepwell.bound_principal());
+    end if;
+    return stepwell._state_change(p_run_id, p_run_kind, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref,
+        p_evidence, p_preview, p_tenant_id);
+end
+$$;
+
+-- One state change, after its caller has checked who acts.
+-- Locks: as fn_state_transition_validate.
+-- Raises: SW001 when an argument is missing.
+create or replace function stepwell._state_change(
+    p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text,
+    p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id int
+) returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
     v_key constant text := p_evidence ->> 'idempotency_key';
     v_requests constant stepwell.transition_request[] := array[row(p_tenant_id, p_run_id, p_to_state, p_from_state, p_evidence,
         p_evidence -> 'payload', null, null)::stepwell.transition_request];
     v_cause constant stepwell.transition_cause := row(p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence ->> 'actor', null, null,
         null, 0, null)::stepwell.transition_cause;
     v_verdict jsonb;
-    v_unit record;
-    v_applied_count int := 0;
+    v_unit stepwell.work_unit;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
     if p_run_id is null or p_to_state is null or p_actor_class is null then
         raise exception using errcode = 'SW001',
             message = format('%s: a value is required', case when p_run_id is null then 'run_id'
@@ -48,50 +83,78 @@ begin
             end if;
         end if;
     end if;
-    select u.scope, u.state_machine_id, u.state_code into v_unit
+    select u.* into v_unit
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_run_id;
     if v_unit.scope is distinct from p_run_kind then
         return jsonb_build_object('ok', false, 'transition_id', null, 'emitted_event_type', null, 'problems',
             jsonb_build_array(case when v_unit.scope is null then 'unit_not_found' else 'run_kind_is_' || v_unit.scope end));
     end if;
-    if not p_preview then
-        v_applied_count := (stepwell._transition_apply(v_requests, v_cause)).applied_count;
+    select jsonb_build_object('ok', j.problems = '{}', 'transition_id', j.transition_id,
+        'emitted_event_type', j.event_type, 'problems', to_jsonb(j.problems))
+    into v_verdict
+    from stepwell._transition_judge(v_requests, v_cause) as j;
+    if p_preview then
+        return v_verdict;
     end if;
-    if v_applied_count = 1 then
-        select jsonb_build_object('ok', true, 'transition_id', r.transition_id, 'emitted_event_type', r.event_type,
-            'problems', '[]'::jsonb)
-        into v_verdict
-        from stepwell.transition_rule as r
-        where r.state_machine_id = v_unit.state_machine_id and r.from_state = v_unit.state_code and r.to_state = p_to_state
-            and r.actor_class = p_actor_class and not r.leases_directly;
+    if v_unit.scope not in ('step', 'task', 'job') then
+        v_verdict := v_verdict || jsonb_build_object('ok', false, 'problems',
+            v_verdict -> 'problems' || to_jsonb('has_calls_of_its_own:' || v_unit.scope));
+    elsif (v_verdict ->> 'ok')::boolean then
+        perform stepwell._unit_change(v_unit, v_requests, v_cause);
     else
-        select jsonb_build_object('ok', j.problems = '{}', 'transition_id', j.transition_id,
-            'emitted_event_type', j.event_type, 'problems', to_jsonb(j.problems))
-        into v_verdict
-        from stepwell._transition_judge(v_requests, v_cause) as j;
-        if not p_preview and (v_verdict ->> 'ok')::boolean then
-            raise exception using errcode = '40001', message = format('%s was changed by another transaction; try again',
-                stepwell._title_of(p_tenant_id, p_run_id));
-        end if;
+        -- The core stores a payload that it refuses.
+        perform stepwell._transition_apply(v_requests, v_cause);
     end if;
-    if not p_preview then
-        if (v_verdict ->> 'ok')::boolean then
-            perform stepwell._after_transition(p_tenant_id, p_run_id, p_evidence);
-        end if;
-        if v_key is not null then
-            insert into stepwell.transition_idempotency (
-                tenant_id, unit_id, to_state, idempotency_key, verdict, decided_at)
-            values (p_tenant_id, p_run_id, p_to_state, v_key, v_verdict, stepwell.now());
-        end if;
+    if v_key is not null then
+        insert into stepwell.transition_idempotency (
+            tenant_id, unit_id, to_state, idempotency_key, verdict, decided_at)
+        values (p_tenant_id, p_run_id, p_to_state, v_key, v_verdict, stepwell.now());
     end if;
     return v_verdict;
 end
 $$;
 
+-- One accepted change of a step, task or job, and what belongs to it in the other tables. First the unit leaves
+-- everything that could start it, as long as its old state tells what it has: its row in the queue, its slot, its
+-- timers. A worker keeps the lease of a unit that becomes overdue or is in time again. Then the state changes. A
+-- failure is stored and decides between a retry and the end, as the failure that a worker reports.
+-- Locks: the caller holds the run or the job; the slots of the unit, its ready row, then the unit.
+-- Raises: SW004 when the registry refuses something that follows; 40001 when a claim took the unit meanwhile.
+create or replace function stepwell._unit_change(
+    p_unit stepwell.work_unit, p_requests stepwell.transition_request[], p_cause stepwell.transition_cause
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_request constant stepwell.transition_request := p_requests[1];
+    v_tenant_ids constant int[] := array[p_unit.tenant_id];
+    v_unit_ids constant bigint[] := array[p_unit.unit_id];
+    v_failed_at timestamptz;
+begin
+    if p_unit.lease_session_id is null or v_request.to_state not in ('overdue', 'in_progress') then
+        perform stepwell._units_dequeue(v_tenant_ids, v_unit_ids);
+    end if;
+    if v_request.to_state = 'failed' then
+        v_failed_at := stepwell._failures_store(v_tenant_ids, v_unit_ids, array[v_request.payload || jsonb_build_object(
+            'outcome', case v_request.payload ->> 'classification' when 'permanent' then 'dead' else 'retry' end)]);
+    end if;
+    if (stepwell._transition_apply(p_requests, p_cause)).applied_count = 0 then
+        raise exception using errcode = '40001', message = format('%s was changed by another transaction; try again',
+            stepwell._title_of(p_unit.tenant_id, p_unit.unit_id));
+    end if;
+    if v_failed_at is not null then
+        perform stepwell._failures_follow(v_tenant_ids, v_unit_ids, v_failed_at);
+    elsif p_unit.state_code = 'failed' and v_request.to_state = 'cannot_complete' then
+        perform stepwell._dead_letters_store(v_tenant_ids, v_unit_ids);
+    end if;
+    perform stepwell._after_transition(p_unit.tenant_id, p_unit.unit_id, v_request.evidence);
+end
+$$;
+
 -- What follows from one state change: a step that ended releases its dependents or cancels them, a step that became
--- ready is put in line for its slot, a unit that is not ready any more leaves the queue, a run that has nothing open
--- ends.
+-- ready is put in line for its slot, a run that has nothing open ends.
 -- Locks: the caller holds the run.
 -- Raises: SW004 when the registry refuses something that follows.
 create or replace function stepwell._after_transition(
@@ -104,12 +167,6 @@ declare
     v_unit stepwell.work_unit;
 begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if v_unit.state_code <> 'ready' then
-        perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
-    end if;
-    if v_unit.scope not in ('step', 'task', 'job') then
-        return;
-    end if;
     if v_unit.lease_session_id is null then
         perform stepwell._receipts_doubt(array[p_tenant_id], array[p_unit_id], 'the step or job was changed meanwhile');
     end if;
@@ -117,6 +174,10 @@ begin
         insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
         values (p_tenant_id, p_unit_id, v_unit.lease_no, p_evidence -> 'output', stepwell.now())
         on conflict (tenant_id, unit_id, lease_no) do nothing;
+    end if;
+    if v_unit.state_code = 'blocked' then
+        update stepwell.run_progress as p set needs_attention = true, watches_steps = true
+        where p.tenant_id = p_tenant_id and p.run_id = stepwell._run_of(p_unit_id);
     end if;
     if v_unit.scope = 'task' then
         if v_unit.state_code = 'blocked' then

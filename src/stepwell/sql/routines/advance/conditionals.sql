@@ -1,10 +1,20 @@
--- Conditionals: the test is evaluated, one branch opens, the other is skipped. A test that reads a failed step catches
--- its failure. Callers hold the locks of the runs. SW004: the registry refuses.
+-- Conditionals: the test is evaluated, one branch opens, the other is skipped. A test that reads the status or the error
+-- of a failed step catches its failure. Callers hold the locks of the runs. SW004: the registry refuses.
 
--- Decides conditionals whose predecessors have ended: evaluates the test over the run's document, skips the branch not
--- taken and releases what comes next. Failures that the test has read count as caught. A test that fails or gives no
--- boolean fails the conditional for good.
-create or replace function stepwell._conditionals_decide(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+-- Whether a step catches the failure of the step with this number. Only a conditional catches, and only the steps that its
+-- test is about; versions that name none of these were published by an older release and catch all steps that they read.
+create or replace function stepwell._catches(p_step_kind text, p_config jsonb, p_step_no int) returns boolean
+language sql immutable parallel safe
+as $$
+    select p_step_kind = 'conditional' and coalesce(coalesce(p_config -> 'catches', p_config -> 'reads') @> to_jsonb(p_step_no), false)
+$$;
+
+-- Decides conditionals whose predecessors have ended, by the values of their tests: skips the branch not taken and releases
+-- what comes next. Failures that the test has read count as caught. A test that has a problem or gives no boolean fails
+-- the conditional for good.
+create or replace function stepwell._conditionals_decide(
+    p_tenant_ids int[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]
+) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -13,12 +23,14 @@ declare
     v_skipped record;
 begin
     with tested as materialized (
-        select u.tenant_id, u.unit_id, t.holds, t.problem
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        select u.tenant_id, u.unit_id, case when jsonb_typeof(q.value) = 'boolean' then q.value::boolean end as holds,
+            case when jsonb_typeof(q.value) = 'boolean' then null else coalesce(q.problem, format(
+                'test: %s gives %s, not true or false', d.config ->> 'test', coalesce(left(q.value::text, 100), 'nothing')))
+                end as problem
+        from unnest(p_tenant_ids, p_unit_ids, p_values, p_problems) as q (tenant_id, unit_id, value, problem)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         inner join stepwell.workflow_step_def as d
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-        cross join lateral stepwell._test_evaluate(u.tenant_id, u.unit_id, d.config) as t
     )
     select
         array_agg(t.tenant_id order by t.unit_id) filter (where t.problem is null) as tenant_ids,
@@ -48,34 +60,6 @@ begin
     end if;
     if v_made.bad_ids is not null then
         perform stepwell._units_fail(v_made.bad_tenant_ids, v_made.bad_ids, v_made.problems, 'mow_orchestrator');
-    end if;
-end
-$$;
-
--- The result of a conditional's test: true, false, or the problem because of which it is neither.
-create or replace function stepwell._test_evaluate(
-    p_tenant_id int, p_unit_id bigint, p_config jsonb, out holds boolean, out problem text
-)
-language plpgsql stable
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_document constant jsonb := stepwell._unit_document(p_tenant_id, p_unit_id,
-        array(select jsonb_array_elements_text(p_config -> 'reads')::int));
-    v_value record;
-begin
-    if jsonb_typeof(p_config -> 'test') = 'object' then
-        holds := v_document -> 'steps' -> (p_config -> 'test' ->> 'step') ->> 'status' = 'completed';
-        return;
-    end if;
-    v_value := stepwell._path_evaluate(v_document, p_config ->> 'test', false, false);
-    if v_value.problem is not null then
-        problem := 'test: ' || v_value.problem;
-    elsif jsonb_typeof(v_value.result) = 'boolean' then
-        holds := v_value.result::boolean;
-    else
-        problem := format('test: %s gives %s, not true or false', p_config ->> 'test',
-            coalesce(left(v_value.result::text, 100), 'nothing'));
     end if;
 end
 $$;
@@ -142,7 +126,7 @@ as $$
 $$;
 
 -- Returns those of these conditionals that must wait, because a step is open behind a cancelled predecessor: otherwise
--- what they read would depend on the order of events. Marks their runs with needs_attention.
+-- what they read would depend on the order of events. Marks their runs with needs_attention and watches_steps.
 create or replace function stepwell._conditionals_hold(p_tenant_ids int[], p_unit_ids bigint[]) returns bigint[]
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -165,7 +149,7 @@ begin
     into v_held
     from stepwell._steps_behind(v_asked.tenant_ids, v_asked.unit_ids) as b;
     if v_held.unit_ids is not null then
-        update stepwell.run_progress as p set needs_attention = true
+        update stepwell.run_progress as p set needs_attention = true, watches_steps = true
         where p.tenant_id = any (v_held.tenant_ids) and p.run_id in (select stepwell._run_of(h) from unnest(v_held.unit_ids) as h);
     end if;
     return coalesce(v_held.unit_ids, '{}');

@@ -10,55 +10,83 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_now constant timestamptz := stepwell.now();
-    -- Later than every failure before it, also where the clock did not move: it tells the failures of this call.
-    v_failed_at constant timestamptz := greatest(v_now, (
-        select max(f.failed_at) + interval '1 microsecond' from stepwell.unit_failure as f
-        inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-            on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id));
-    v_dead record;
+    v_failed_at constant timestamptz := stepwell._failures_store(p_tenant_ids, p_unit_ids, p_bodies);
     v_payloads jsonb[];
 begin
     select array_agg(jsonb_build_object('classification', f.classification, 'failure_class', f.failure_class,
-        'attempt', f.attempt_count, 'error', f.error) order by f.ord) into v_payloads
-    from stepwell._failures_judge(p_tenant_ids, p_unit_ids, p_bodies, v_now) as f;
-    insert into stepwell.unit_failure (
-        tenant_id, unit_id, lease_no, failure_class, classification, error, attempt_count, failed_at, next_eligible_at)
-    select f.tenant_id, f.unit_id, f.lease_no, f.failure_class, f.classification, f.error, f.attempt_count, v_failed_at,
-        f.next_eligible_at
-    from stepwell._failures_judge(p_tenant_ids, p_unit_ids, p_bodies, v_now) as f;
+        'attempt', f.attempt_count, 'error', f.error) order by q.ord) into v_payloads
+    from unnest(p_tenant_ids, p_unit_ids) with ordinality as q (tenant_id, unit_id, ord)
+    inner join stepwell.unit_failure as f
+        on q.tenant_id = f.tenant_id and q.unit_id = f.unit_id and f.failed_at = v_failed_at;
     perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'failed', p_actor_class, 'event', 'executor_failure',
         case when p_session_id is null then 'engine' end,
         case when p_session_id is null then
             array_fill('{"audit_ref": "engine"}'::jsonb, array[cardinality(p_unit_ids)]) end,
         v_payloads, p_session_id => p_session_id);
+    perform stepwell._failures_follow(p_tenant_ids, p_unit_ids, v_failed_at);
+end
+$$;
+
+-- Stores the failures of an attempt before the units change their state. Returns the time under which they are stored:
+-- it is later than every failure before it, also where the clock did not move, so it tells the failures of this call.
+create or replace function stepwell._failures_store(p_tenant_ids int[], p_unit_ids bigint[], p_bodies jsonb[])
+returns timestamptz
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_failed_at constant timestamptz := greatest(v_now, (
+        select max(f.failed_at) + interval '1 microsecond' from stepwell.unit_failure as f
+        inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+            on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id));
+begin
+    insert into stepwell.unit_failure (
+        tenant_id, unit_id, lease_no, failure_class, classification, error, attempt_count, failed_at, next_eligible_at)
+    select f.tenant_id, f.unit_id, f.lease_no, f.failure_class, f.classification, f.error, f.attempt_count, v_failed_at,
+        f.next_eligible_at
+    from stepwell._failures_judge(p_tenant_ids, p_unit_ids, p_bodies, v_now) as f;
+    return v_failed_at;
+end
+$$;
+
+-- What follows from failures that are stored: a retry timer, or the end where no attempt is left.
+create or replace function stepwell._failures_follow(p_tenant_ids int[], p_unit_ids bigint[], p_failed_at timestamptz)
+returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_dead record;
+begin
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
     select f.tenant_id, f.unit_id, 'retry', f.next_eligible_at
     from stepwell.unit_failure as f
     inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id
-    where f.failed_at = v_failed_at and f.next_eligible_at is not null
+    where f.failed_at = p_failed_at and f.next_eligible_at is not null
     on conflict (tenant_id, unit_id, timer_kind) do update set due_at = excluded.due_at;
     select array_agg(f.tenant_id order by f.unit_id) as tenant_ids, array_agg(f.unit_id order by f.unit_id) as unit_ids
     into v_dead
     from stepwell.unit_failure as f
     inner join unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         on f.tenant_id = q.tenant_id and f.unit_id = q.unit_id
-    where f.failed_at = v_failed_at and f.next_eligible_at is null;
+    where f.failed_at = p_failed_at and f.next_eligible_at is null;
     if v_dead.unit_ids is not null then
         perform stepwell._units_bury(v_dead.tenant_ids, v_dead.unit_ids);
     end if;
 end
 $$;
 
--- An error as it is stored: one that is larger than the limit keeps its type and the beginning of its message.
-create or replace function stepwell._error_cut(p_error jsonb) returns jsonb
+-- An error as it is stored: without secrets; one that is larger than the limit keeps its type and the beginning of its message.
+create or replace function stepwell._error_kept(p_error jsonb) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select case when octet_length(p_error::text) <= l.bytes then p_error
+    select stepwell._redact(case when octet_length(p_error::text) <= l.bytes then p_error
         else jsonb_build_object('type', left(p_error ->> 'type', 200),
-            'message', left(coalesce(p_error ->> 'message', p_error::text), greatest(l.bytes / 4, 1)), 'is_cut', true) end
+            'message', left(coalesce(p_error ->> 'message', p_error::text), greatest(l.bytes / 4, 1)), 'is_cut', true) end,
+        stepwell._redaction_pattern())
     from (select stepwell._limit('limits.error_bytes') as bytes) as l
 $$;
 
@@ -76,7 +104,7 @@ set search_path = stepwell, pg_temp
 as $$
     select
         q.ord, q.tenant_id, q.unit_id, u.lease_no, c.failure_class, k.classification,
-        stepwell._error_cut(coalesce(q.body -> 'error', '{}')), (u.attempt_count + 1)::smallint,
+        stepwell._error_kept(coalesce(q.body -> 'error', '{}')), (u.attempt_count + 1)::smallint,
         case when k.classification = 'transient' and u.attempt_count + 1 < u.max_attempts then least(
             -- Not later than the deadline: an attempt after it would be useless.
             case when u.deadline_at > p_now then u.deadline_at end, p_now + make_interval(secs =>
@@ -119,6 +147,16 @@ as $$
 begin
     perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'cannot_complete', 'escalation_handler', 'rpc', 'escalate',
         'engine', array_fill('{"audit_ref": "engine", "classification": "permanent"}'::jsonb, array[cardinality(p_unit_ids)]));
+    perform stepwell._dead_letters_store(p_tenant_ids, p_unit_ids);
+    perform stepwell._dependents_abort(p_tenant_ids, p_unit_ids);
+end
+$$;
+
+-- The dead letters of units that ended as cannot_complete after a failure: their last failure.
+create or replace function stepwell._dead_letters_store(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
     insert into stepwell.job_dead_letter (tenant_id, unit_id, died_at, failure_class, error, attempt_count)
     select u.tenant_id, u.unit_id, greatest(u.last_transition_at, f.failed_at), f.failure_class, f.error, u.attempt_count
     from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
@@ -127,13 +165,13 @@ begin
         select x.failure_class, x.error, x.failed_at from stepwell.unit_failure as x
         where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id
         order by x.failed_at desc, x.lease_no desc limit 1
-    ) as f;
-    perform stepwell._dependents_abort(p_tenant_ids, p_unit_ids);
-end
+    ) as f
 $$;
 
 -- Cancels every step that depends on these, directly or not, and has not started (reason upstream_failed); other
--- branches continue. A conditional whose test reads the failed step is not cancelled: it is released, and decides.
+-- branches continue. A conditional whose test is about the failed step is not cancelled: it is released, and decides. With a
+-- conditional that failed or is cancelled, everything in its branches is cancelled: they never open, so nothing inside
+-- them catches anything.
 create or replace function stepwell._dependents_abort(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -150,14 +188,27 @@ begin
         union
         select s.tenant_id, s.unit_id, s.version_id, s.def_no
         from down as d
-        inner join stepwell.workflow_step_relations as r
-            on d.tenant_id = r.tenant_id and d.version_id = r.version_id and d.def_no = r.from_no
-        inner join stepwell.workflow_step_def as f
-            on r.tenant_id = f.tenant_id and r.version_id = f.version_id and r.to_no = f.step_no
+        cross join lateral (
+            select r.to_no
+            from stepwell.workflow_step_relations as r
+            inner join stepwell.workflow_step_def as f
+                on r.tenant_id = f.tenant_id and r.version_id = f.version_id and r.to_no = f.step_no
+            where r.tenant_id = d.tenant_id and r.version_id = d.version_id and r.from_no = d.def_no
+                and not stepwell._catches(f.step_kind, f.config, d.def_no)
+            union all
+            select i.step_no
+            from stepwell.workflow_step_def as c
+            inner join stepwell.workflow_branch as b
+                on c.tenant_id = b.tenant_id and c.version_id = b.version_id and c.step_no = b.conditional_no
+            inner join stepwell.workflow_step_def as i
+                on b.tenant_id = i.tenant_id and b.version_id = i.version_id and b.branch_no = i.branch_no
+                and c.scope_no = i.scope_no
+            where c.tenant_id = d.tenant_id and c.version_id = d.version_id and c.step_no = d.def_no
+                and c.step_kind = 'conditional'
+        ) as n
         inner join stepwell.work_unit as s
-            on s.tenant_id = d.tenant_id and s.unit_id = d.unit_id + r.to_no - d.def_no
+            on s.tenant_id = d.tenant_id and s.unit_id = d.unit_id + n.to_no - d.def_no
         where s.state_code in ('not_started', 'ready')
-            and not (f.step_kind = 'conditional' and coalesce(f.config -> 'reads' @> to_jsonb(d.def_no), false))
     )
     select
         array_agg(d.tenant_id order by d.unit_id) as all_tenant_ids, array_agg(d.unit_id order by d.unit_id) as all_ids,

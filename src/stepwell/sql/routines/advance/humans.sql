@@ -25,7 +25,7 @@ begin
         v_human.unit_ids := stepwell._humans_show(v_human.tenant_id, v_human.unit_ids);
         update stepwell.work_unit as u set
             pic_id = coalesce(u.pic_id, (select p.person_id from stepwell.person as p
-                where p.tenant_id = u.tenant_id and p.person_name = d.config ->> 'assignee' and p.is_active)),
+                where p.tenant_id = u.tenant_id and p.name_key = stepwell._name_fold(d.config ->> 'assignee') and p.is_active)),
             deadline_at = coalesce(u.deadline_at, case when d.config ->> 'deadline_from' is distinct from 'start'
                 then stepwell._deadline_of(u.tenant_id, d.config, u.last_transition_at) end)
         from stepwell.workflow_step_def as d
@@ -138,7 +138,7 @@ begin
     if p_unit.item_no is not null then
         inputs := stepwell._inputs_join(stepwell._item_read(p_unit.tenant_id, p_unit.parent_id, p_unit.item_no), inputs);
     end if;
-    problem := case when jsonb_typeof(inputs) = 'string' then inputs #>> '{}'
+    problem := case when jsonb_typeof(inputs) in ('string', 'array') then coalesce(inputs ->> 0, inputs #>> '{}')
         when octet_length(inputs::text) > v_limit then stepwell._too_large('inputs', octet_length(inputs::text), v_limit) end;
     if problem is not null then
         inputs := null;
@@ -182,7 +182,7 @@ begin
     select p_tenant_id, stepwell._run_unit(stepwell._run_of(p_step_run_id)) | (v_base + t.no - 1), v_step.version_id, p_step_run_id, o.operation_id,
         o.executor_class_id, v_step.priority, coalesce(o.max_attempts, 1), false, t.task ? 'form',
         (select p.person_id from stepwell.person as p
-            where p.tenant_id = p_tenant_id and p.person_name = t.task ->> 'assignee' and p.is_active),
+            where p.tenant_id = p_tenant_id and p.name_key = stepwell._name_fold(t.task ->> 'assignee') and p.is_active),
         stepwell.now(), 'task', v_machine, 'not_started'
     from jsonb_array_elements(p_tasks) with ordinality as t (task, no)
     left join stepwell.operation as o on o.tenant_id = p_tenant_id and o.operation_name = t.task ->> 'operation'

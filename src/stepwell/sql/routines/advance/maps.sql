@@ -1,22 +1,24 @@
 -- Maps: one instance of the body for each item of a list, with a limit on how many run at once, and one result at the
 -- end. Callers hold the locks of the runs. SW004: the registry refuses.
 
--- Evaluates the lists of Map steps and starts their items. An empty list completes at once; a value that is no list, or
--- a list that is too long, fails the step for good.
-create or replace function stepwell._maps_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+-- Starts the items of Map steps, by the values of their lists. An empty list completes at once; a value that is no list,
+-- or a list that is too long, fails the step for good. A Map that was cancelled, and is opened again with the same list,
+-- continues with its items.
+create or replace function stepwell._maps_open(
+    p_tenant_ids int[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]
+) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_limit constant int := stepwell._limit('limits.map_items');
     v_map record;
-    v_list record;
-    v_items jsonb;
+    v_continues boolean;
     v_problem text;
 begin
     for v_map in
-        select u.tenant_id, u.unit_id, d.config
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        select u.tenant_id, u.unit_id, d.config, q.value as items, q.problem
+        from unnest(p_tenant_ids, p_unit_ids, p_values, p_problems) as q (tenant_id, unit_id, value, problem)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         inner join stepwell.workflow_step_def as d
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
@@ -25,26 +27,64 @@ begin
         -- The items of an earlier Map may have failed already, and cancelled this one.
         continue when not exists (select from stepwell.work_unit as u
             where u.tenant_id = v_map.tenant_id and u.unit_id = v_map.unit_id and u.state_code = 'in_progress');
-        v_list := stepwell._path_evaluate(stepwell._unit_document(v_map.tenant_id, v_map.unit_id,
-            array(select jsonb_array_elements_text(v_map.config -> 'reads')::int)), v_map.config ->> 'over', false, false);
-        v_items := v_list.result;
+        v_continues := stepwell._map_is_same(v_map.tenant_id, v_map.unit_id, v_map.items);
+        if v_continues is not null then
+            -- Its items were not counted while it was not open.
+            update stepwell.work_unit as u set pending_count = (select count(*) from stepwell.work_unit as s
+                where s.tenant_id = u.tenant_id and s.parent_id = u.unit_id and s.scope = 'step' and not stepwell._has_ended(s.state_code))
+            where u.tenant_id = v_map.tenant_id and u.unit_id = v_map.unit_id;
+        end if;
+        if not v_continues then
+            perform stepwell._map_forget(v_map.tenant_id, v_map.unit_id);
+        end if;
         v_problem := case
-            when v_list.problem is not null then 'over: ' || v_list.problem
-            when jsonb_typeof(v_items) is distinct from 'array' then format('over: %s gives %s, not a list',
-                v_map.config ->> 'over', coalesce(jsonb_typeof(v_items), 'nothing'))
-            when jsonb_array_length(v_items) > v_limit then format('over: %s gives %s items; at most %s are accepted',
-                v_map.config ->> 'over', jsonb_array_length(v_items), v_limit)
-            else stepwell._map_size_problem(v_map.tenant_id, v_map.unit_id, jsonb_array_length(v_items)) end;
+            when v_map.problem is not null then v_map.problem
+            when jsonb_typeof(v_map.items) is distinct from 'array' then format('over: %s gives %s, not a list',
+                v_map.config ->> 'over', coalesce(jsonb_typeof(v_map.items), 'nothing'))
+            when jsonb_array_length(v_map.items) > v_limit then format('over: %s gives %s items; at most %s are accepted',
+                v_map.config ->> 'over', jsonb_array_length(v_map.items), v_limit)
+            when v_continues then null
+            else stepwell._map_size_problem(v_map.tenant_id, v_map.unit_id, jsonb_array_length(v_map.items)) end;
         if v_problem is not null then
             perform stepwell._units_fail(array[v_map.tenant_id], array[v_map.unit_id], array[jsonb_build_object(
                 'failure_class', 'expression_error', 'outcome', 'dead', 'error',
                 jsonb_build_object('type', 'ExpressionError', 'message', v_problem))], 'mow_orchestrator');
-        elsif jsonb_array_length(v_items) = 0 then
+        elsif jsonb_array_length(v_map.items) = 0 then
             perform stepwell._engine_complete(array[v_map.tenant_id], array[v_map.unit_id], array['[]'::jsonb]);
+        elsif v_continues then
+            perform stepwell._items_release(v_map.tenant_id, array[v_map.unit_id]);
         else
-            perform stepwell._map_fill(v_map.tenant_id, v_map.unit_id, v_items, (v_map.config ->> 'max_concurrency')::int);
+            perform stepwell._map_fill(v_map.tenant_id, v_map.unit_id, v_map.items, (v_map.config ->> 'max_concurrency')::int);
         end if;
     end loop;
+end
+$$;
+
+-- Whether a Map has items already, and its list is still the same; null when it has none, as almost every Map that opens.
+create or replace function stepwell._map_is_same(p_tenant_id int, p_unit_id bigint, p_items jsonb) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select jsonb_agg(i.item order by i.item_no) = p_items
+    from stepwell.map_item as i
+    where i.tenant_id = p_tenant_id and i.unit_id = p_unit_id
+$$;
+
+-- The items of a Map that is opened again with another list: those that are open are cancelled. All stay in the history,
+-- but do not belong to the Map any more.
+create or replace function stepwell._map_forget(p_tenant_id int, p_unit_id bigint) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._map_abort(p_tenant_id, p_unit_id);
+    delete from stepwell.map_item as m where m.tenant_id = p_tenant_id and m.unit_id = p_unit_id;
+    update stepwell.work_unit as u set parent_id = null
+    where u.tenant_id = p_tenant_id and u.parent_id = p_unit_id and u.scope = 'step';
+    delete from stepwell.concurrency_slot as s
+    where s.tenant_id = p_tenant_id
+        and (s.slot_key = format('run:%s:map:%s', stepwell._run_of(p_unit_id), stepwell._unit_no(p_unit_id))
+            or s.slot_key like format('run:%s:%%:%s:%%', stepwell._run_of(p_unit_id), stepwell._unit_no(p_unit_id)));
 end
 $$;
 

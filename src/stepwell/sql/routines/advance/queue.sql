@@ -91,7 +91,7 @@ begin
     end if;
     if exists (select from stepwell.tenant as t where t.tenant_id = any (p_tenant_ids) and t.max_concurrency is not null) then
         -- Under a tenant's cap their end makes room for what is in the queue.
-        perform stepwell._workers_wake(null);
+        perform stepwell._workers_wake_all();
     end if;
 end
 $$;

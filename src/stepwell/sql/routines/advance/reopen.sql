@@ -68,6 +68,7 @@ declare
 begin
     update stepwell.work_unit as u set attempt_count = 0, completed_at = null
     where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids);
+    perform stepwell._steps_take_back(array_fill(p_tenant_id, array[coalesce(cardinality(p_unit_ids), 0)]), p_unit_ids);
     for v_map in
         select q.unit_id, q.evidence
         from unnest(p_unit_ids, p_evidence) as q (unit_id, evidence)
@@ -90,7 +91,8 @@ end
 $$;
 
 -- Steps that were cancelled because these units failed wait again, if they can still be reached: not those that also
--- depend on another step that could not complete or was cancelled for another reason. Returns how many.
+-- depend on another step that could not complete or was cancelled for another reason, and do not catch its failure.
+-- Returns how many.
 create or replace function stepwell._dependents_reinstate(
     p_tenant_id int, p_unit_ids bigint[], p_actor text, p_evidence jsonb
 ) returns int
@@ -113,33 +115,28 @@ begin
         select u.unit_id, u.version_id, u.def_no from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and u.scope = 'step'
         union
-        -- Items that a failed Map has cancelled: they depend on the Map, not on an edge.
-        select u.unit_id, u.version_id, u.def_no
-        from aborted as a
-        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = a.unit_id
-        where u.parent_id = any (p_unit_ids) and u.scope = 'step' and u.state_code = 'cancelled'
-        union
         select s.unit_id, s.version_id, s.def_no
         from down as d
-        inner join stepwell.workflow_step_relations as r
-            on r.tenant_id = p_tenant_id and r.version_id = d.version_id and r.from_no = d.def_no
-        inner join stepwell.work_unit as s on s.tenant_id = p_tenant_id and s.unit_id = d.unit_id + r.to_no - d.def_no
-        inner join aborted as a on s.unit_id = a.unit_id
+        cross join lateral stepwell._units_after(p_tenant_id, d.unit_id, d.version_id, d.def_no) as n (unit_id)
+        inner join aborted as a on n.unit_id = a.unit_id
+        inner join stepwell.work_unit as s on s.tenant_id = p_tenant_id and s.unit_id = n.unit_id
         where s.state_code = 'cancelled'
     ), lost as (
         select d.unit_id, d.version_id, d.def_no
         from down as d
         inner join stepwell.workflow_step_relations as r
             on r.tenant_id = p_tenant_id and r.version_id = d.version_id and r.to_no = d.def_no
+        inner join stepwell.workflow_step_def as f
+            on f.tenant_id = p_tenant_id and f.version_id = d.version_id and f.step_no = d.def_no
         inner join stepwell.work_unit as b on b.tenant_id = p_tenant_id and b.unit_id = d.unit_id + r.from_no - d.def_no
         where not d.unit_id = any (p_unit_ids) and b.state_code in ('cancelled', 'cannot_complete')
+            and not stepwell._catches(f.step_kind, f.config, r.from_no)
             and not exists (select from down as x where x.unit_id = b.unit_id)
         union
         select n.unit_id, n.version_id, n.def_no
         from lost as l
-        inner join stepwell.workflow_step_relations as r
-            on r.tenant_id = p_tenant_id and r.version_id = l.version_id and r.from_no = l.def_no
-        inner join down as n on n.unit_id = l.unit_id + r.to_no - l.def_no
+        cross join lateral stepwell._units_after(p_tenant_id, l.unit_id, l.version_id, l.def_no) as x (unit_id)
+        inner join down as n on n.unit_id = x.unit_id
     )
     select array_agg(d.unit_id order by d.unit_id) into v_unit_ids
     from down as d
@@ -150,11 +147,26 @@ begin
             p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
             array_fill(p_evidence, array[cardinality(v_unit_ids)]));
         perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
-        perform stepwell._maps_forget(p_tenant_id, v_unit_ids);
+        perform stepwell._steps_take_back(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids);
     end if;
     perform stepwell._conditionals_recount(p_tenant_id, p_unit_ids || v_unit_ids);
     return coalesce(cardinality(v_unit_ids), 0);
 end
+$$;
+
+-- The steps that depend on a step: those behind its edges and, of a Map, the steps of its items.
+create or replace function stepwell._units_after(p_tenant_id int, p_unit_id bigint, p_version_id int, p_def_no int)
+returns setof bigint
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select p_unit_id + r.to_no - p_def_no
+    from stepwell.workflow_step_relations as r
+    where r.tenant_id = p_tenant_id and r.version_id = p_version_id and r.from_no = p_def_no
+    union all
+    select u.unit_id
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.parent_id = p_unit_id and u.scope = 'step'
 $$;
 
 -- Conditionals after these units had counted the failures as ends: now that the units are open again, counts their open
@@ -177,32 +189,6 @@ as $$
         inner join stepwell.workflow_step_def as d
             on r.tenant_id = d.tenant_id and r.version_id = d.version_id and r.to_no = d.step_no
         where o.tenant_id = p_tenant_id and o.unit_id = any (p_unit_ids) and d.step_kind = 'conditional')
-$$;
-
--- Maps that wait again will create their items again: the old items stay in the history, but do not belong to the Map
--- any more.
-create or replace function stepwell._maps_forget(p_tenant_id int, p_unit_ids bigint[]) returns void
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_map_ids bigint[];
-begin
-    with gone as (
-        delete from stepwell.map_item as m
-        where m.tenant_id = p_tenant_id and m.unit_id = any (p_unit_ids)
-        returning m.unit_id, m.item_no
-    )
-    select array_agg(distinct g.unit_id) into v_map_ids from gone as g;
-    if v_map_ids is not null then
-        update stepwell.work_unit as u set parent_id = null
-        where u.tenant_id = p_tenant_id and u.parent_id = any (v_map_ids) and u.scope = 'step';
-        delete from stepwell.concurrency_slot as s
-        using unnest(v_map_ids) as m (unit_id)
-        where s.tenant_id = p_tenant_id and (s.slot_key = format('run:%s:map:%s', stepwell._run_of(m.unit_id), stepwell._unit_no(m.unit_id))
-            or s.slot_key like format('run:%s:%%:%s:%%', stepwell._run_of(m.unit_id), stepwell._unit_no(m.unit_id)));
-    end if;
-end
 $$;
 
 -- Counts the open predecessors of steps that wait again, and clears their end.

@@ -83,7 +83,7 @@ create or replace function stepwell._entry_steps_find(
     out tenant_ids int[], out unit_ids bigint[], out requests stepwell.transition_request[], out has_engine_steps boolean,
     out has_slots boolean, out direct_count int
 )
-language plpgsql stable
+language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare

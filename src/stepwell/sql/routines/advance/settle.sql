@@ -110,7 +110,8 @@ begin
 end
 $$;
 
--- The result of a run: the output of its only last step, or an object of the outputs of its last steps by id.
+-- The result of a run: the output of its only last step, or an object of the outputs of its last steps by id. Each step is
+-- looked up by itself (offset 0): in a join, a plan for young tables reads all units of the tenant.
 create or replace function stepwell._run_result(p_tenant_id int, p_run_id bigint) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -120,8 +121,14 @@ begin
         select case count(*) when 1 then jsonb_agg(o.output) -> 0
             else jsonb_object_agg(d.step_id, coalesce(o.output, 'null')) end
         from stepwell.run_detail as r
-        inner join stepwell.workflow_step_def as d on r.tenant_id = d.tenant_id and r.version_id = d.version_id and d.is_last
-        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = stepwell._run_unit(r.run_id) | d.step_no
+        cross join lateral (
+            select x.step_id, x.step_no from stepwell.workflow_step_def as x
+            where x.tenant_id = r.tenant_id and x.version_id = r.version_id and x.is_last offset 0
+        ) as d
+        cross join lateral (
+            select x.tenant_id, x.unit_id, x.state_code from stepwell.work_unit as x
+            where x.tenant_id = r.tenant_id and x.unit_id = stepwell._run_unit(r.run_id) | d.step_no offset 0
+        ) as u
         left join lateral (
             select x.output from stepwell.unit_output as x
             where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id order by x.lease_no desc limit 1

@@ -136,7 +136,7 @@ $$;
 
 -- Carries out ready steps that need no worker. A conditional decides, or stays ready until everything before it has
 -- ended; a Map creates its items; a sub-workflow starts its run; a wait waits for its event; a human step is opened and
--- stays ready until a person claims it.
+-- stays ready until a person claims it. A step whose expression is costly stays ready until a worker has evaluated it.
 create or replace function stepwell._engine_steps(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -161,21 +161,45 @@ begin
         order by d.step_kind
     loop
         -- What was carried out before may have cancelled these.
-        select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
+        select
+            array_agg(u.tenant_id order by u.unit_id) filter (where e.is_costly is not true) as tenant_ids,
+            array_agg(u.unit_id order by u.unit_id) filter (where e.is_costly is not true) as unit_ids,
+            array_agg(e.value order by u.unit_id) filter (where e.is_costly is not true) as values,
+            array_agg(e.problem order by u.unit_id) filter (where e.is_costly is not true) as problems,
+            array_agg(u.tenant_id order by u.unit_id) filter (where e.is_costly) as costly_tenant_ids,
+            array_agg(u.unit_id order by u.unit_id) filter (where e.is_costly) as costly_ids
         into v_due
         from unnest(v_kind.tenant_ids, v_kind.unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        cross join lateral stepwell._step_evaluate(u.tenant_id, u.unit_id, d.step_kind, d.config, d.inputs, false) as e
         where u.state_code = 'ready';
+        if v_due.costly_ids is not null then
+            perform stepwell._steps_defer(v_due.costly_tenant_ids, v_due.costly_ids);
+        end if;
         continue when v_due.unit_ids is null;
         perform stepwell._units_move(v_due.tenant_ids, v_due.unit_ids, 'in_progress', 'mow_orchestrator',
             'condition_resolved', null, 'engine');
-        case v_kind.step_kind
-            when 'conditional' then perform stepwell._conditionals_decide(v_due.tenant_ids, v_due.unit_ids);
-            when 'map' then perform stepwell._maps_open(v_due.tenant_ids, v_due.unit_ids);
-            when 'subworkflow' then perform stepwell._subruns_start(v_due.tenant_ids, v_due.unit_ids);
-            else perform stepwell._waits_open(v_due.tenant_ids, v_due.unit_ids);
-        end case;
+        perform stepwell._engine_step(v_kind.step_kind, v_due.tenant_ids, v_due.unit_ids, v_due.values, v_due.problems);
     end loop;
+end
+$$;
+
+-- Carries out steps of one kind that are in progress, with the values of their expressions.
+create or replace function stepwell._engine_step(
+    p_kind text, p_tenant_ids int[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    case p_kind
+        when 'conditional' then perform stepwell._conditionals_decide(p_tenant_ids, p_unit_ids, p_values, p_problems);
+        when 'map' then perform stepwell._maps_open(p_tenant_ids, p_unit_ids, p_values, p_problems);
+        when 'subworkflow' then perform stepwell._subruns_start(p_tenant_ids, p_unit_ids, p_values, p_problems);
+        else perform stepwell._waits_open(p_tenant_ids, p_unit_ids);
+    end case;
 end
 $$;
 

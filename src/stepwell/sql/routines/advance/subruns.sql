@@ -1,139 +1,247 @@
 -- Sub-workflows: a step starts a run of its own and ends with it. Callers hold the locks of the runs around. SW004: the
 -- registry refuses.
 
--- Starts the runs of sub-workflow steps, one each, with their time-out. A run that fails at once may cancel the next of
--- these steps: that one starts none.
-create or replace function stepwell._subruns_start(p_tenant_ids int[], p_unit_ids bigint[]) returns void
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_step record;
-begin
-    for v_step in
-        select u.tenant_id, u.unit_id, d.config ->> 'workflow' as workflow_name, d.inputs, d.timeout_seconds
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        inner join stepwell.workflow_step_def as d
-            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-        order by u.unit_id
-    loop
-        continue when not exists (select from stepwell.work_unit as u
-            where u.tenant_id = v_step.tenant_id and u.unit_id = v_step.unit_id and u.state_code = 'in_progress');
-        perform stepwell._subrun_start(v_step.tenant_id, v_step.unit_id, v_step.workflow_name, v_step.inputs);
-        -- Not for a step that has ended already.
-        insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
-        select u.tenant_id, u.unit_id, 'wait_timeout', stepwell.now() + make_interval(secs => v_step.timeout_seconds)
-        from stepwell.work_unit as u
-        where u.tenant_id = v_step.tenant_id and u.unit_id = v_step.unit_id and u.state_code = 'in_progress'
-            and v_step.timeout_seconds is not null;
-    end loop;
-end
-$$;
-
--- Starts the run of one sub-workflow step; its input comes from the document of the parent. When the workflow does not
--- exist or does not accept the input, or the nesting is too deep, the step fails for good with the reason. The trigger
--- (parent unit, lease number) starts one run for each attempt.
-create or replace function stepwell._subrun_start(
-    p_tenant_id int, p_unit_id bigint, p_workflow_name text, p_inputs jsonb
+-- Starts the runs of sub-workflow steps, one each, with their time-out.
+create or replace function stepwell._subruns_start(
+    p_tenant_ids int[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_parent stepwell.run_detail;
-    v_version stepwell.workflow_version;
-    v_lease_no int;
-    v_run_id bigint;
-    v_input jsonb;
-    v_problem text;
-    v_failure_class text := 'not_found';
+    v_same record;
 begin
-    select r.* into v_parent from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id);
-    select u.lease_no into v_lease_no from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if v_parent.depth + 1 > stepwell._limit('limits.nesting') then
-        v_problem := format('workflow: sub-workflows are nested more than %s levels deep', stepwell._limit('limits.nesting'));
-    else
-        begin
-            v_version := stepwell._version_find(p_tenant_id, p_workflow_name, null);
-        exception when sqlstate 'SW002' then
-            v_problem := sqlerrm;
-        end;
-    end if;
-    if v_problem is null then
-        v_input := case when p_inputs is not null then stepwell._inputs_bind(p_tenant_id, p_unit_id, p_inputs, null) end;
-        if jsonb_typeof(v_input) = 'string' then
-            v_problem := v_input #>> '{}';
-            v_failure_class := 'expression_error';
-        else
-            v_input := coalesce(v_input, v_parent.input);
-            v_problem := stepwell._schema_problem(v_version.input_schema, v_input, 'input');
-            v_failure_class := 'invalid_input';
-            if v_problem is null and v_version.maps_input then
-                v_problem := 'input: ' || stepwell._maps_input_problem(v_version, v_input);
-            end if;
-        end if;
-    end if;
-    if v_problem is not null then
-        perform stepwell._units_fail(array[p_tenant_id], array[p_unit_id], array[jsonb_build_object(
-            'failure_class', v_failure_class, 'outcome', 'dead', 'error',
-            jsonb_build_object('type', case v_failure_class when 'expression_error' then 'ExpressionError' else 'SubWorkflow' end,
-                'message', v_problem))], 'mow_orchestrator');
-        return;
-    end if;
-    insert into stepwell.run_detail (
-        tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
-        started_by, parent_unit_id, depth, next_unit_no, created_at)
-    values (p_tenant_id, nextval('stepwell.run_seq'), v_version.version_id, v_version.workflow_id, 'subworkflow',
-        p_unit_id || ':' || v_lease_no, v_input, v_parent.trace_id, v_parent.correlation_id, 'unit:' || p_unit_id, p_unit_id,
-        v_parent.depth + 1, v_version.step_count + 1, stepwell.now())
-    returning run_id into v_run_id;
-    perform stepwell._run_create(p_tenant_id, v_version, array[v_run_id], 0, 'engine', array[p_unit_id]);
+    for v_same in
+        select u.tenant_id, d.config ->> 'workflow' as workflow_name, array_agg(u.unit_id order by u.unit_id) as unit_ids,
+            array_agg(q.value order by u.unit_id) as inputs, array_agg(q.problem order by u.unit_id) as problems
+        from unnest(p_tenant_ids, p_unit_ids, p_values, p_problems) as q (tenant_id, unit_id, value, problem)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        group by u.tenant_id, d.config ->> 'workflow'
+        order by u.tenant_id, min(u.unit_id)
+    loop
+        perform stepwell._subruns_create(
+            v_same.tenant_id, v_same.workflow_name, v_same.unit_ids, v_same.inputs, v_same.problems);
+    end loop;
+    -- Not for a step that has ended already.
+    insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+    select u.tenant_id, u.unit_id, 'wait_timeout', stepwell.now() + make_interval(secs => d.timeout_seconds)
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    inner join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    where u.state_code = 'in_progress' and d.timeout_seconds is not null;
 end
 $$;
 
--- Runs that ended inside a sub-workflow step give their result, or their failure, to that step.
--- Locks: the parent run, out of order (a parent is older than its child), so without waiting: when another transaction
---   holds it, the whole transaction ends with 55P03 and its client tries again.
--- Raises: 55P03 when the parent run is locked by another transaction (try again).
+-- Starts the runs of sub-workflow steps that name the same workflow, with the values of their inputs or with the input of
+-- the parent. A step that cannot start its run fails for good, with the reason. The runs start all at once; where they
+-- begin with a step of the engine, one by one, because such a run may fail at once and cancel the next of these steps:
+-- that one starts none. The trigger (parent unit, lease number) starts one run for each attempt.
+-- Locks: the root run, without waiting, where it is not the run of the steps.
+-- Raises: 55P03 when the root run is locked by another transaction (try again).
+create or replace function stepwell._subruns_create(
+    p_tenant_id int, p_workflow_name text, p_unit_ids bigint[], p_inputs jsonb[], p_problems text[]
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    -- Joined, not compared with a constant: else a plan for young tables reads all rows of the tenant.
+    v_tenant_ids constant int[] := array_fill(p_tenant_id, array[cardinality(p_unit_ids)]);
+    v_version stepwell.workflow_version;
+    v_missing text;
+    v_may_end_at_once boolean;
+    v_bad record;
+    v_part record;
+    v_made record;
+begin
+    begin
+        v_version := stepwell._version_find(p_tenant_id, p_workflow_name, null);
+    exception when sqlstate 'SW002' then
+        v_missing := sqlerrm;
+    end;
+    select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
+        array_agg(jsonb_build_object('failure_class', x.failure_class, 'outcome', 'dead', 'error', jsonb_build_object(
+            'type', case x.failure_class when 'expression_error' then 'ExpressionError' else 'SubWorkflow' end,
+            'message', x.problem)) order by q.unit_id) as failures
+    into v_bad
+    from unnest(v_tenant_ids, p_unit_ids, p_inputs, p_problems) as q (tenant_id, unit_id, input, problem)
+    inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
+    cross join lateral stepwell._subrun_problem(
+        v_version, r.depth + 1, coalesce(q.input, r.input), coalesce(v_missing, q.problem), v_missing is null) as x
+    where x.problem is not null;
+    if v_bad.unit_ids is not null then
+        perform stepwell._units_fail(v_bad.tenant_ids, v_bad.unit_ids, v_bad.failures, 'mow_orchestrator');
+    end if;
+    v_may_end_at_once := exists (select from stepwell.workflow_step_def as d
+        where d.tenant_id = p_tenant_id and d.version_id = v_version.version_id and d.scope_no = 0 and d.pending_count = 0
+            and d.step_kind <> 'operation');
+    for v_part in
+        select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
+            array_agg(q.input order by q.unit_id) as inputs
+        from unnest(v_tenant_ids, p_unit_ids, p_inputs) as q (tenant_id, unit_id, input)
+        group by case when v_may_end_at_once then q.unit_id end
+        order by min(q.unit_id)
+    loop
+        perform stepwell._subruns_count(v_part.tenant_ids, v_part.unit_ids);
+        with made as (
+            insert into stepwell.run_detail (
+                tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
+                started_by, parent_unit_id, depth, next_unit_no, created_at)
+            select p_tenant_id, nextval('stepwell.run_seq'), v_version.version_id, v_version.workflow_id, 'subworkflow',
+                u.unit_id || ':' || u.lease_no, coalesce(q.input, r.input), r.trace_id, r.correlation_id,
+                'unit:' || u.unit_id, u.unit_id, r.depth + 1, v_version.step_count + 1, stepwell.now()
+            from unnest(v_part.tenant_ids, v_part.unit_ids, v_part.inputs) as q (tenant_id, unit_id, input)
+            inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+            inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
+            where u.state_code = 'in_progress'
+            order by u.unit_id
+            returning run_id, parent_unit_id
+        )
+        select array_agg(m.run_id order by m.run_id) as run_ids, array_agg(m.parent_unit_id order by m.run_id) as parent_ids
+        into v_made
+        from made as m;
+        if v_made.run_ids is not null then
+            perform stepwell._run_create(p_tenant_id, v_version, v_made.run_ids, 0, 'engine', v_made.parent_ids);
+        end if;
+    end loop;
+end
+$$;
+
+-- Counts the runs that these steps will start in the root of their run. Steps that are too many for the root fail for good.
+-- Locks: the root runs; the caller holds them, or they are taken at once or not at all.
+-- Raises: 55P03 when another transaction holds one (try again).
+create or replace function stepwell._subruns_count(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := stepwell._limit('limits.subruns_per_run');
+    v_parent record;
+    v_root_id bigint;
+    v_room int;
+begin
+    for v_parent in
+        select r.tenant_id, r.run_id, r.parent_unit_id, array_agg(u.unit_id order by u.unit_id) as unit_ids
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
+        where u.state_code = 'in_progress'
+        group by r.tenant_id, r.run_id, r.parent_unit_id
+        order by r.tenant_id, r.run_id
+    loop
+        v_root_id := v_parent.run_id;
+        if v_parent.parent_unit_id is not null then
+            v_root_id := (select a.run_id from stepwell._runs_above(v_parent.tenant_id, v_parent.run_id) as a limit 1);
+            perform stepwell._runs_lock_now(v_parent.tenant_id, array[v_root_id]);
+        end if;
+        select least(greatest(v_limit - p.subrun_count, 0), cardinality(v_parent.unit_ids)) into v_room
+        from stepwell.run_progress as p
+        where p.tenant_id = v_parent.tenant_id and p.run_id = v_root_id;
+        update stepwell.run_progress as p set subrun_count = p.subrun_count + v_room
+        where p.tenant_id = v_parent.tenant_id and p.run_id = v_root_id and v_room > 0;
+        perform stepwell._units_fail(array_agg(v_parent.tenant_id), array_agg(x.unit_id order by x.unit_id),
+            array_agg(jsonb_build_object('failure_class', 'too_many_subruns', 'outcome', 'dead', 'error', jsonb_build_object(
+                'type', 'SubWorkflow', 'message', format('workflow: the run at the top has started %s sub-workflow runs;'
+                    ' at most %s are accepted', v_limit, v_limit)))), 'mow_orchestrator')
+        from unnest(v_parent.unit_ids[v_room + 1 :]) as x (unit_id)
+        having count(*) > 0;
+    end loop;
+end
+$$;
+
+-- Why a sub-run cannot start, and the class of that failure: the nesting is too deep, the workflow does not exist or the
+-- inputs have a problem (p_problem), or the workflow does not accept the input. Null when it can.
+create or replace function stepwell._subrun_problem(
+    p_version stepwell.workflow_version, p_depth int, p_input jsonb, p_problem text, p_exists boolean,
+    out failure_class text, out problem text
+)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := stepwell._limit('limits.nesting');
+begin
+    if p_depth > v_limit then
+        failure_class := 'not_found';
+        problem := format('workflow: sub-workflows are nested more than %s levels deep', v_limit);
+    elsif p_problem is not null then
+        failure_class := case when p_exists then 'expression_error' else 'not_found' end;
+        problem := p_problem;
+    else
+        failure_class := 'invalid_input';
+        problem := stepwell._schema_problem(p_version.input_schema, p_input, 'input');
+        if problem is null and p_version.maps_input then
+            problem := 'input: ' || stepwell._maps_input_problem(p_version, p_input);
+        end if;
+    end if;
+end
+$$;
+
+-- Runs that ended inside sub-workflow steps give their results, or their failures, to these steps, all at once.
+-- Locks: the parent runs, out of order (a parent is older than its child), so without waiting: when another transaction
+--   holds one, the whole transaction ends with 55P03 and its client tries again.
+-- Raises: 55P03 when a parent run is locked by another transaction (try again).
 create or replace function stepwell._subruns_end(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_child record;
-    v_result jsonb;
+    v_limit constant int := stepwell._limit('limits.composed_result_bytes');
+    v_ended record;
 begin
-    for v_child in
-        select r.tenant_id, r.run_id, r.parent_unit_id, r.finished_state
+    perform 1
+    from (
+        select distinct r.tenant_id, stepwell._run_of(r.parent_unit_id) as run_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
         where r.parent_unit_id is not null
-        order by r.parent_unit_id
-    loop
-        perform 1 from stepwell.run_progress as p
-        where p.tenant_id = v_child.tenant_id and p.run_id = stepwell._run_of(v_child.parent_unit_id)
-        for update nowait;
-        if exists (select from stepwell.work_unit as u
-            where u.tenant_id = v_child.tenant_id and u.unit_id = v_child.parent_unit_id
-                and u.state_code in ('in_progress', 'overdue')) then
-            delete from stepwell.timer as t
-            where t.tenant_id = v_child.tenant_id and t.unit_id = v_child.parent_unit_id and t.timer_kind = 'wait_timeout';
-            v_result := case when v_child.finished_state = 'completed' then stepwell._run_result(v_child.tenant_id, v_child.run_id) end;
-            if pg_column_size(v_result) > stepwell._limit('limits.composed_result_bytes') then
-                perform stepwell._engine_result_refuse(v_child.tenant_id, v_child.parent_unit_id, pg_column_size(v_result));
-            elsif v_child.finished_state = 'completed' then
-                perform stepwell._engine_complete(array[v_child.tenant_id], array[v_child.parent_unit_id], array[v_result]);
-            else
-                perform stepwell._units_fail(array[v_child.tenant_id], array[v_child.parent_unit_id],
-                    array[jsonb_build_object('failure_class', 'upstream_failed', 'outcome', 'dead', 'error',
-                        jsonb_build_object('type', 'SubWorkflow', 'message',
-                            format('run %s of the sub-workflow is %s', v_child.run_id, v_child.finished_state),
-                            'run_id', v_child.run_id))], 'mow_orchestrator');
-            end if;
-            perform stepwell._runs_settle(array[v_child.tenant_id], array[v_child.parent_unit_id]);
-        end if;
-    end loop;
+    ) as a
+    inner join stepwell.run_progress as p on a.tenant_id = p.tenant_id and a.run_id = p.run_id
+    for update of p nowait;
+    select
+        array_agg(c.tenant_id order by c.unit_id) as tenant_ids, array_agg(c.unit_id order by c.unit_id) as unit_ids,
+        array_agg(c.tenant_id order by c.unit_id) filter (where c.bytes <= v_limit) as done_tenant_ids,
+        array_agg(c.unit_id order by c.unit_id) filter (where c.bytes <= v_limit) as done_ids,
+        array_agg(c.result order by c.unit_id) filter (where c.bytes <= v_limit) as results,
+        array_agg(c.tenant_id order by c.unit_id) filter (where c.bytes > v_limit) as large_tenant_ids,
+        array_agg(c.unit_id order by c.unit_id) filter (where c.bytes > v_limit) as large_ids,
+        array_agg(c.bytes order by c.unit_id) filter (where c.bytes > v_limit) as large_bytes,
+        array_agg(c.tenant_id order by c.unit_id) filter (where c.bytes is null) as failed_tenant_ids,
+        array_agg(c.unit_id order by c.unit_id) filter (where c.bytes is null) as failed_ids,
+        array_agg(jsonb_build_object('failure_class', 'upstream_failed', 'outcome', 'dead', 'error', jsonb_build_object(
+            'type', 'SubWorkflow', 'message', format('run %s of the sub-workflow is %s', c.run_id, c.finished_state),
+            'run_id', c.run_id)) order by c.unit_id) filter (where c.bytes is null) as failures
+    into v_ended
+    from (
+        select r.tenant_id, r.run_id, u.unit_id, r.finished_state, x.result,
+            case when r.finished_state = 'completed' then coalesce(pg_column_size(x.result), 0) end as bytes
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
+        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.parent_unit_id = u.unit_id
+        cross join lateral (select case when r.finished_state = 'completed'
+            then stepwell._run_result(r.tenant_id, r.run_id) end as result offset 0) as x
+        where u.state_code in ('in_progress', 'overdue')
+    ) as c;
+    if v_ended.unit_ids is null then
+        return;
+    end if;
+    delete from stepwell.timer as t
+    using unnest(v_ended.tenant_ids, v_ended.unit_ids) as q (tenant_id, unit_id)
+    where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.timer_kind = 'wait_timeout';
+    if v_ended.done_ids is not null then
+        perform stepwell._engine_complete(v_ended.done_tenant_ids, v_ended.done_ids, v_ended.results);
+    end if;
+    if v_ended.large_ids is not null then
+        perform stepwell._engine_result_refuse(q.tenant_id, q.unit_id, q.bytes)
+        from unnest(v_ended.large_tenant_ids, v_ended.large_ids, v_ended.large_bytes) as q (tenant_id, unit_id, bytes);
+    end if;
+    if v_ended.failed_ids is not null then
+        perform stepwell._units_fail(v_ended.failed_tenant_ids, v_ended.failed_ids, v_ended.failures, 'mow_orchestrator');
+    end if;
+    perform stepwell._runs_settle(v_ended.tenant_ids, v_ended.unit_ids);
 end
 $$;
 

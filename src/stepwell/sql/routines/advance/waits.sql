@@ -17,7 +17,7 @@ as $$
 declare
     v_root stepwell.work_unit;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
     if coalesce(length(p_event_type), 0) not between 1 and 200 or coalesce(length(p_event_key), 0) not between 1 and 500 then
         raise exception using errcode = 'SW001', message = case
             when coalesce(length(p_event_type), 0) not between 1 and 200 then 'event_type: 1 to 200 characters are accepted'

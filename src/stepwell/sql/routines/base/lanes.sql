@@ -8,10 +8,22 @@ create or replace function stepwell._lane_next(
     p_executor_class_id int, p_tenant_id int, p_workspace_id int, p_rank int, p_operation_id int,
     out tenant_id int, out workspace_id int, out rank int, out operation_id int, out unit_id bigint
 )
-language plpgsql stable
+language plpgsql volatile
 as $$
 #variable_conflict use_column
+declare
+    v_next stepwell.queue_place;
 begin
+    if current_setting('stepwell.gaps', true) = 'on' then
+        v_next := stepwell._place_next(p_executor_class_id, row(
+            p_tenant_id, p_workspace_id, p_rank, p_operation_id, 9223372036854775807)::stepwell.queue_place);
+        tenant_id := v_next.tenant_id;
+        workspace_id := v_next.workspace_id;
+        rank := v_next.rank;
+        operation_id := v_next.operation_id;
+        unit_id := v_next.unit_id;
+        return;
+    end if;
     select r.tenant_id, r.workspace_id, r.rank::int, r.operation_id, r.unit_id into tenant_id, workspace_id, rank, operation_id, unit_id
     from stepwell.job_ready as r
     where r.executor_class_id = p_executor_class_id
@@ -26,10 +38,19 @@ create or replace function stepwell._workspace_of(p_unit_id bigint) returns int
 language sql immutable parallel safe
 as 'select 0';
 
--- Whether the queue has nothing of these executor classes, for any worker. Postgres writes it into the statement that
--- asks.
+-- Whether the queue has nothing of these executor classes, for any worker.
 create or replace function stepwell._classes_are_empty(p_executor_class_ids int[]) returns boolean
-language sql stable
+language plpgsql volatile
 as $$
-    select not exists (select from stepwell.job_ready as r where r.executor_class_id = any (p_executor_class_ids))
+begin
+    if current_setting('stepwell.gaps', true) = 'on' and stepwell._gaps_refresh() then
+        for v_class_no in 1 .. cardinality(p_executor_class_ids) loop
+            if (stepwell._lane_next(p_executor_class_ids[v_class_no], 0, 0, -32768, 0)).tenant_id is not null then
+                return false;
+            end if;
+        end loop;
+        return true;
+    end if;
+    return not exists (select from stepwell.job_ready as r where r.executor_class_id = any (p_executor_class_ids));
+end
 $$;

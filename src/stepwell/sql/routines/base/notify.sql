@@ -3,8 +3,8 @@
 -- functions claim from the queue after they have put rows into it (fn_job_report and fn_run_start_here). They set
 -- stepwell.notifies to 'at_end' and notify at their end, when they have left something.
 
--- Notifies idle workers of these classes (null: of all classes) when the queue holds something for their classes. PostgreSQL sends equal
--- notifications of one commit once.
+-- Notifies idle workers of these classes (null: of all classes) when the queue holds something for their classes. Only
+-- sessions that claim call this: they know the gaps of the queue. PostgreSQL sends equal notifications of one commit once.
 create or replace function stepwell._workers_wake(p_executor_class_ids int[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -19,13 +19,28 @@ begin
 end
 $$;
 
--- Notifies idle workers when rows enter the queue.
+-- Notifies idle workers whatever the queue holds: room was made for something that may be in it.
+create or replace function stepwell._workers_wake_all() returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if exists (select from stepwell.worker_session as s where s.closed_at is null and s.is_idle) then
+        perform pg_notify('stepwell_ready', '');
+    end if;
+end
+$$;
+
+-- Notifies idle workers when rows of this transaction are in the queue.
 create or replace function stepwell._ready_notify() returns trigger
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._workers_wake(null);
+    if exists (select from stepwell.worker_session as s where s.closed_at is null and s.is_idle)
+        and exists (select from stepwell.job_ready as r where r.put_by = pg_current_xact_id()) then
+        perform pg_notify('stepwell_ready', '');
+    end if;
     return null;
 end
 $$;

@@ -20,7 +20,7 @@ begin
         where f.pronamespace = 'stepwell'::regnamespace and f.proname in (
             '_must_apply', 'fn_job_cancel', 'fn_job_claim', 'fn_job_enqueue', 'fn_job_report', 'fn_leases_recover',
             'fn_run_cancel', 'fn_run_pause', 'fn_run_resume', 'fn_run_start', 'fn_run_start_here', 'fn_signal',
-            'fn_state_transition_validate', 'fn_timers_fire', 'fn_worker_close')
+            '_state_change', 'fn_timers_fire', 'fn_worker_close')
     loop
         foreach v_setting in array array['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_hashjoin = off',
             'enable_mergejoin = off', 'random_page_cost = 0.01', 'join_collapse_limit = 1', 'jit = off'] loop

@@ -22,6 +22,16 @@ create or replace function stepwell._has_ended(p_state_code text) returns boolea
 language sql immutable parallel safe
 as $$ select p_state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete') $$;
 
+-- The number of the attempt that is under way, or else of the last one; 0 before the first. work_unit.attempt_count has
+-- only the attempts that failed or were lost: an attempt that runs, waits or has completed is one more.
+create or replace function stepwell._attempt_no(p_state_code text, p_failed_count int, p_started_at timestamptz) returns int
+language sql immutable parallel safe
+as $$
+    select p_failed_count + (
+        p_state_code in ('in_progress', 'overdue', 'completed')
+        or p_state_code in ('waiting', 'blocked') and p_started_at is not null)::int
+$$;
+
 -- How far the handler of a unit said it is: of the attempt under way, or of the last one where none is. What completed has
 -- no such line: it is done.
 create or replace view stepwell.v_unit_progress with (security_invoker = true) as

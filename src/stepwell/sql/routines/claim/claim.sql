@@ -122,6 +122,7 @@ create or replace function stepwell._fresh_take(
 language plpgsql volatile
 as $$
 declare
+    v_walked_count constant bigint := stepwell._walked_count();
     v_taken record;
 begin
     select
@@ -138,6 +139,9 @@ begin
     ) as t;
     tenant_ids := v_taken.tenant_ids;
     unit_ids := v_taken.unit_ids;
+    if stepwell._walked_far(v_walked_count) then
+        perform stepwell._gaps_begin();
+    end if;
     if unit_ids is null then
         return;
     end if;

@@ -9,9 +9,11 @@ create or replace function stepwell._queue_look(
     p_tenant_ids int[], p_executor_class_ids int[], p_direct_limit int, p_handler_ids int[],
     out may_lease_directly boolean, out is_dry boolean, out rank int, out unit_id bigint, out is_capped boolean
 )
-language plpgsql stable
+language plpgsql volatile
 as $$
 #variable_conflict use_column
+declare
+    v_walked_count constant bigint := stepwell._walked_count();
 begin
     select bool_or(t.max_concurrency is not null), stepwell._classes_are_empty(p_executor_class_ids) into is_capped, is_dry
     from stepwell.tenant as t
@@ -19,6 +21,9 @@ begin
     -- No row is found for a tenant that does not exist.
     may_lease_directly := not coalesce(is_capped, true) and p_direct_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids);
     is_dry := may_lease_directly and is_dry;
+    if stepwell._walked_far(v_walked_count) then
+        perform stepwell._gaps_begin();
+    end if;
     if is_dry or not may_lease_directly then
         -- Most calls of an idle system end here.
         return;
@@ -35,7 +40,7 @@ $$;
 -- something, the answer is yes without a closer look.
 create or replace function stepwell._others_have_work(p_tenant_id int, p_executor_class_ids int[], p_handler_ids int[])
 returns boolean
-language plpgsql stable
+language plpgsql volatile
 as $$
 declare
     v_turns constant stepwell.tenant_turn[] := stepwell._turns_find(p_executor_class_ids, 0, 0, 5);

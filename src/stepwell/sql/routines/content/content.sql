@@ -21,7 +21,7 @@ declare
     v_last record;
     v_hash text;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'workflow.publish');
     if p_code is null or p_code !~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$' or p_body is null then
         raise exception using errcode = 'SW001', column = case when p_body is null then 'body' else 'code' end,
             message = case when p_body is null then 'body: a text is required'

@@ -3,21 +3,22 @@
 -- Pauses a run: nothing of it can be claimed, running handlers may finish, its colour stays as it is.
 -- Locks: the run.
 -- Idempotency: a paused run stays paused.
--- Raises: SW002 when there is no such run; SW004 when the registry refuses; SW007 for another tenant.
+-- Raises: SW002 when there is no such run; SW004 when the registry refuses; SW007 when the actor is
+--   unknown or may not, or for another tenant.
 create or replace function stepwell.fn_run_pause(p_tenant_id int, p_run_id bigint, p_actor text) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.pause');
     v_ready_ids bigint[];
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     if stepwell._run_state(p_tenant_id, p_run_id) = 'paused' then
         return 'paused';
     end if;
     perform stepwell._units_move(array[p_tenant_id], array[stepwell._run_unit(p_run_id)], 'paused', 'reviewer', 'rpc', 'workflow_pause',
-        p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
+        v_actor, array[jsonb_build_object('audit_ref', 'actor:' || v_actor)]);
     update stepwell.run_progress as p set frozen_at = stepwell.now()
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
     with gone as (
@@ -45,21 +46,22 @@ $$;
 -- Resumes a paused run: what is ready is queued again, the colour is computed again.
 -- Locks: the run, after those above it.
 -- Idempotency: a run in progress stays in progress.
--- Raises: SW002 when there is no such run; SW004 when the registry refuses; SW007 for another tenant.
+-- Raises: SW002 when there is no such run; SW004 when the registry refuses; SW007 when the actor is
+--   unknown or may not, or for another tenant.
 create or replace function stepwell.fn_run_resume(p_tenant_id int, p_run_id bigint, p_actor text) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.pause');
     v_unit_ids bigint[];
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     if stepwell._run_state(p_tenant_id, p_run_id) = 'in_progress' then
         return 'in_progress';
     end if;
     perform stepwell._units_move(array[p_tenant_id], array[stepwell._run_unit(p_run_id)], 'in_progress', 'reviewer', 'rpc',
-        'workflow_resume', p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
+        'workflow_resume', v_actor, array[jsonb_build_object('audit_ref', 'actor:' || v_actor)]);
     update stepwell.run_progress as p set frozen_at = null, last_rollup_at = stepwell.now(),
         rollup_state_code = stepwell._rollup_colour(p.red_count, p.wait_count, p.active_count)
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id;

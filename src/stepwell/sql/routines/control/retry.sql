@@ -5,8 +5,8 @@
 -- requires no approval (approval.required.replay), it is granted at once and the run continues in this call.
 -- Locks: the run.
 -- Idempotency: a run that has not failed is refused; a step is requested once for each time it died.
--- Raises: SW002 when there is no such run; SW003 when it has not failed, has no dead step, or is a sub-run; SW007 for
---   another tenant.
+-- Raises: SW002 when there is no such run; SW003 when it has not failed, has no dead step, or is a sub-run; SW007 when nobody
+--   has the name of the actor, when the actor may not, or for another tenant.
 create or replace function stepwell.fn_run_retry(
     p_tenant_id int, p_run_id bigint, p_actor text, p_reason text default null
 ) returns jsonb
@@ -14,11 +14,11 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.retry');
     v_state text;
     v_parent record;
     v_unit_ids bigint[];
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
     if v_state <> 'failed' then
@@ -39,7 +39,7 @@ begin
     if v_unit_ids is null then
         raise exception using errcode = 'SW003', message = format('run %s has no dead step to retry', p_run_id);
     end if;
-    return stepwell._replay_request(p_tenant_id, v_unit_ids, p_actor, p_reason);
+    return stepwell._replay_request(p_tenant_id, v_unit_ids, v_actor, p_reason);
 end
 $$;
 
@@ -47,8 +47,8 @@ $$;
 -- its full number of attempts. The failed run of a step continues with it.
 -- Locks: the run, or the job itself.
 -- Idempotency: a unit that is neither failed nor dead is refused.
--- Raises: SW002 when there is no such unit; SW003 when it cannot be retried; SW004 when the registry refuses; SW007 for
---   another tenant.
+-- Raises: SW002 when there is no such unit; SW003 when it cannot be retried; SW004 when the registry refuses; SW007 when nobody
+--   has the name of the actor, when the actor may not, or for another tenant.
 create or replace function stepwell.fn_job_retry(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_reason text default null
 ) returns jsonb
@@ -56,10 +56,10 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.retry');
     v_unit stepwell.work_unit;
     v_run_state text;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u
@@ -75,15 +75,15 @@ begin
         end if;
     end if;
     if v_unit.state_code = 'cannot_complete' then
-        return stepwell._replay_request(p_tenant_id, stepwell._replay_set(p_tenant_id, p_unit_id), p_actor, p_reason);
+        return stepwell._replay_request(p_tenant_id, stepwell._replay_set(p_tenant_id, p_unit_id), v_actor, p_reason);
     end if;
     if v_unit.state_code <> 'failed' then
         raise exception using errcode = 'SW003',
             message = format('%s is %s; only what has failed or is dead can be retried', stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
-    perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', p_actor,
-        array[jsonb_build_object('audit_ref', 'actor:' || p_actor)],
+    perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', v_actor,
+        array[jsonb_build_object('audit_ref', 'actor:' || v_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
     perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._subrun_colours_show(array[p_tenant_id], array[stepwell._run_of(p_unit_id)]);

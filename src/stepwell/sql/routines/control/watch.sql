@@ -12,7 +12,7 @@ set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'read');
     if cardinality(p_run_ids) > stepwell._limit('limits.start_batch') then
         raise exception using errcode = 'SW006', column = 'runs',
             message = format('runs: %s at once, at most %s', cardinality(p_run_ids), stepwell._limit('limits.start_batch'));
@@ -54,7 +54,7 @@ declare
     v_tx xid8;
     v_state text;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'read');
     -- First the number, then an id of our own: a session with a higher id gets it after this, and draws its numbers after its
     -- id (_event_append; the core by its update). The xmax of a snapshot would not do: ids beyond it may be open already.
     select s.last_value into v_last_event_id from stepwell.event_seq as s;

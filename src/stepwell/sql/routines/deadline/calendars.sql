@@ -12,7 +12,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'principal.change');
     if not exists (select from pg_timezone_names as z where z.name = p_time_zone) then
         raise exception using errcode = 'SW001', column = 'time_zone', hint = 'accepted is a name such as Asia/Ho_Chi_Minh',
             message = format('time_zone: %s is unknown', p_time_zone);

@@ -2,15 +2,17 @@
 -- document. The unit is one value that is looked at or compared. A timer cannot bound it: PostgreSQL compares two lists
 -- without looking for interrupts.
 
--- Why an expression is too costly for this document, in one line; null when it is within limits.expression_cost. Most
--- expressions pass on a bound that needs only the size of the document; the others are counted.
+-- Why an expression is too costly for this document, in one line; null when it is within the limit: limits.expression_cost,
+-- or limits.expression_cost_alone where no other work waits for it (p_is_alone). Most expressions pass on a bound that needs
+-- only the size of the document; the others are counted.
 -- Raises: what the cast to jsonpath raises for a text that is no path.
-create or replace function stepwell._path_excess(p_document jsonb, p_path text) returns text
+create or replace function stepwell._path_excess(p_document jsonb, p_path text, p_is_alone boolean default false) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_limit constant float8 := stepwell._limit('limits.expression_cost')::float8;
+    v_limit constant float8 := stepwell._limit(
+        case when p_is_alone then 'limits.expression_cost_alone' else 'limits.expression_cost' end)::float8;
     -- A value takes at least four bytes of a document.
     v_size constant float8 := (pg_column_size(p_document) / 4 + 1)::float8;
     v_bare text;
@@ -55,13 +57,14 @@ end
 $$;
 
 -- The cost of these sites over a document; it stops counting above the limit. p_size: the most values that the document
--- can have.
+-- can have. What is counted is bounded by limits.expression_cost, also for a higher limit: a count is made in memory.
 create or replace function stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size float8, p_limit float8) returns float8
-language plpgsql immutable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_site record;
+    v_count_limit constant float8 := greatest(least(p_limit, stepwell._limit('limits.expression_cost')), p_size) * 10;
     v_cost float8 := 0::float8;
     v_once float8;
 begin
@@ -71,7 +74,7 @@ begin
     loop
         -- Counting must not be what costs too much.
         if stepwell._chain_growth(array_to_string(array[v_site.left_path, v_site.right_path, v_site.scope] || v_site.times, ' '),
-            p_size) > greatest(p_limit, p_size) * 10 then
+            p_size) > v_count_limit then
             return 'infinity'::float8;
         end if;
         v_once := case

@@ -60,9 +60,11 @@ as $$
 $$;
 
 -- Evaluates the declared inputs of a step ({parameter: path}) over its document; a path that finds nothing gives null. A
--- text instead of an object is the reason why one of them has no value.
-create or replace function stepwell._inputs_bind(p_tenant_id int, p_unit_id bigint, p_inputs jsonb, p_reads jsonb)
-returns jsonb
+-- text instead of an object is the reason why one of them has no value. A list with such a reason says that one of them is
+-- costly: a worker may evaluate them alone (p_is_alone).
+create or replace function stepwell._inputs_bind(
+    p_tenant_id int, p_unit_id bigint, p_inputs jsonb, p_reads jsonb, p_is_alone boolean default false
+) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
@@ -81,8 +83,10 @@ begin
     from (select x.key, x.value, stepwell._path_is_plain(x.value) as is_plain from jsonb_each_text(p_inputs) as x) as i;
     if v_others is not null then
         for v_name, v_path in select x.key, x.value from jsonb_each_text(v_others) as x loop
-            v_value := stepwell._path_evaluate(v_document, v_path, false, true);
-            if v_value.problem is not null then
+            v_value := stepwell._path_evaluate(v_document, v_path, false, true, p_is_alone);
+            if v_value.is_costly then
+                return jsonb_build_array(format('inputs.%s: %s', v_name, v_value.problem));
+            elsif v_value.problem is not null then
                 return to_jsonb(format('inputs.%s: %s', v_name, v_value.problem));
             end if;
             v_bound := v_bound || jsonb_build_object(v_name, v_value.result);
@@ -96,5 +100,46 @@ $$;
 create or replace function stepwell._inputs_join(p_item jsonb, p_bound jsonb) returns jsonb
 language sql immutable
 as $$
-    select case when jsonb_typeof(p_bound) = 'string' then p_bound else p_item || coalesce(p_bound, '{}') end
+    select case when jsonb_typeof(p_bound) in ('string', 'array') then p_bound else p_item || coalesce(p_bound, '{}') end
+$$;
+
+-- What the expression of a step gives that the engine carries out: the test of a conditional, the list of a Map, the inputs
+-- of a sub-workflow (of other steps too). Without a value it has a problem, or the expression found nothing. is_costly: as
+-- _path_evaluate.
+create or replace function stepwell._step_evaluate(
+    p_tenant_id int, p_unit_id bigint, p_kind text, p_config jsonb, p_inputs jsonb, p_is_alone boolean,
+    out value jsonb, out problem text, out is_costly boolean
+)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_field constant text := case p_kind when 'conditional' then 'test' when 'map' then 'over' end;
+    v_document jsonb;
+    v_found record;
+begin
+    if v_field is null then
+        if p_inputs is null then
+            return;
+        end if;
+        value := stepwell._inputs_bind(p_tenant_id, p_unit_id, p_inputs,
+            case when p_kind <> 'subworkflow' then p_config -> 'reads' end, p_is_alone);
+        is_costly := jsonb_typeof(value) = 'array';
+        if jsonb_typeof(value) <> 'object' then
+            problem := coalesce(value ->> 0, value #>> '{}');
+            value := null;
+        end if;
+        return;
+    end if;
+    v_document := stepwell._unit_document(p_tenant_id, p_unit_id,
+        array(select jsonb_array_elements_text(p_config -> 'reads')::int));
+    if jsonb_typeof(p_config -> v_field) = 'object' then
+        value := to_jsonb(v_document -> 'steps' -> (p_config -> v_field ->> 'step') ->> 'status' = 'completed');
+        return;
+    end if;
+    v_found := stepwell._path_evaluate(v_document, p_config ->> v_field, false, false, p_is_alone);
+    value := v_found.result;
+    problem := v_field || ': ' || v_found.problem;
+    is_costly := v_found.is_costly;
+end
 $$;

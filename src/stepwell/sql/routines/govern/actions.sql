@@ -5,7 +5,7 @@
 -- requests an approval where one is required and, when the action is allowed, writes the receipt as intended before
 -- anything happens. Answers: go, cached, doubt, busy, conflict, deny, wait, rejected, expired, cancelled.
 -- Locks: the run when an approval is required; the unit (shared) so that the lease stays; then the receipt; then the
---   run's write count.
+--   write counts of the run and the runs above.
 -- Idempotency: by (tenant, idempotency key): a confirmed effect is returned, never made again.
 -- Raises: SW001 and SW006 for an action that cannot be read; SW005 when the session does not have the lease any more;
 --   SW007 for another tenant; 40001 to try again.
@@ -22,13 +22,15 @@ declare
     v_receipt record;
     v_approval_id bigint;
     v_permit text;
+    v_receipt_id bigint;
     v_verdict_id bigint;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     v_action := stepwell._action_read(p_tenant_id, p_unit_id, p_action);
     v_document := stepwell._action_document(p_session_id, p_tenant_id, p_unit_id, v_action);
     -- Judged before the unit is locked: so a slow rule does not delay a cancel.
-    v_verdict := case when p_fault is null then stepwell.fn_policy_evaluate(p_tenant_id, v_document)
+    v_verdict := case when p_fault is null
+        then coalesce(stepwell._action_type_verdict(p_action), stepwell.fn_policy_evaluate(p_tenant_id, v_document))
         else jsonb_build_object('effect', 'deny', 'reason_code', p_fault, 'reason', 'the policy gave no answer in time') end;
     if v_verdict ->> 'effect' = 'needs_approval' then
         -- An approval marks the run, and a run must be locked before its units.
@@ -53,8 +55,11 @@ begin
         v_verdict := v_verdict - 'tier' || jsonb_build_object('effect', 'deny', 'reason_code', 'writes_exhausted',
             'reason', 'this run has used all the writes that its cap allows');
     end if;
-    v_verdict_id := stepwell._action_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action,
-        v_verdict, v_approval_id);
+    -- The verdict names the receipt that follows from it: evidence of the run then shows every receipt.
+    v_receipt_id := case when v_permit = 'allow' or v_receipt.state_code <> 'void'
+        then coalesce(v_receipt.receipt_id, stepwell._run_unit(nextval('stepwell.run_seq'))) end;
+    v_verdict_id := stepwell._verdict_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action,
+        v_verdict, v_approval_id, v_receipt_id);
     if v_receipt.receipt_id is not null and v_receipt.state_code <> 'void' then
         -- An earlier attempt came as far as this, and nobody knows whether it made the effect. This attempt takes the
         -- receipt over.
@@ -64,8 +69,8 @@ begin
     end if;
     return jsonb_strip_nulls(jsonb_build_object(
         'answer', case v_permit when 'allow' then 'go' else v_permit end,
-        'receipt_id', case when v_permit = 'allow' then stepwell._receipt_intend(p_session_id, p_tenant_id, p_unit_id,
-            p_lease_no, v_action, v_document, v_verdict_id, v_approval_id, v_receipt.receipt_id) end,
+        'receipt_id', case when v_permit = 'allow' then stepwell._receipt_open(p_session_id, p_tenant_id, p_unit_id,
+            p_lease_no, v_action, v_document, v_verdict_id, v_approval_id, v_receipt_id, v_receipt.receipt_id is not null) end,
         'idempotency_key', v_action ->> 'key', 'reason_code', v_verdict ->> 'reason_code', 'reason', v_verdict ->> 'reason',
         'rule', v_verdict ->> 'rule', 'approval_id', v_approval_id));
 end
@@ -126,6 +131,19 @@ begin
 end
 $$;
 
+-- The denial of an action with a field that is not of the type that its operation declares; null when there is none. A
+-- list that a rule would compare item by item never comes so far.
+create or replace function stepwell._action_type_verdict(p_action jsonb) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select jsonb_build_object('effect', 'deny', 'reason_code', 'field_type', 'reason', f.problem)
+    from (select stepwell._schema_problem(jsonb_build_object('type', 'object', 'properties', (
+            select jsonb_object_agg(t.field, jsonb_build_object('type', t.type)) from jsonb_each(p_action -> 'types') as t (field, type))),
+        p_action -> 'fields', 'fields')) as f (problem)
+    where jsonb_typeof(p_action -> 'types') = 'object' and f.problem is not null
+$$;
+
 -- What a policy can read about an action: the action itself, where it comes from, and the input of its run.
 create or replace function stepwell._action_document(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_action jsonb
@@ -135,12 +153,15 @@ set search_path = stepwell, pg_temp
 as $$
     select p_action - 'key' - 'hash' - 'token' || jsonb_build_object(
         'tenant', t.tenant_code, 'workflow', w.workflow_name, 'step', d.step_id, 'run_id', stepwell._run_of(u.unit_id),
-        'actor', 'worker:' || s.worker_name, 'started_by', coalesce(r.started_by, j.created_by),
+        'actor', 'worker:' || s.worker_name, 'started_by', coalesce(o.started_by, j.created_by),
         'attempt', u.attempt_count + 1, 'input', coalesce(r.input, j.payload, '{}'))
     from stepwell.work_unit as u
     inner join stepwell.tenant as t on u.tenant_id = t.tenant_id
     left join stepwell.worker_session as s on s.session_id = p_session_id
     left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
+    -- Who started the run at the top stands for every run below it.
+    left join lateral (select a.run_id from stepwell._runs_above(u.tenant_id, stepwell._run_of(u.unit_id)) as a limit 1) as t0 on true
+    left join stepwell.run_detail as o on u.tenant_id = o.tenant_id and t0.run_id = o.run_id
     left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
     left join stepwell.workflow_step_def as d
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
@@ -169,8 +190,9 @@ end
 $$;
 
 -- Records a verdict: one row and one event of the step. Every verdict is recorded.
-create or replace function stepwell._action_record(
-    p_tenant_id int, p_unit_id bigint, p_lease_no int, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint
+create or replace function stepwell._verdict_record(
+    p_tenant_id int, p_unit_id bigint, p_lease_no int, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint,
+    p_receipt_id bigint
 ) returns bigint
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -188,15 +210,20 @@ begin
         coalesce((p_verdict ->> 'two_person')::boolean, false), p_approval_id, stepwell.now())
     returning verdict_id into v_verdict_id;
     perform stepwell._event_append(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
-        'effect', p_verdict ->> 'effect', 'reason_code', p_verdict ->> 'reason_code', 'reason', p_verdict ->> 'reason',
+        'verdict_id', v_verdict_id, 'attempt', p_lease_no, 'effect', p_verdict ->> 'effect', 'reason_code', p_verdict ->> 'reason_code', 'reason', p_verdict ->> 'reason',
         'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation', 'target', v_target,
         'idempotency_key', p_action ->> 'key', 'action_hash', p_action ->> 'hash', 'rule', p_verdict ->> 'rule',
-        'policy_version', p_verdict -> 'policy_version', 'approval_id', p_approval_id)), 'executor_worker');
+        'policy_version', p_verdict -> 'policy_version', 'rules_hash', (select s.rules_hash from stepwell.policy_set as s
+            where s.tenant_id = p_tenant_id and s.policy_set_id = (p_verdict ->> 'policy_set_id')::bigint),
+        'tier', p_verdict ->> 'tier', 'two_person', coalesce((p_verdict ->> 'two_person')::boolean, false),
+        'approval_id', p_approval_id, 'receipt_id', p_receipt_id)), 'executor_worker');
     return v_verdict_id;
 end
 $$;
 
--- The approval that an action requires: an earlier one for the same action with the same tier and quorum, or a new one.
+-- The approval that an action requires: an earlier one for the same unit, the same action with the same arguments, the same
+-- rule with the same approvers, under the same policy version; or a new one. So a rule that is made stricter while a question is
+-- open asks again, and no unit waits for the question of another.
 create or replace function stepwell._action_approval(
     p_tenant_id int, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb
 ) returns bigint
@@ -207,8 +234,8 @@ declare
     v_quorum constant int := case when p_verdict ->> 'two_person' = 'true' then 2 else 1 end;
     v_tier constant int := array_position(array['low', 'med', 'high'], p_verdict ->> 'tier');
     -- A unit that died because of a reject and is replayed requests a new approval.
-    v_key constant text := format('act:%s:%s:%s:%s:%s', p_action ->> 'key', p_action ->> 'hash', v_tier, v_quorum,
-        (select count(*) from stepwell.job_dead_letter as d where d.tenant_id = p_tenant_id and d.unit_id = p_unit_id));
+    v_key constant text := format('act:%s:%s:%s:%s:%s', p_unit_id, p_action ->> 'key', p_action ->> 'hash',
+        encode(sha256(convert_to((p_verdict - 'priority')::text, 'UTF8')), 'hex'), (select count(*) from stepwell.job_dead_letter as d where d.tenant_id = p_tenant_id and d.unit_id = p_unit_id));
     v_pattern constant text := stepwell._redaction_pattern();
     v_approval_id bigint;
 begin

@@ -19,7 +19,7 @@ declare
     v_approval_id bigint;
     v_run_state text;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'approval.request');
     if p_quorum not between 1 and 2 or p_expires_seconds not between 1 and 31536000 or p_tier not between 1 and 3 then
         raise exception using errcode = 'SW001',
             column = case when p_quorum not between 1 and 2 then 'quorum' when p_tier not between 1 and 3 then 'tier'
@@ -75,10 +75,10 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_voter constant text := stepwell._actor_plain(p_actor);
+    v_actor constant text := stepwell._actor_bound(p_tenant_id, p_actor, 'approval.decide');
+    v_voter text;
     v_approval stepwell.approval_detail;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
     if p_decision not in ('approve', 'reject') or p_decision is null then
         raise exception using errcode = 'SW001', column = 'decision', message = 'decision: approve or reject is accepted';
     end if;
@@ -91,32 +91,33 @@ begin
     select a.* into v_approval from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
     if exists (select from stepwell.approval_vote as v where v.tenant_id = p_tenant_id and v.approval_id = p_approval_id
-        and v.voter = v_voter and v.decision = p_decision) then
+        and stepwell._name_fold(v.voter) = stepwell._actor_plain(v_actor) and v.decision = p_decision) then
         return (select u.state_code from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_approval_id);
     end if;
     if v_approval.decided_at is not null or v_approval.expires_at <= stepwell.now() then
         raise exception using errcode = 'SW003', message = format('approval %s has been decided or has expired', stepwell._unit_ref(p_approval_id));
     end if;
-    perform stepwell._approval_voter_check(v_approval, v_voter);
+    v_voter := stepwell._approval_voter(v_approval, v_actor);
     if p_decision = 'reject' and coalesce(btrim(p_reason), '') = '' then
         raise exception using errcode = 'SW001', column = 'reason', message = 'reason: a reject requires a reason';
     end if;
+    p_reason := stepwell._redact_text(p_reason);
     insert into stepwell.approval_vote (tenant_id, approval_id, voter, decision, reason, voted_at)
     values (p_tenant_id, p_approval_id, v_voter, p_decision, p_reason, stepwell.now())
     on conflict (tenant_id, approval_id, voter) do update set decision = excluded.decision, reason = excluded.reason,
         voted_at = excluded.voted_at;
-    perform stepwell._event_append(p_tenant_id, p_approval_id, 'approval.vote_recorded', p_actor,
-        jsonb_strip_nulls(jsonb_build_object('decision', p_decision, 'reason', p_reason)), 'reviewer');
+    perform stepwell._event_append(p_tenant_id, p_approval_id, 'approval.vote_recorded', v_actor,
+        jsonb_strip_nulls(jsonb_build_object('voter', v_voter, 'decision', p_decision, 'reason', p_reason)), 'reviewer');
     if p_decision = 'reject' then
-        perform stepwell._approval_end(p_tenant_id, p_approval_id, 'rejected', p_actor, p_reason);
-        perform stepwell._approval_settle(p_tenant_id, p_approval_id, p_actor);
+        perform stepwell._approval_end(p_tenant_id, p_approval_id, 'rejected', v_actor, p_reason);
+        perform stepwell._approval_settle(p_tenant_id, p_approval_id, v_actor);
         return 'rejected';
     end if;
     if not stepwell._approval_quorum(p_tenant_id, p_approval_id) then
         return 'requested';
     end if;
-    perform stepwell._approval_end(p_tenant_id, p_approval_id, 'approved', p_actor, p_reason);
-    perform stepwell._approval_settle(p_tenant_id, p_approval_id, p_actor);
+    perform stepwell._approval_end(p_tenant_id, p_approval_id, 'approved', v_actor, p_reason);
+    perform stepwell._approval_settle(p_tenant_id, p_approval_id, v_actor);
     return 'approved';
 end
 $$;
@@ -135,7 +136,7 @@ as $$
 declare
     v_approval record;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'approval.request');
     perform stepwell._runs_and_jobs_lock(array_agg(a.tenant_id) || p_tenant_id, array_agg(a.subject_unit_id) || p_approval_id)
     from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
@@ -166,7 +167,8 @@ end
 $$;
 
 -- Creates an approval: a unit in the state requested, with its subject and who may decide. The tier gives the time to
--- decide and the role, where the request does not.
+-- decide and the role, where the request does not. An event of the subject names the approval: evidence of a run shows
+-- every approval about it, also if somebody removes its rows.
 create or replace function stepwell._approval_request(
     p_tenant_id int, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier int default 1,
     p_quorum int default 1, p_expires_seconds int default null, p_key text default null, p_acting text default null,
@@ -194,13 +196,16 @@ begin
     insert into stepwell.event_log (
         tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, payload)
     values (p_tenant_id, v_now, stepwell._run_of(v_approval_id), v_approval_id, 'approval.requested', 'requested', 'pic_human', p_actor,
-        jsonb_strip_nulls(jsonb_build_object('action', p_action, 'subject_unit_id', p_subject_unit_id, 'reason', p_reason,
+        jsonb_strip_nulls(jsonb_build_object('action', p_action, 'subject_unit_id', p_subject_unit_id, 'reason', stepwell._redact_text(p_reason),
             'tier', p_tier, 'quorum', p_quorum, 'acting', p_acting, 'approvers', p_approvers, 'approver_role', v_role,
-            'about', p_about)));
+            'expires_at', to_char(v_expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+            'about', stepwell._value_digest(p_tenant_id, 'approval:' || v_approval_id || ':about', p_about))));
+    perform stepwell._event_append(p_tenant_id, p_subject_unit_id, 'approval.opened', p_actor,
+        jsonb_build_object('approval_id', v_approval_id, 'action', p_action));
     insert into stepwell.approval_detail (
         tenant_id, approval_id, action, subject_unit_id, tier, quorum, requested_by, reason, requested_at, expires_at,
         request_key, acting, approvers, approver_role, about)
-    values (p_tenant_id, v_approval_id, p_action, p_subject_unit_id, p_tier, p_quorum, p_actor, p_reason, v_now, v_expires_at,
+    values (p_tenant_id, v_approval_id, p_action, p_subject_unit_id, p_tier, p_quorum, p_actor, stepwell._redact_text(p_reason), v_now, v_expires_at,
         p_key, p_acting, p_approvers, v_role, p_about);
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
     values (p_tenant_id, v_approval_id, 'approval_expiry', v_expires_at);
@@ -211,41 +216,46 @@ begin
 end
 $$;
 
--- Checks that this person may decide this approval: not the requester, not the actor; where approvers or a role are
--- named, only they.
+-- The name of the person who decides, after the check that they may: an active person, not the requester, not the actor;
+-- where approvers or a role are named, only they.
 -- Raises: SW007 when not.
-create or replace function stepwell._approval_voter_check(p_approval stepwell.approval_detail, p_voter text) returns void
+create or replace function stepwell._approval_voter(p_approval stepwell.approval_detail, p_actor text) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_key constant text := stepwell._actor_plain(p_actor);
+    v_person record;
 begin
-    if coalesce(p_voter, '') = '' then
-        raise exception using errcode = 'SW007', message = 'actor: the name of a person is required to decide an approval';
-    end if;
-    if p_voter = stepwell._actor_plain(p_approval.requested_by) then
+    if v_key = stepwell._actor_plain(p_approval.requested_by) then
         raise exception using errcode = 'SW007', message = 'the requester of an approval cannot decide it';
     end if;
-    if p_voter = stepwell._actor_plain(p_approval.acting) then
+    if v_key = stepwell._actor_plain(p_approval.acting) then
         raise exception using errcode = 'SW007', message = 'the actor of an approval cannot decide it';
     end if;
-    if p_approval.approvers is null and p_approval.approver_role is null then
-        return;
+    if v_key = any (select stepwell._actor_plain(b.name)
+        from unnest(stepwell._people_behind(p_approval.tenant_id, p_approval.subject_unit_id)) as b (name)) then
+        raise exception using errcode = 'SW007', message = format(
+            'who started, scheduled, published or repeated what an approval is about cannot decide it: %s', p_actor);
     end if;
-    if p_voter = any (p_approval.approvers) then
-        return;
+    select p.person_id, p.person_name into v_person from stepwell.person as p
+    where p.tenant_id = p_approval.tenant_id and p.name_key = v_key and p.is_active;
+    if not found then
+        raise exception using errcode = 'SW007', column = 'actor', hint = 'add the person first',
+            message = format('only a person can decide an approval; no person is called %s', coalesce(p_actor, '(none)'));
     end if;
-    if exists (select from stepwell.person as p
-        inner join stepwell.person_role as r on p.tenant_id = r.tenant_id and p.person_id = r.person_id
-        where p.tenant_id = p_approval.tenant_id and p.person_name = p_voter and p.is_active
-            and r.role_name = p_approval.approver_role) then
-        return;
+    if (p_approval.approvers is null and p_approval.approver_role is null)
+        or exists (select from unnest(p_approval.approvers) as a (name) where stepwell._name_fold(a.name) = v_key)
+        or exists (select from stepwell.person_role as r where r.tenant_id = p_approval.tenant_id
+            and r.person_id = v_person.person_id and r.role_name = p_approval.approver_role) then
+        return v_person.person_name;
     end if;
     raise exception using errcode = 'SW007', message = format('approval %s can only be decided by %s', stepwell._unit_ref(p_approval.approval_id),
         concat_ws(' or ', nullif(array_to_string(p_approval.approvers, ', '), ''), 'the role ' || p_approval.approver_role));
 end
 $$;
 
--- Approvals: their subject, who requested them, how many must agree, who has decided, until when.
+-- Approvals: their subject, its run if it belongs to one, who requested them, how many must agree, who has decided, until when.
 create or replace view stepwell.v_approval with (security_invoker = true) as
 select
     a.tenant_id,
@@ -253,7 +263,7 @@ select
     u.state_code,
     a.action,
     a.subject_unit_id,
-    stepwell._run_of(a.subject_unit_id) as run_id,
+    case when s.scope in ('workflow_run', 'step', 'task') then stepwell._run_of(s.unit_id) end as run_id,
     a.tier,
     a.quorum,
     (select count(*) from stepwell.approval_vote as v
@@ -272,4 +282,5 @@ select
     a.approver_role,
     a.about
 from stepwell.approval_detail as a
-inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id;
+inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
+left join stepwell.work_unit as s on a.tenant_id = s.tenant_id and a.subject_unit_id = s.unit_id;

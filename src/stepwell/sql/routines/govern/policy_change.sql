@@ -21,7 +21,7 @@ declare
     v_approval_id bigint;
     v_diff jsonb;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'policy.change');
     if octet_length(p_source) > stepwell._limit('limits.payload_bytes') then
         raise exception using errcode = 'SW006', message = format('source: at most %s bytes are accepted',
             stepwell._limit('limits.payload_bytes'));
@@ -98,7 +98,7 @@ declare
     v_policy stepwell.policy_set;
     v_active_no int;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'policy.change');
     select s.* into v_policy from stepwell.policy_set as s
     where s.tenant_id = p_tenant_id and s.version_no = p_version_no;
     if not found then

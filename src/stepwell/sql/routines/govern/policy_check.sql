@@ -82,7 +82,8 @@ as $$
 $$;
 
 -- Why a match expression cannot be used: it is too long, no SQL/JSON path, has a variable, or a root that no action has
--- (a mistyped root would never match, and a rule that never matches denies nothing). Null when it can be used.
+-- (a mistyped root would never match, and a rule that never matches denies nothing). Null when it can be used. Every judgement
+-- checks this.
 create or replace function stepwell._policy_match_problem(p_match text) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -90,7 +91,6 @@ as $$
 declare
     v_known constant text[] := '{tenant,workflow,step,run_id,connector,operation,target,fields,reversible,writes,
         reverses,actor,started_by,attempt,input}'::text[];
-    v_bare text;
     v_word text;
 begin
     if octet_length(p_match) > stepwell._limit('limits.expression_bytes') then
@@ -99,16 +99,9 @@ begin
     if stepwell._jsonpath_problem(p_match) is not null then
         return 'not a SQL/JSON path: ' || stepwell._jsonpath_problem(p_match);
     end if;
-    v_bare := regexp_replace(p_match, '"([^"\\]|\\.)*"', '""', 'g');
-    v_word := substring(v_bare from '\$([A-Za-z_][A-Za-z0-9_]*)');
-    if v_word is not null then
-        return format('variables are not accepted: $%s; write $.%s for a field', v_word, v_word);
-    end if;
-    for v_word in select m.found[1] from regexp_matches(v_bare, '\$\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)', 'g') as m (found) loop
-        if not v_word = any (v_known) then
-            return format('an action has no %s; it has %s', v_word, array_to_string(v_known, ', '));
-        end if;
-    end loop;
-    return null;
+    v_word := stepwell._path_unknown_root(p_match, v_known);
+    return case
+        when v_word like '$%' then format('variables are not accepted: %s; write $.%s for a field', v_word, substr(v_word, 2))
+        when v_word is not null then format('an action has no %s; it has %s', v_word, array_to_string(v_known, ', ')) end;
 end
 $$;

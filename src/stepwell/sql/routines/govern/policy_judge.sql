@@ -60,7 +60,7 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select (r.body ->> 'priority')::int, r.body ->> 'name', r.body ->> 'effect',
-        stepwell._policy_match(r.body ->> 'match', p_action)
+        stepwell._policy_answer(r.body, p_action)
     from jsonb_array_elements(case when exists (select from stepwell.fn_policy_check(p_rules)) then '[]' else p_rules end)
         as r (body)
     order by 1
@@ -76,6 +76,7 @@ declare
     v_problem record;
     v_rule jsonb;
     v_answer text;
+    v_gap text;
 begin
     if octet_length(p_action::text) > stepwell._limit('limits.action_bytes') then
         return jsonb_build_object('effect', 'deny', 'reason_code', 'action_too_large', 'reason',
@@ -90,12 +91,15 @@ begin
     for v_rule in
         select r.body from jsonb_array_elements(p_rules) as r (body) order by (r.body ->> 'priority')::int
     loop
-        v_answer := stepwell._policy_match(v_rule ->> 'match', p_action);
+        v_answer := stepwell._policy_answer(v_rule, p_action);
         if v_answer not in ('true', 'false') then
+            v_gap := case v_answer when 'unknown' then
+                stepwell._path_gap(stepwell._policy_document(p_action, v_rule ->> 'match'), v_rule ->> 'match') end;
             return jsonb_build_object('effect', 'deny', 'rule', v_rule ->> 'name',
                 'reason_code', case v_answer when 'unknown' then 'rule_unknown' else 'rule_error' end,
                 'reason', case v_answer
-                    when 'unknown' then format('rule %s is neither true nor false for this action', v_rule ->> 'name')
+                    when 'unknown' then format('rule %s is neither true nor false for this action%s', v_rule ->> 'name',
+                        coalesce(': ' || v_gap, ''))
                     else format('rule %s cannot be evaluated: %s', v_rule ->> 'name', v_answer) end);
         end if;
         if v_answer = 'true' then
@@ -106,12 +110,75 @@ begin
 end
 $$;
 
--- Whether a match expression is true for an action: true, false, unknown, or what went wrong.
+-- The answer of a rule: true, false, unknown, or what went wrong. A rule that denies or asks is also true where it is true
+-- for another reading of the target: the other system may read it so. A rule that allows reads only what is sent.
+create or replace function stepwell._policy_answer(p_rule jsonb, p_action jsonb) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer text := stepwell._policy_match(p_rule ->> 'match', p_action);
+    v_reading text;
+begin
+    if v_answer = 'false' and p_rule ->> 'effect' <> 'allow' and jsonb_typeof(p_action -> 'target') = 'string' then
+        foreach v_reading in array stepwell._target_readings(p_action ->> 'target') loop
+            v_answer := stepwell._policy_match(p_rule ->> 'match', p_action || jsonb_build_object('target', v_reading));
+            exit when v_answer <> 'false';
+        end loop;
+    end if;
+    return v_answer;
+end
+$$;
+
+-- How another system may read a target besides as it is written: in lower case, without a query, without a slash at its end.
+create or replace function stepwell._target_readings(p_target text) returns text[]
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select array(
+        select distinct r.reading
+        from (values (p_target), (regexp_replace(p_target, '/?(\?.*)?$', ''))) as w (written)
+        cross join lateral (values (w.written), (lower(w.written))) as r (reading)
+        where r.reading not in (p_target, '')
+        order by r.reading)
+$$;
+
+-- Whether a match expression is true for an action: true, false, unknown, or what went wrong. It is read strictly: a
+-- value of the fields or of the input that is missing, null or a list is unknown, whatever it is compared with.
 create or replace function stepwell._policy_match(p_match text, p_action jsonb) returns text
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select coalesce(e.problem, e.result::text, 'unknown') from stepwell._path_evaluate(p_action, p_match, true, false) as e
+    select coalesce(e.problem, e.result::text, 'unknown')
+    from stepwell._path_evaluate(stepwell._policy_document(p_action, p_match), stepwell._path_strict(p_match), true, false) as e
+$$;
+
+-- An action as a rule reads it, with all its roots: only inside of fields and input can something be missing.
+create or replace function stepwell._policy_document(p_action jsonb, p_match text) returns jsonb
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select '{"tenant": null, "workflow": null, "step": null, "run_id": null, "connector": null, "operation": null,
+        "target": null, "reversible": null, "writes": null, "reverses": null, "actor": null,
+        "started_by": null, "attempt": null}'::jsonb || p_action || stepwell._path_document(jsonb_build_object(
+        'fields', coalesce(p_action -> 'fields', '{}'), 'input', coalesce(p_action -> 'input', '{}')), p_match)
+$$;
+
+-- What a path reads outside of its filters and cannot compare: a value that the document does not have, a list or an object.
+-- In words, for the one who asks why; null when there is none.
+create or replace function stepwell._path_gap(p_document jsonb, p_path text) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select format(case when v.result is null then '%s is missing' else '%s is %s %s' end,
+        regexp_replace(s."left", '\."([A-Za-z_][A-Za-z0-9_]*)"', '.\1', 'g'),
+        case jsonb_typeof(v.result) when 'array' then 'a' else 'an' end,
+        case jsonb_typeof(v.result) when 'array' then 'list' else 'object' end)
+    from jsonb_to_recordset(stepwell._path_sites(p_path)) as s ("left" text, scope text)
+    cross join lateral stepwell._path_evaluate(p_document, s."left", false, true) as v
+    where s.scope is null and s."left" like '$.%'
+        and (v.result is null or jsonb_typeof(v.result) in ('array', 'object'))
+    limit 1
 $$;
 
 -- The digest of a rule set: the same rules have the same digest.

@@ -62,7 +62,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._units_move(array[u.tenant_id], array[u.unit_id], 'unconfirmed', 'executor_worker', 'rpc', 'action_settle',
-        null, null, array['{"reason": "the attempt before this one ended without a result"}'::jsonb],
+        null, null, array['{"note": "the attempt before this one ended without a result"}'::jsonb],
         p_session_id => p_session_id)
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id and u.state_code = 'intended';
@@ -71,46 +71,55 @@ begin
 end
 $$;
 
--- Records that an effect is about to be made: a new receipt in the state intended, or a void one that is tried again.
+-- Records that an effect is about to be made: a new receipt in the state intended, or a void one that is tried again. The
+-- event has everything that the receipt says except values; of those it has size and salted hash.
 -- Locks: the receipt that is tried again.
 -- Raises: 40001 when another transaction wrote the same key (try again); SW004 when the registry refuses.
-create or replace function stepwell._receipt_intend(
+create or replace function stepwell._receipt_open(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_document jsonb,
-    p_verdict_id bigint, p_approval_id bigint, p_void_receipt_id bigint
+    p_verdict_id bigint, p_approval_id bigint, p_receipt_id bigint, p_is_again boolean
 ) returns bigint
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_receipt_id constant bigint := coalesce(p_void_receipt_id, stepwell._run_unit(nextval('stepwell.run_seq')));
-    v_payload constant jsonb := jsonb_build_object('idempotency_key', p_action ->> 'key', 'unit_id', p_unit_id);
+    v_target constant text := stepwell._redact_text(p_action ->> 'target');
+    v_request constant jsonb := jsonb_build_object('fields', stepwell._redact(p_action -> 'fields', stepwell._redaction_pattern()));
+    v_requested_by constant text := coalesce(p_document ->> 'started_by', 'engine');
+    v_acting constant text := coalesce(p_document ->> 'actor', 'session:' || p_session_id);
+    v_payload jsonb := jsonb_strip_nulls(jsonb_build_object('idempotency_key', p_action ->> 'key', 'unit_id', p_unit_id,
+        'verdict_id', p_verdict_id, 'approval_id', p_approval_id));
 begin
-    if p_void_receipt_id is not null then
-        perform stepwell._units_move(array[p_tenant_id], array[v_receipt_id], 'intended', 'executor_worker', 'rpc',
+    if p_is_again then
+        perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], 'intended', 'executor_worker', 'rpc',
             'action_propose', null, null, array[v_payload], p_session_id => p_session_id);
         update stepwell.action_receipt as r set lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null,
             response_metadata = null, verdict_id = p_verdict_id, approval_id = p_approval_id
-        where r.tenant_id = p_tenant_id and r.receipt_id = v_receipt_id;
-        return v_receipt_id;
+        where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
+        return p_receipt_id;
     end if;
+    v_payload := v_payload || jsonb_strip_nulls(jsonb_build_object('step_id', p_document ->> 'step',
+        'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation', 'target', v_target,
+        'action_hash', p_action ->> 'hash', 'writes', (p_action ->> 'writes')::boolean,
+        'reversible', (p_action ->> 'reversible')::boolean, 'requested_by', v_requested_by, 'acting', v_acting,
+        'reverses_receipt_id', (p_action ->> 'reverses')::bigint,
+        'request', stepwell._value_digest(p_tenant_id, 'receipt:' || p_receipt_id || ':request', v_request)));
     insert into stepwell.action_receipt (
         tenant_id, receipt_id, unit_id, run_id, step_id, lease_no, intent_token, idempotency_key, connector, operation, target,
         action_hash, writes, reversible, request_metadata, verdict_id, approval_id, requested_by, acting, reverses_receipt_id, intended_at)
-    values (p_tenant_id, v_receipt_id, p_unit_id, stepwell._run_of(p_unit_id), p_document ->> 'step', p_lease_no, p_action ->> 'token',
-        p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation', stepwell._redact_text(p_action ->> 'target'), p_action ->> 'hash',
-        (p_action ->> 'writes')::boolean, (p_action ->> 'reversible')::boolean,
-        jsonb_build_object('fields', stepwell._redact(p_action -> 'fields', stepwell._redaction_pattern())),
-        p_verdict_id, p_approval_id, coalesce(p_document ->> 'started_by', 'engine'),
-        coalesce(p_document ->> 'actor', 'session:' || p_session_id), (p_action ->> 'reverses')::bigint, v_now);
+    values (p_tenant_id, p_receipt_id, p_unit_id, stepwell._run_of(p_unit_id), p_document ->> 'step', p_lease_no, p_action ->> 'token',
+        p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation', v_target, p_action ->> 'hash',
+        (p_action ->> 'writes')::boolean, (p_action ->> 'reversible')::boolean, v_request,
+        p_verdict_id, p_approval_id, v_requested_by, v_acting, (p_action ->> 'reverses')::bigint, v_now);
     insert into stepwell.work_unit (
         tenant_id, unit_id, parent_id, last_transition_at, started_at, scope, state_machine_id, state_code)
-    values (p_tenant_id, v_receipt_id, p_unit_id, v_now, v_now, 'receipt', stepwell._machine_of('receipt'), 'intended');
+    values (p_tenant_id, p_receipt_id, p_unit_id, v_now, v_now, 'receipt', stepwell._machine_of('receipt'), 'intended');
     insert into stepwell.event_log (
         tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, payload)
-    values (p_tenant_id, v_now, stepwell._run_of(v_receipt_id), v_receipt_id, 'receipt.intended', 'intended', 'executor_worker',
+    values (p_tenant_id, v_now, stepwell._run_of(p_receipt_id), p_receipt_id, 'receipt.intended', 'intended', 'executor_worker',
         'session:' || p_session_id, 'session:' || p_session_id, v_payload);
-    return v_receipt_id;
+    return p_receipt_id;
 exception when unique_violation then
     raise exception using errcode = '40001', message = 'another unit is making the same effect; try again';
 end
@@ -119,7 +128,7 @@ $$;
 -- Records what became of an intended effect: confirmed with its result, void when it certainly did not happen, unconfirmed
 -- when nobody knows. Accepted from the attempt that has the receipt, also after the lease of the unit was lost: an
 -- effect that happened has happened.
--- Locks: the receipt and the one it reverses, in id order; then the run's write count.
+-- Locks: the receipt and the one it reverses, in id order; then the write counts of the run and the runs above.
 -- Idempotency: the same outcome again changes nothing and returns what is stored.
 -- Raises: SW001 for an unknown outcome; SW003 when it is settled with another outcome; SW005 when another attempt has
 --   the receipt; SW007 for another tenant.
@@ -155,9 +164,9 @@ begin
             raise exception using errcode = 'SW003', message = format('receipt %s is already %s', stepwell._unit_ref(p_receipt_id), v_state);
         end if;
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'executor_worker', 'rpc',
-            'action_settle', null, null, array[jsonb_strip_nulls(jsonb_build_object('reason', p_effect ->> 'reason'))],
+            'action_settle', null, null, array[stepwell._receipt_settle(v_receipt, p_outcome, p_effect, 'session:' || p_session_id)],
             p_session_id => p_session_id);
-        perform stepwell._receipt_close(v_receipt, p_outcome, p_effect, 'session:' || p_session_id);
+        perform stepwell._receipt_follow(v_receipt, p_outcome, left(p_effect ->> 'external_id', 500), 'session:' || p_session_id);
     end if;
     return jsonb_build_object('state', p_outcome, 'event', format('receipt.settled.%s.%s', p_receipt_id, v_receipt.try_count),
         'result', (select r.response_metadata -> 'result'
@@ -183,7 +192,7 @@ declare
     v_receipt stepwell.action_receipt;
     v_state text;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'problem.close');
     if p_outcome is null or p_outcome not in ('confirmed', 'void') or coalesce(btrim(p_reason), '') = '' then
         raise exception using errcode = 'SW001',
             column = case when p_outcome in ('confirmed', 'void') then 'reason' else 'outcome' end,
@@ -214,9 +223,10 @@ begin
             stepwell._unit_ref(p_receipt_id), v_state);
     end if;
     perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'reviewer', 'rpc', 'receipt_settle',
-        p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)], array[jsonb_build_object('reason', p_reason)]);
-    perform stepwell._receipt_close(v_receipt, p_outcome, jsonb_strip_nulls(jsonb_build_object('external_id', p_external_id,
-        'reason', p_reason)) || jsonb_build_object('result', p_result), p_actor);
+        p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)], array[stepwell._receipt_settle(v_receipt, p_outcome,
+            jsonb_strip_nulls(jsonb_build_object('external_id', p_external_id, 'reason', p_reason))
+            || jsonb_build_object('result', p_result), p_actor) || jsonb_build_object('reason', stepwell._redact_text(p_reason))]);
+    perform stepwell._receipt_follow(v_receipt, p_outcome, left(p_external_id, 500), p_actor);
     perform stepwell._news_deliver(p_tenant_id, v_receipt.unit_id, format('receipt.settled.%s.%s', p_receipt_id,
         v_receipt.try_count), jsonb_build_object('receipt_id', p_receipt_id, 'state', p_outcome));
     return p_outcome;
@@ -240,64 +250,6 @@ begin
     if octet_length(p_result::text) > stepwell._limit('limits.payload_bytes') / 2 then
         raise exception using errcode = 'SW006', column = 'result', message = format('result: at most %s bytes are accepted',
             stepwell._limit('limits.payload_bytes') / 2);
-    end if;
-end
-$$;
-
--- Stores what a settled receipt keeps: result, external id, earlier values, how to reverse it, its cost; secrets are
--- replaced. A void receipt gives its write back to the cap; a confirmed reversal marks the receipt that it reversed.
--- Appends an event of the step.
--- Locks: the caller holds the receipt and the one it reverses; then the run's write count.
--- Raises: SW004 when the registry refuses.
-create or replace function stepwell._receipt_close(
-    p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text
-) returns void
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_pattern constant text := stepwell._redaction_pattern();
-    v_fits constant boolean := octet_length(p_effect::text) <= stepwell._limit('limits.payload_bytes');
-    v_reversal constant jsonb := nullif(p_effect -> 'reversal', 'null');
-    -- A reversal that contains a secret is not stored, and without it the effect is not reversible.
-    v_way_back constant jsonb := case when v_fits and stepwell._redact(v_reversal, v_pattern) = v_reversal then v_reversal end;
-    v_told constant jsonb := jsonb_build_object('receipt_id', p_receipt.receipt_id, 'idempotency_key', p_receipt.idempotency_key);
-begin
-    update stepwell.action_receipt as r set
-        -- In doubt is not settled.
-        settled_at = case when p_outcome <> 'unconfirmed' then stepwell.now() end,
-        settled_by = case when p_outcome <> 'unconfirmed' then p_actor end,
-        response_metadata = case when p_outcome = 'confirmed' then jsonb_strip_nulls(jsonb_build_object(
-            'note', case when not v_fits then 'the result was larger than the limit and was not stored'
-                else p_effect ->> 'reason' end))
-            || jsonb_build_object('result', case when v_fits then stepwell._redact(p_effect -> 'result', v_pattern) end)
-            else jsonb_strip_nulls(jsonb_build_object('note', stepwell._redact_text(left(p_effect ->> 'reason', 2000)))) end,
-        external_id = left(p_effect ->> 'external_id', 500),
-        prior = case when v_fits then stepwell._redact(nullif(p_effect -> 'prior', 'null'), v_pattern) end,
-        reversal = v_way_back,
-        reversible = r.reversible and (p_outcome <> 'confirmed' or v_way_back is not null),
-        provider = left(p_effect -> 'usage' ->> 'provider', 200), model = left(p_effect -> 'usage' ->> 'model', 200),
-        input_tokens = (p_effect -> 'usage' ->> 'input_tokens')::bigint,
-        output_tokens = (p_effect -> 'usage' ->> 'output_tokens')::bigint,
-        cost_micros = (p_effect -> 'usage' ->> 'cost_micros')::bigint,
-        currency = left(p_effect -> 'usage' ->> 'currency', 10)
-    where r.tenant_id = p_receipt.tenant_id and r.receipt_id = p_receipt.receipt_id;
-    if p_outcome = 'void' and p_receipt.writes then
-        update stepwell.run_write_count as c set write_count = greatest(c.write_count - 1, 0)
-        where c.tenant_id = p_receipt.tenant_id and c.unit_id = stepwell._run_unit(stepwell._run_of(p_receipt.unit_id));
-    elsif p_outcome = 'unconfirmed' then
-        perform stepwell._event_append(p_receipt.tenant_id, p_receipt.unit_id, 'action.unconfirmed', p_actor, v_told);
-    elsif p_outcome = 'confirmed' then
-        perform stepwell._event_append(p_receipt.tenant_id, p_receipt.unit_id, 'action.performed', p_actor,
-            jsonb_strip_nulls(v_told || jsonb_build_object('external_id', left(p_effect ->> 'external_id', 500))));
-        if p_receipt.reverses_receipt_id is not null then
-            perform stepwell._units_move(array[p_receipt.tenant_id], array[p_receipt.reverses_receipt_id], 'reversed', 'system',
-                'event', 'reversal_confirmed', p_actor,
-                array[jsonb_build_object('audit_ref', 'receipt:' || p_receipt.receipt_id)],
-                array[jsonb_build_object('reversed_by_receipt_id', p_receipt.receipt_id)]);
-            update stepwell.action_receipt as r set reversed_by_receipt_id = p_receipt.receipt_id
-            where r.tenant_id = p_receipt.tenant_id and r.receipt_id = p_receipt.reverses_receipt_id;
-        end if;
     end if;
 end
 $$;
@@ -326,7 +278,7 @@ select
     r.tenant_id,
     r.receipt_id,
     u.state_code,
-    r.run_id,
+    case when s.scope is distinct from 'job' then r.run_id end as run_id,
     r.unit_id as step_run_id,
     r.step_id,
     r.idempotency_key,

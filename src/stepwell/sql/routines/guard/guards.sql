@@ -73,16 +73,17 @@ exception when others then
 end
 $$;
 
--- Whether a guard that is written as an SQL/JSON path over {input, steps, unit, evidence} holds. A path that cannot be
--- evaluated or gives no boolean does not hold.
+-- Whether a guard that is written as an SQL/JSON path over {input, steps, unit, evidence} holds. It is read strictly: a path
+-- that cannot be evaluated, reads what is missing or gives no boolean does not hold.
 create or replace function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
 returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select coalesce(e.result::boolean, false)
-    from stepwell._path_evaluate(stepwell._unit_document(p_unit.tenant_id, p_unit.unit_id) || jsonb_build_object(
-        'evidence', coalesce(p_evidence, '{}'), 'unit', to_jsonb(p_unit)), p_path, true, true) as e
+    from stepwell._path_evaluate(stepwell._path_document(coalesce(stepwell._unit_document(p_unit.tenant_id, p_unit.unit_id), '{}')
+        || jsonb_build_object('evidence', coalesce(p_evidence, '{}'), 'unit', to_jsonb(p_unit)), p_path),
+        stepwell._path_strict(p_path), true, true) as e
 $$;
 
 -- Whether a guard that requires an approval holds: is the approval granted, has it expired, have enough reviewers
@@ -98,12 +99,11 @@ declare
 begin
     case p_guard
         when 'cancel_authorised' then
-            v_holds := stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'workflow_cancel',
-                stepwell._run_of(p_unit.unit_id));
+            v_holds := stepwell._approval_covers(p_unit, p_evidence, 'workflow_cancel');
         when 'replay_approved' then
             v_holds := p_evidence ->> 'replay_request_id' is not null
                 and p_evidence ->> 'approval_id' is not null
-                and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'replay');
+                and stepwell._approval_covers(p_unit, p_evidence, 'replay', true);
         when 'quorum_reached' then
             v_holds := stepwell._approval_quorum(p_unit.tenant_id, p_unit.unit_id);
         when 'approval_expired' then
@@ -111,9 +111,9 @@ begin
         when 'reinstatement_approved' then
             v_holds := p_evidence ->> 'approval_id' is not null and (
                 (p_evidence ->> 'replay_request_id' is not null
-                    and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'replay'))
+                    and stepwell._approval_covers(p_unit, p_evidence, 'replay'))
                 or (p_evidence ->> 'prior_audit_id' is not null
-                    and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'reopen')));
+                    and stepwell._approval_covers(p_unit, p_evidence, 'reopen')));
         when 'proposal_approved' then
             v_holds := stepwell._approval_granted(p_unit.tenant_id, (p_evidence ->> 'approval_id')::bigint, 'proposal',
                 p_unit.unit_id);
@@ -121,7 +121,7 @@ begin
             v_holds := not exists (select from stepwell.policy_active as a where a.tenant_id = p_unit.tenant_id);
         when 'reopen_approved' then
             v_holds := p_evidence ->> 'approval_id' is not null
-                and stepwell._approval_holds(p_unit.tenant_id, p_evidence, 'reopen')
+                and stepwell._approval_covers(p_unit, p_evidence, 'reopen', true)
                 and (p_unit.scope = 'workflow_run' or (p_evidence ->> 'prior_audit_id' is not null
                     and exists (select from stepwell.dot_config as c
                         where c.config_key = 'vocab.correction_reason.' || (p_evidence ->> 'correction_reason'))));
@@ -130,10 +130,12 @@ begin
 end
 $$;
 
--- Whether an action may go ahead as far as approvals are concerned: the configuration requires none, or the approval
--- named in the evidence is granted.
-create or replace function stepwell._approval_holds(
-    p_tenant_id int, p_evidence jsonb, p_action text, p_run_id bigint default null
+-- Whether an action on a unit may go ahead as far as approvals are concerned: the configuration requires none, or the
+-- approval named in the evidence is granted for this action on this unit, and what else the evidence names exists and belongs
+-- to it. An approval of a replay or a cancel covers its own run; that of a correction also the runs around it. p_is_own: the
+-- request or the record must be of this very unit, or of a step of this run.
+create or replace function stepwell._approval_covers(
+    p_unit stepwell.work_unit, p_evidence jsonb, p_action text, p_is_own boolean default false
 ) returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
@@ -141,13 +143,25 @@ as $$
     select coalesce(
         (select c.config_value = 'false' from stepwell.dot_config as c
             where c.config_key = 'approval.required.' || p_action), false)
-        or exists (select from stepwell.work_unit as a
-            where a.tenant_id = p_tenant_id and a.unit_id = (p_evidence ->> 'approval_id')::bigint
-                and a.scope = 'approval' and a.state_code = 'approved'
-                -- An approval of another action, or of another run where one is named, allows nothing here.
-                and not exists (select from stepwell.approval_detail as d
-                    where d.tenant_id = a.tenant_id and d.approval_id = a.unit_id
-                        and (d.action <> p_action or stepwell._run_of(d.subject_unit_id) <> p_run_id)))
+        or exists (
+            select from stepwell.approval_detail as d
+            inner join stepwell.work_unit as a on d.tenant_id = a.tenant_id and d.approval_id = a.unit_id
+            where d.tenant_id = p_unit.tenant_id and d.approval_id = (p_evidence ->> 'approval_id')::bigint
+                and d.action = p_action and a.scope = 'approval' and a.state_code = 'approved'
+                and case p_action
+                    when 'replay' then stepwell._run_of(d.subject_unit_id) = stepwell._run_of(p_unit.unit_id) and exists (
+                        select from stepwell.dlq_replay_request as r
+                        where r.tenant_id = d.tenant_id and r.approval_id = d.approval_id
+                            and r.replay_request_id = (p_evidence ->> 'replay_request_id')::bigint
+                            and (not p_is_own or p_unit.scope = 'workflow_run' or r.unit_id = p_unit.unit_id))
+                    when 'reopen' then exists (
+                        select from stepwell._runs_above(d.tenant_id, stepwell._run_of(d.subject_unit_id)) as o
+                        where o.run_id = stepwell._run_of(p_unit.unit_id)) and (p_unit.scope = 'workflow_run' or exists (
+                            select from stepwell.step_run_correction_cycle as k
+                            where k.tenant_id = d.tenant_id and k.approval_id = d.approval_id
+                                and k.prior_audit_id = (p_evidence ->> 'prior_audit_id')::bigint
+                                and (not p_is_own or k.unit_id = p_unit.unit_id)))
+                    else stepwell._run_of(d.subject_unit_id) = stepwell._run_of(p_unit.unit_id) end)
 $$;
 
 -- Whether this approval is granted, for this action and for this unit or its run.
@@ -164,27 +178,24 @@ as $$
             and a.subject_unit_id in (p_unit_id, stepwell._run_unit(stepwell._run_of(p_unit_id))) and u.state_code = 'approved')
 $$;
 
--- Whether enough reviewers other than the requester and the actor have agreed, or the configuration requires none.
+-- Whether enough people other than the requester, the actor and the names behind the subject have agreed, or the
+-- configuration requires none.
 create or replace function stepwell._approval_quorum(p_tenant_id int, p_approval_id bigint) returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select coalesce((select c.config_value = 'false' from stepwell.dot_config as c
             where c.config_key = 'approval.required.' || a.action), false)
-        or (select count(distinct stepwell._actor_plain(v.voter)) from stepwell.approval_vote as v
+        or (select count(distinct p.person_id) from stepwell.approval_vote as v
+            inner join stepwell.person as p
+                on v.tenant_id = p.tenant_id and stepwell._actor_plain(v.voter) = p.name_key and p.is_active
             where v.tenant_id = a.tenant_id and v.approval_id = a.approval_id and v.decision = 'approve'
                 and stepwell._actor_plain(v.voter) <> stepwell._actor_plain(a.requested_by)
-                and stepwell._actor_plain(v.voter) is distinct from stepwell._actor_plain(a.acting)) >= a.quorum
+                and stepwell._actor_plain(v.voter) is distinct from stepwell._actor_plain(a.acting)
+                and not exists (select from unnest(stepwell._people_behind(a.tenant_id, a.subject_unit_id)) as b (name)
+                    where stepwell._actor_plain(b.name) = stepwell._actor_plain(v.voter))) >= a.quorum
     from stepwell.approval_detail as a
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id
-$$;
-
--- The name of an actor without the way they came: `cli:ada`, `api:ada` and `ada` are one person.
-create or replace function stepwell._actor_plain(p_actor text) returns text
-language sql immutable
-set search_path = stepwell, pg_temp
-as $$
-    select regexp_replace(p_actor, '^(cli|api|web|ui|slack):', '')
 $$;
 
 -- Whether a person may take a unit: the person is named for it, or has the role that it requires; every person when it
@@ -196,7 +207,7 @@ as $$
     select p_unit.pic_id is not distinct from p_person_id or exists (
         select from stepwell._step_asks(p_unit) as a
         where (a.role is null and a.assignee is null)
-            or a.assignee = (select p.person_name from stepwell.person as p
+            or stepwell._name_fold(a.assignee) = (select p.name_key from stepwell.person as p
                 where p.tenant_id = p_unit.tenant_id and p.person_id = p_person_id)
             or exists (select from stepwell.person_role as r
                 where r.tenant_id = p_unit.tenant_id and r.person_id = p_person_id and r.role_name = a.role))
@@ -218,7 +229,7 @@ as $$
         or exists (
         select from stepwell.step_escalation as e
         where e.tenant_id = p_unit.tenant_id and e.unit_id = p_unit.unit_id and e.told_at is not null and (
-            e.tell in (select n.called from name as n) or e.tell = stepwell._person_name(p_unit.tenant_id, p_person_id)))
+            e.tell in (select n.called from name as n) or stepwell._name_fold(e.tell) = stepwell._name_fold(stepwell._person_name(p_unit.tenant_id, p_person_id))))
         or (p_unit.scope = 'task' and exists (
         select from stepwell.work_unit as s
         where s.tenant_id = p_unit.tenant_id and s.unit_id = p_unit.parent_id and s.pic_id = p_person_id))

@@ -17,6 +17,9 @@ begin
     if not found then
         return 'the step has no definition';
     end if;
+    if v_asks.step_kind in ('conditional', 'map', 'subworkflow') then
+        return 'the engine completes it; a worker reports the value of its expression';
+    end if;
     select string_agg(format('task %s is %s', t.task_id, u.state_code), ', ' order by t.task_no) into v_problem
     from stepwell.task_detail as t
     inner join stepwell.work_unit as u on t.tenant_id = u.tenant_id and t.unit_id = u.unit_id

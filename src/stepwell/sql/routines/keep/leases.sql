@@ -68,7 +68,7 @@ begin
     perform stepwell._sessions_end(v_session_ids);
     if v_count > 0 then
         -- Also without a row in the queue: under a tenant's cap the end of a lease makes room.
-        perform stepwell._workers_wake(null);
+        perform stepwell._workers_wake_all();
     end if;
     return v_count;
 end

@@ -18,7 +18,7 @@ declare
     v_problem text;
     v_is_new boolean;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'workflow.publish');
     if p_schedule_name !~ '^[a-z0-9][a-z0-9._-]{0,99}$' or p_schedule_name is null then
         raise exception using errcode = 'SW001', column = 'schedule_name',
             message = 'schedule_name: 1 to 100 of a-z, 0-9, dot, dash and underscore are accepted, beginning with a letter or digit';
@@ -71,7 +71,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'workflow.publish');
     update stepwell.workflow_schedule as s
     set is_paused = p_is_paused, next_at = case when s.is_paused = p_is_paused then s.next_at end
     where s.tenant_id = p_tenant_id and s.schedule_name = p_schedule_name;
@@ -91,7 +91,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'workflow.publish');
     delete from stepwell.workflow_schedule as s
     where s.tenant_id = p_tenant_id and s.schedule_name = p_schedule_name;
     if not found then

@@ -1,4 +1,4 @@
--- The lock of a handler that writes while it has its lease.
+-- The lease of a handler that asks or writes while it runs.
 
 -- Checks that this session has this lease, and keeps it so until the transaction ends.
 -- Locks: the unit row, shared.
@@ -17,8 +17,19 @@ begin
         and s.session_id = p_session_id and s.closed_at is null and s.expires_at >= stepwell.now()
     for share of u;
     if not found then
-        raise exception using errcode = 'SW005', message = format('this worker does not have the lease of %s any more',
-            stepwell._title_of(p_tenant_id, p_unit_id));
+        perform stepwell._lease_lost(p_tenant_id, p_unit_id);
     end if;
+end
+$$;
+
+-- Says that a session does not have a lease any more.
+-- Raises: SW005, always.
+create or replace function stepwell._lease_lost(p_tenant_id int, p_unit_id bigint) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    raise exception using errcode = 'SW005', message = format('this worker does not have the lease of %s any more',
+        stepwell._title_of(p_tenant_id, p_unit_id));
 end
 $$;

@@ -53,7 +53,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'read');
     if coalesce(length(p_reader), 0) not between 1 and 200 then
         raise exception using errcode = 'SW001', column = 'reader', message = 'reader: a name of 1 to 200 characters is required';
     end if;

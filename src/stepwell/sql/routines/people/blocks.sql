@@ -15,6 +15,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_block', p_key);
 begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;
     end if;
@@ -23,8 +24,6 @@ begin
     values (p_tenant_id, p_unit_id, coalesce(p_reason, ''), p_detail, p_actor, stepwell.now())
     on conflict (tenant_id, unit_id) do update set block_reason = excluded.block_reason, detail = excluded.detail,
         blocked_by = excluded.blocked_by, blocked_at = excluded.blocked_at, escalated_at = null, escalated_by = null;
-    update stepwell.run_progress as p set needs_attention = true
-    where p.tenant_id = p_tenant_id and p.run_id = stepwell._run_of(p_unit_id);
     v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'blocked', 'pic_human', 'rpc', 'step_block', p_actor,
         jsonb_build_object('block_reason', p_reason),
         jsonb_strip_nulls(jsonb_build_object('block_reason', p_reason, 'detail', p_detail)));
@@ -46,6 +45,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_unblock', p_key);
 begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is null then
         perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');
         v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'pic_human', 'event', 'blocker_resolved', p_actor,
@@ -74,6 +74,7 @@ declare
     v_block stepwell.step_block;
     v_scope text;
 begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;
     end if;

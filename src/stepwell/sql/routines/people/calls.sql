@@ -94,7 +94,7 @@ declare
     v_verdict jsonb;
 begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    v_verdict := stepwell.fn_state_transition_validate(
+    v_verdict := stepwell._state_change(
         p_unit_id, v_unit.scope, v_unit.state_code, p_to_state,
         case when v_unit.scope = 'task' and p_actor_class = 'pic_human' then 'task_pic_human' else p_actor_class end,
         p_trigger_kind, p_trigger_ref,

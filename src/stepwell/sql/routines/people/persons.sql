@@ -1,41 +1,6 @@
--- People, their roles and their inbox.
+-- People and their inbox.
 
--- Adds a person, or changes the display name, the roles and whether the person is active.
--- Locks: the person's row.
--- Idempotency: the same values again change nothing.
--- Raises: SW001 when the name is missing or too long; SW007 for another tenant.
-create or replace function stepwell.fn_person_set(
-    p_tenant_id int, p_person_name text, p_roles text[] default null, p_display_name text default null,
-    p_is_active boolean default true
-) returns bigint
-language plpgsql volatile security definer
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_person_id bigint;
-begin
-    perform stepwell._tenant_bound(p_tenant_id);
-    if coalesce(length(p_person_name), 0) not between 1 and 200 then
-        raise exception using errcode = 'SW001', column = 'person_name',
-            message = 'person_name: 1 to 200 characters are accepted';
-    end if;
-    insert into stepwell.person as p (tenant_id, person_name, display_name, is_active, created_at)
-    values (p_tenant_id, p_person_name, p_display_name, p_is_active, stepwell.now())
-    on conflict (tenant_id, person_name) do update
-        set display_name = coalesce(excluded.display_name, p.display_name), is_active = excluded.is_active
-    returning p.person_id into v_person_id;
-    if p_roles is not null then
-        delete from stepwell.person_role as r
-        where r.tenant_id = p_tenant_id and r.person_id = v_person_id and not r.role_name = any (p_roles);
-        insert into stepwell.person_role (tenant_id, person_id, role_name)
-        select distinct p_tenant_id, v_person_id, x.role_name from unnest(p_roles) as x (role_name)
-        on conflict do nothing;
-    end if;
-    return v_person_id;
-end
-$$;
-
--- The id of an active person, by name.
+-- The id of an active person, by name, however it is written and whatever channel is named with it.
 -- Raises: SW002 when there is no such person, or the person is not active any more.
 create or replace function stepwell._person_find(p_tenant_id int, p_person_name text) returns bigint
 language plpgsql stable
@@ -46,7 +11,7 @@ declare
 begin
     select p.person_id into v_person_id
     from stepwell.person as p
-    where p.tenant_id = p_tenant_id and p.person_name = p_person_name and p.is_active;
+    where p.tenant_id = p_tenant_id and p.name_key = stepwell._actor_plain(p_person_name) and p.is_active;
     if not found then
         raise exception using errcode = 'SW002', column = 'actor',
             hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_person_name), 'add the person first'),
@@ -149,6 +114,8 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_person_id constant bigint := case when p_person is not null then stepwell._person_find(p_tenant_id, p_person) end;
+    v_name constant text := stepwell._person_name(p_tenant_id, v_person_id);
+    v_key constant text := stepwell._name_fold(v_name);
     v_roles constant text[] := array(select r.role_name from stepwell.person_role as r
         where r.tenant_id = p_tenant_id and r.person_id = v_person_id);
 begin
@@ -157,11 +124,11 @@ begin
     from stepwell.v_inbox as i
     where i.tenant_id = p_tenant_id
         and (p_role is null or i.role = p_role)
-        and (p_person is null or i.pic = p_person
-            or (i.pic is null and (i.assignee = p_person or i.role = any (v_roles) or (i.role is null and i.assignee is null)))
+        and (p_person is null or i.pic = v_name
+            or (i.pic is null and (stepwell._name_fold(i.assignee) = v_key or i.role = any (v_roles) or (i.role is null and i.assignee is null)))
             or exists (select from stepwell.step_escalation as e
                 where e.tenant_id = p_tenant_id and e.unit_id = i.step_run_id and e.told_at is not null
-                    and (e.tell = p_person or e.tell = any (v_roles))))
+                    and (stepwell._name_fold(e.tell) = v_key or e.tell = any (v_roles))))
     order by i.priority desc, i.deadline_at nulls last, i.step_run_id
     limit least(greatest(p_limit, 1), stepwell._limit('limits.page_size'));
 end

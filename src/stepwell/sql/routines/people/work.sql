@@ -15,6 +15,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_complete', p_key);
 begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;
     end if;
@@ -40,6 +41,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'declare_cannot_complete', p_key);
 begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;
     end if;
@@ -69,6 +71,7 @@ declare
     v_unit stepwell.work_unit;
     v_facets text[];
 begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;
     end if;
@@ -118,6 +121,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_resume', p_key);
 begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is null then
         perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');
         v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'system', 'event', 'facet_resolved', p_actor,

@@ -12,7 +12,7 @@ select
     d.died_at,
     d.failure_class,
     d.error,
-    d.attempt_count,
+    d.attempt_count as attempt,
     d.resolved_at,
     d.resolution,
     (

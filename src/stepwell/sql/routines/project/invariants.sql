@@ -320,7 +320,8 @@ as $$
         select count(*) as receipt_count
         from stepwell.action_receipt as r
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
-        where r.tenant_id = c.tenant_id and r.run_id = stepwell._run_of(c.unit_id) and r.writes and u.state_code <> 'void'
+        where r.tenant_id = c.tenant_id and r.writes and u.state_code <> 'void' and exists (
+            select from stepwell._runs_above(r.tenant_id, r.run_id) as a where a.run_id = stepwell._run_of(c.unit_id))
     ) as x
     where c.write_count <> x.receipt_count
 $$;

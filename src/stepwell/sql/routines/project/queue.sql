@@ -112,7 +112,7 @@ select
     w.worker_name as lease_owner,
     case when u.lease_session_id is not null then u.lease_no end as lease_token,
     w.expires_at as lease_expires_at,
-    u.attempt_count + case when u.state_code in ('in_progress', 'overdue') then 1 else 0 end as attempt,
+    stepwell._attempt_no(u.state_code, u.attempt_count, u.started_at) as attempt,
     u.max_attempts,
     u.failure_class,
     (
@@ -187,6 +187,7 @@ as $$
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where s.closed_at is null and q.tenant_id = p_tenant_id
         and u.lease_session_id = s.session_id and u.executor_class_id = p_executor_class_id
+        and (p_tenant_id = (select stepwell.bound_tenant()) or (select stepwell._acts_for_all()))
 $$;
 
 -- The queue of each tenant and executor class in one row: what can start, is in line, runs, waits or died, the age of

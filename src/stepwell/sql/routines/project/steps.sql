@@ -10,7 +10,7 @@ create or replace function stepwell.fn_run_steps_read(
 ) returns table (
     step_run_id bigint, step_no int, step_id text, step_kind text, scope_no int, item_no int, branch_no int,
     conditional_no int, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text,
-    role text, attempt_count int, max_attempts int, lease_owner text, next_eligible_at timestamptz,
+    role text, attempt int, max_attempts int, lease_owner text, next_eligible_at timestamptz,
     deadline_at timestamptz, last_error jsonb, output jsonb, inputs jsonb, progress jsonb, started_at timestamptz, completed_at timestamptz,
     child_run_id bigint, why_code text, why_en text, why_vi text, who text
 )
@@ -20,7 +20,7 @@ as $$
     select
         s.step_run_id, s.step_no, s.step_id, s.step_kind, s.scope_no,
         (row_number() over (partition by s.step_no order by s.step_run_id) - 1)::int, s.branch_no, b.conditional_no,
-        s.parent_id, s.state_code, s.waiting_facet, s.mandatory, s.operation, s.role, s.attempt_count, s.max_attempts,
+        s.parent_id, s.state_code, s.waiting_facet, s.mandatory, s.operation, s.role, s.attempt, s.max_attempts,
         s.lease_owner, s.next_eligible_at, s.deadline_at, s.last_error, s.output, s.inputs, s.progress, s.started_at, s.completed_at,
         case when s.step_kind = 'subworkflow' then (
             select max(c.unit_id >> 20) from stepwell.work_unit as c

@@ -78,7 +78,7 @@ begin
     elsif p_unit.state_code = 'paused' or exists (select from stepwell.run_progress as p
         where p.tenant_id = p_unit.tenant_id and p.run_id = stepwell._run_of(p_unit.unit_id) and p.frozen_at is not null) then
         return query select 'paused', jsonb_build_object('name', v_name, 'run', stepwell._run_of(p_unit.unit_id)), 'reviewer';
-    elsif p_unit.state_code = 'not_started' or (p_unit.state_code = 'ready' and exists (
+    elsif p_unit.state_code = 'not_started' or (p_unit.state_code = 'ready' and p_unit.executor_class_id is null and exists (
         select from stepwell.workflow_step_def as d
         where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
             and d.step_kind = 'conditional')) then
@@ -143,7 +143,14 @@ begin
     into v_found
     from (
         select b.unit_id, d.step_id, u.state_code, row_number() over (order by b.unit_id) as place
-        from stepwell._steps_behind(array[p_unit.tenant_id], array[p_unit.unit_id]) as b
+        from (
+            select x.tenant_id, x.unit_id from stepwell._steps_behind(array[p_unit.tenant_id], array[p_unit.unit_id]) as x
+            union all
+            -- A step of an item whose Map was opened again, and has not begun.
+            select m.tenant_id, m.unit_id from stepwell.work_unit as m
+            where m.tenant_id = p_unit.tenant_id and m.unit_id = p_unit.parent_id and m.scope = 'step'
+                and m.state_code in ('not_started', 'ready')
+        ) as b
         inner join stepwell.work_unit as u on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id
         inner join stepwell.workflow_step_def as d
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no

@@ -20,7 +20,7 @@ declare
     v_version_no int;
     v_problem text;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'workflow.publish');
     v_problem := coalesce(stepwell._graph_problem(p_graph), stepwell._graph_recursion(p_tenant_id, p_graph),
         case when p_graph ? 'input' then stepwell._schema_refusal(p_graph -> 'input', 'input') end);
     if v_problem is not null then

@@ -166,9 +166,9 @@ begin
     where e.guard_kind = 'predicate_fn'
         and not exists (select from guard_predicate as g where g.predicate_name = e.guard_ref)
     union all
-    select 'guard_expressions_parse', format('%s: %s', e.name, _jsonpath_problem(e.guard_ref))
+    select 'guard_expressions_parse', format('%s: %s', e.name, _guard_path_problem(e.guard_ref))
     from edge as e
-    where e.guard_kind = 'config' and _jsonpath_problem(e.guard_ref) is not null
+    where e.guard_kind = 'config' and _guard_path_problem(e.guard_ref) is not null
     union all
     select 'guard_predicates_whitelisted', format('guard %1$s is not built in, and function guard_%1$s is missing',
         g.predicate_name)
@@ -194,6 +194,17 @@ begin
         end if;
     end loop;
 end;
+$$;
+
+-- Why a path cannot be a guard: it is no SQL/JSON path, or reads what a guard does not have. Null when it can.
+create or replace function stepwell._guard_path_problem(p_path text) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case when j.problem is not null then j.problem
+        else 'a guard has no ' || stepwell._path_unknown_root(p_path, '{input,steps,unit,evidence,item,index}')
+            || '; it has input, steps, unit and evidence' end
+    from (select stepwell._jsonpath_problem(p_path)) as j (problem)
 $$;
 
 -- Why a text is no SQL/JSON path; null when it is one. (pg_input_is_valid exists only since PostgreSQL 16.)

@@ -1,4 +1,43 @@
--- What a handler may write while it runs and has its lease.
+-- What a handler, or its worker for it, may ask and write while it runs and has its lease.
+
+-- Evaluates the expressions of a leased step that are too costly for a claim, a report or a timer, within
+-- limits.expression_cost_alone: the inputs of an operation or a sub-workflow, the test of a conditional, the list of a Map.
+-- It is a transaction of its own that holds no lock, so nobody waits for it, however long it takes. The lease is checked
+-- now, and once more when the worker reports. Returns an object with the value or the problem; with neither when the
+-- expression found nothing.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW005 when the session does not have the lease any more; 57014 when it is cancelled.
+create or replace function stepwell.fn_expression_evaluate(
+    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int
+) returns jsonb
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_step record;
+    v_found record;
+begin
+    select d.step_kind, d.config, d.inputs, case when u.item_no is not null and d.step_kind = 'operation'
+        then stepwell._item_read(u.tenant_id, u.parent_id, u.item_no) end as item
+    into v_step
+    from stepwell.work_unit as u
+    inner join stepwell.worker_session as s on u.lease_session_id = s.session_id
+    inner join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.lease_no = p_lease_no
+        and s.session_id = p_session_id and s.closed_at is null and s.expires_at >= stepwell.now();
+    if not found then
+        perform stepwell._lease_lost(p_tenant_id, p_unit_id);
+    end if;
+    v_found := stepwell._step_evaluate(p_tenant_id, p_unit_id, v_step.step_kind, v_step.config, v_step.inputs, true);
+    return case
+        when v_found.problem is not null then jsonb_build_object('problem', v_found.problem)
+        when v_found.value is null then '{}'
+        when v_step.item is null then jsonb_build_object('value', v_found.value)
+        else jsonb_build_object('value', v_step.item || v_found.value) end;
+end
+$$;
 
 -- Stores the result of a named part of a handler's work, so that a later attempt does not repeat it.
 -- Locks: the unit row (shared), so that it cannot lose its lease meanwhile.

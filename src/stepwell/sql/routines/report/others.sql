@@ -1,5 +1,5 @@
--- Reports of units that did not complete: failed, retry, dead, waiting, sleep, released. Callers hold the locks of the
--- runs. SW004: the registry refuses.
+-- Reports of units that did not complete: failed, retry, dead, waiting, sleep, released, evaluated. Callers hold the locks of
+-- the runs. SW004: the registry refuses.
 
 -- Outcomes other than completed, each kind in one call for all its units. Returns the units whose report was accepted:
 -- those whose lease (session, lease_no) is valid.
@@ -46,9 +46,11 @@ begin
                     'step_release', p_session_id => p_session_id);
                 v_back_tenant_ids := v_part.slot_tenant_ids;
                 v_back_ids := v_part.slot_ids;
+            when 'evaluated' then
+                perform stepwell._steps_resume(v_part.tenant_ids, v_part.unit_ids, v_part.bodies);
             else
                 raise exception using errcode = 'SW001', message = format(
-                    'outcome: %s is unknown; completed, failed, retry, dead, waiting, sleep, released or oversized is accepted', v_part.kind);
+                    'outcome: %s is unknown; completed, failed, retry, dead, waiting, sleep, released, evaluated or oversized is accepted', v_part.kind);
         end case;
         perform stepwell._receipts_doubt(v_part.tenant_ids, v_part.unit_ids, 'the attempt ended without settling it');
     end loop;

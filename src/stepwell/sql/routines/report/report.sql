@@ -2,7 +2,8 @@
 
 -- Accepts the outcomes of a batch and, when the worker has free slots, leases the next units in the same call: check
 -- the leases, change states, advance the graph, count, append events, claim. Outcomes: completed, failed, retry, dead,
--- waiting, sleep, released, oversized. Bodies are JSON texts: the output of a completed unit, the details of the others.
+-- waiting, sleep, released, evaluated, oversized. Bodies are JSON texts: the output of a completed unit, the details of the
+-- others.
 -- Workers send units in ascending order.
 -- Locks: the runs in order, then units.
 -- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) is valid; a late or repeated one

@@ -15,7 +15,7 @@ declare
     v_person_id bigint;
     v_taken record;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'principal.change');
     if p_slack_user_id is null or p_slack_user_id !~ '^[UW][A-Z0-9]{1,30}$' then
         raise exception using errcode = 'SW001', column = 'slack_user_id',
             message = 'slack_user_id: the id of a member is required, not the name', hint = 'such as U0123456789';
@@ -48,7 +48,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'principal.change');
     delete from stepwell.slack_user as s where s.tenant_id = p_tenant_id and s.slack_user_id = p_slack_user_id;
     return found;
 end

@@ -34,7 +34,7 @@ declare
     v_operation stepwell.operation;
     v_new_ids bigint[];
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
     perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id,
         p_rate_count, p_rate_seconds);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);

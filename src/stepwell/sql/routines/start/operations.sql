@@ -11,7 +11,7 @@ as $$
 declare
     v_unknown text;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'workflow.publish');
     select x.executor into v_unknown
     from jsonb_to_recordset(p_operations) as x (executor text)
     where not exists (select from stepwell.executor_class as c where c.class_name = coalesce(x.executor, 'default'));

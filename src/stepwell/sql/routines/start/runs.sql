@@ -26,7 +26,7 @@ as $$
 declare
     v_started record;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
     v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
         p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched);
     return query
@@ -65,7 +65,7 @@ declare
     v_session record;
     v_started record;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
     v_session := stepwell._session_of(p_session_id);
     v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
         p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, p_session_id, v_session.executor_class_ids,

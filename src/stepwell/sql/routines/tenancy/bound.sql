@@ -1,19 +1,169 @@
--- Which tenant a database session may act for: the setting stepwell.tenant_id binds it to one.
+-- Who acts in a transaction, and for which tenant. A token binds principal and tenant to one transaction. Every role can
+-- write a setting, so the setting alone proves nothing: it carries a stamp, a keyed hash that only the functions here
+-- can make. The stamp belongs to one backend and one transaction, so a pooler may give the connection to anybody after
+-- it. A transaction without a binding acts for no tenant, unless it belongs to the owner of the schema or to a worker.
 
--- Refuses to act for another tenant than the session is bound to. Functions that change something run as their owner,
--- so row level security does not hold in them; they call this first. A session without the setting belongs to the
--- operator and may act for every tenant.
--- Raises: SW007 when the session is bound to another tenant.
+-- Binds this transaction to the principal and the tenant of a token. Behind a pooler in transaction mode, call it in the
+-- same transaction as what follows. Returns whom the token belongs to.
+-- Locks: none.
+-- Idempotency: the same token again binds the same; another token replaces the binding.
+-- Raises: SW007 when the token is unknown, has expired or is revoked, or its principal is not active.
+create or replace function stepwell.fn_session_bind(p_token text)
+returns table (tenant_id int, principal_id bigint, principal_name text)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_token record;
+begin
+    select t.tenant_id, t.principal_id, t.token_id, p.principal_name into v_token
+    from stepwell.access_token as t
+    inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
+    where t.token_hash = sha256(convert_to(p_token, 'UTF8')) and t.revoked_at is null
+        and t.expires_at > stepwell.now() and p.is_active;
+    if not found then
+        raise exception using errcode = 'SW007', column = 'token', message = 'the token is unknown, has expired or is revoked';
+    end if;
+    perform set_config('stepwell.binding', format('%s:%s:%s:%s', v_token.tenant_id, v_token.principal_id, v_token.token_id,
+        stepwell._stamp(v_token.tenant_id, v_token.principal_id, v_token.token_id)), true);
+    return query select v_token.tenant_id, v_token.principal_id, v_token.principal_name;
+end
+$$;
+
+-- The tenant that this transaction is bound to; null when it is bound to none. Row level security compares with it.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.bound_tenant() returns int
+language plpgsql stable parallel restricted security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (stepwell._binding()).tenant_id;
+end
+$$;
+
+-- The principal that this transaction is bound to; null when it is bound to none.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.bound_principal() returns bigint
+language plpgsql stable parallel restricted security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (stepwell._binding()).principal_id;
+end
+$$;
+
+-- The binding of this transaction, when its stamp is right; else nulls. A setting that is odd in any way binds nothing.
+create or replace function stepwell._binding(out tenant_id int, out principal_id bigint, out token_id bigint)
+language plpgsql stable parallel restricted
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_setting constant text := current_setting('stepwell.binding', true);
+    v_parts text[];
+begin
+    if v_setting ~ '^[0-9]{1,9}:[0-9]{1,18}:[0-9]{1,18}:[0-9a-f]{64}$' then
+        v_parts := string_to_array(v_setting, ':');
+        if v_parts[4] = stepwell._stamp(v_parts[1]::int, v_parts[2]::bigint, v_parts[3]::bigint) then
+            tenant_id := v_parts[1]::int;
+            principal_id := v_parts[2]::bigint;
+            token_id := v_parts[3]::bigint;
+        end if;
+    end if;
+end
+$$;
+
+-- The stamp of a binding: a keyed hash over what is bound and where. A backend is told by its process and the start of
+-- the server; transaction_timestamp() has microseconds and differs in its next transaction.
+create or replace function stepwell._stamp(p_tenant_id int, p_principal_id bigint, p_token_id bigint) returns text
+language sql stable parallel restricted
+set search_path = stepwell, pg_temp
+as $$
+    select encode(sha256(k.secret || sha256(k.secret || convert_to(concat_ws(':', p_tenant_id, p_principal_id, p_token_id,
+        pg_backend_pid(), extract(epoch from pg_postmaster_start_time()), extract(epoch from transaction_timestamp())), 'UTF8'))),
+        'hex')
+    from stepwell.binding_key as k
+$$;
+
+-- Whether the caller acts for every tenant without a binding: the owner of the schema, and workers, whose calls are
+-- fenced by their session. Functions that change something run as the owner, so the caller is told by session and role.
+create or replace function stepwell._acts_for_all() returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select bool_and(pg_has_role(c.caller, n.nspowner, 'member')) or coalesce(bool_and(pg_has_role(c.caller, w.oid, 'member')), false)
+    from pg_namespace as n
+    left join pg_roles as w on w.rolname = 'stepwell_worker'
+    cross join unnest(array[session_user, nullif(current_setting('role'), 'none')]) as c (caller)
+    where n.nspname = 'stepwell' and c.caller is not null
+$$;
+
+-- Refuses to act for another tenant than the transaction is bound to. Functions that change something run as their
+-- owner, so row level security does not hold in them; they call this first.
+-- Raises: SW007 when the transaction is bound to another tenant, or to none.
 create or replace function stepwell._tenant_bound(p_tenant_id int) returns void
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_bound constant text := nullif(current_setting('stepwell.tenant_id', true), '');
+    v_bound int;
 begin
-    if v_bound is distinct from p_tenant_id::text and v_bound is not null then
-        raise exception using errcode = 'SW007',
-            message = format('this session is bound to tenant %s and cannot act for tenant %s', v_bound, p_tenant_id);
+    if coalesce(current_setting('stepwell.binding', true), '') = '' and stepwell._acts_for_all() then
+        return;
+    end if;
+    v_bound := stepwell.bound_tenant();
+    if v_bound is null then
+        raise exception using errcode = 'SW007', message = 'this transaction is bound to no tenant',
+            hint = 'call stepwell.fn_session_bind with a token in the same transaction';
+    end if;
+    if v_bound <> p_tenant_id or p_tenant_id is null then
+        raise exception using errcode = 'SW007', message = format(
+            'this transaction is bound to tenant %s and cannot act for tenant %s', v_bound, p_tenant_id);
     end if;
 end
+$$;
+
+-- Refuses a caller whose roles do not allow this verb, or whose token is narrowed to others. Who acts for every tenant
+-- may do everything.
+-- Raises: SW007 when the verb is not allowed, or for another tenant.
+create or replace function stepwell._verb_check(p_tenant_id int, p_verb text) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' and not stepwell._verb_allowed(p_verb) then
+        raise exception using errcode = 'SW007', message = format('%s: neither the roles nor the token of %s allow this', p_verb,
+            (select p.principal_name from stepwell.principal as p
+                where p.tenant_id = p_tenant_id and p.principal_id = stepwell.bound_principal()));
+    end if;
+end
+$$;
+
+-- Whether the bound principal may do this: one of its roles in the tenant has the verb, and its token is not narrowed to
+-- others.
+create or replace function stepwell._verb_allowed(p_verb text) returns boolean
+language sql stable parallel restricted
+set search_path = stepwell, pg_temp
+as $$
+    select exists (
+        select from stepwell._binding() as b
+        inner join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
+        inner join stepwell.permission as a on a.tenant_id in (0, b.tenant_id) and a.verb = p_verb
+        where (t.verbs is null or p_verb = any (t.verbs)) and (a.role_name = 'everybody' or exists (
+            select from stepwell.principal_role as r
+            where r.tenant_id = b.tenant_id and r.principal_id = b.principal_id and r.role_name = a.role_name)))
+$$;
+
+-- The name of whoever calls, for the log: the bound principal, or the database user of the owner.
+create or replace function stepwell._caller_name() returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce((select p.principal_name from stepwell._binding() as b
+        inner join stepwell.principal as p on b.tenant_id = p.tenant_id and b.principal_id = p.principal_id),
+        'owner:' || session_user)
 $$;

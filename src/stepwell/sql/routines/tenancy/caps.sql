@@ -47,7 +47,7 @@ begin
         on conflict do nothing;
     end if;
     -- A higher cap may allow claims that no report will ask for.
-    perform stepwell._workers_wake(null);
+    perform stepwell._workers_wake_all();
     return v_tenant_id;
 end
 $$;
@@ -65,7 +65,7 @@ as $$
 declare
     v_workflow stepwell.workflow_registry;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'workflow.publish');
     perform stepwell._caps_check(p_settings, array['max_concurrency', 'max_runs_per_min', 'max_writes_per_run']);
     update stepwell.workflow_registry as w set
         max_concurrency = case when p_settings ? 'max_concurrency'
@@ -207,28 +207,59 @@ begin
 end
 $$;
 
--- Counts one more write of a run if its cap allows it: the workflow's, else the tenant's, else the limit of the
--- installation. Returns false when the cap is reached.
--- Locks: the run's row in run_write_count, last.
+-- Counts one more write of a run and of every run above it, if the cap of each allows it: the cap of its workflow, else of
+-- its tenant, else the limit of the installation. Returns false, and counts nothing, when one of these caps is reached.
+-- Locks: the rows of these runs in run_write_count, last, from the root down.
 create or replace function stepwell._writes_take(p_tenant_id int, p_unit_id bigint) returns boolean
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_limit constant int := coalesce(
+    v_run_ids constant bigint[] := array(select a.run_id from stepwell._runs_above(p_tenant_id, stepwell._run_of(p_unit_id)) as a);
+    v_run_id bigint;
+begin
+    foreach v_run_id in array v_run_ids loop
+        insert into stepwell.run_write_count as c (tenant_id, unit_id, write_count)
+        select p_tenant_id, stepwell._run_unit(v_run_id), 1
+        where stepwell._writes_cap(p_tenant_id, v_run_id) > 0
+        on conflict (tenant_id, unit_id) do update set write_count = c.write_count + 1
+        where c.write_count < stepwell._writes_cap(p_tenant_id, v_run_id);
+        if not found then
+            perform stepwell._writes_return(p_tenant_id, v_run_ids[: array_position(v_run_ids, v_run_id) - 1]);
+            return false;
+        end if;
+    end loop;
+    return true;
+end
+$$;
+
+-- Counts one write less for these runs: the effect certainly did not happen.
+-- Locks: their rows in run_write_count, last, from the root down.
+create or replace function stepwell._writes_return(p_tenant_id int, p_run_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform 1 from stepwell.run_write_count as c
+    where c.tenant_id = p_tenant_id and c.unit_id = any (select stepwell._run_unit(r) from unnest(p_run_ids) as r)
+    order by c.unit_id
+    for update;
+    update stepwell.run_write_count as c set write_count = greatest(c.write_count - 1, 0)
+    where c.tenant_id = p_tenant_id and c.unit_id = any (select stepwell._run_unit(r) from unnest(p_run_ids) as r);
+end
+$$;
+
+-- The most writes of a run with the runs below it.
+create or replace function stepwell._writes_cap(p_tenant_id int, p_run_id bigint) returns int
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(
         (select w.max_writes_per_run from stepwell.run_detail as r
             inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
-            where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id)),
+            where r.tenant_id = p_tenant_id and r.run_id = p_run_id),
         (select t.max_writes_per_run from stepwell.tenant as t where t.tenant_id = p_tenant_id),
-        stepwell._limit('limits.writes_per_run'));
-begin
-    insert into stepwell.run_write_count as c (tenant_id, unit_id, write_count)
-    select p_tenant_id, stepwell._run_unit(stepwell._run_of(p_unit_id)), 1
-    where v_limit > 0
-    on conflict (tenant_id, unit_id) do update set write_count = c.write_count + 1
-    where c.write_count < v_limit;
-    return found;
-end
+        stepwell._limit('limits.writes_per_run'))
 $$;
 
 -- The concurrency key of a workflow's steps when the workflow has a cap, else null. Steps of a Parallel or a Map with a

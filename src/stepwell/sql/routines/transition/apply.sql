@@ -35,9 +35,10 @@ begin
             state_code = t.reached_state,
             last_transition_at = v_now,
             lease_session_id = case t.reached_state
-                when 'in_progress' then case when t.leases_directly then p_cause.direct_session_id else p_cause.session_id end
+                when 'in_progress' then case when t.leases_directly then p_cause.direct_session_id
+                    when t.from_state = 'overdue' then n.lease_session_id else p_cause.session_id end
                 when 'overdue' then n.lease_session_id end,
-            lease_no = case when t.reached_state = 'in_progress' then n.lease_no + 1 else n.lease_no end,
+            lease_no = case when t.reached_state = 'in_progress' and t.from_state <> 'overdue' then n.lease_no + 1 else n.lease_no end,
             pending_count = case when t.from_state = 'not_started' then 0 else n.pending_count end,
             attempt_count = case
                 when t.reached_state = 'failed' or (t.reached_state = 'ready' and p_cause.trigger_ref = 'lease_expired')
@@ -189,8 +190,8 @@ begin
 end
 $$;
 
--- Maps count the steps of their items that have not ended: one less for each that ended, one more for each that was
--- opened again.
+-- Maps that have begun count the steps of their items that have not ended: one less for each that ended, one more for each
+-- that was opened again.
 create or replace function stepwell._maps_count(p_changes stepwell.unit_change[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -203,7 +204,8 @@ begin
         where q.map_id is not null
         group by q.tenant_id, q.map_id
     ) as d
-    where m.tenant_id = d.tenant_id and m.unit_id = d.map_id;
+    where m.tenant_id = d.tenant_id and m.unit_id = d.map_id
+        and m.state_code not in ('not_started', 'ready', 'cancelled');
 end
 $$;
 

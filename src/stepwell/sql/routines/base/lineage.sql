@@ -1,0 +1,58 @@
+-- The line of a run: the runs above it, up to the run that nobody started from a step.
+
+-- A run and every run above it, the root first. A parent has a lower number than its child. A job has only itself.
+create or replace function stepwell._runs_above(p_tenant_id int, p_run_id bigint) returns table (run_id bigint)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with recursive line as (
+        select p_run_id as run_id
+        union all
+        select r.parent_unit_id >> 20
+        from line as l
+        inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and l.run_id = r.run_id
+        where r.parent_unit_id is not null
+    )
+    select l.run_id from line as l order by l.run_id
+$$;
+
+-- The names behind a unit, as they were written: who started its run or a run above, who made the schedule that did, who
+-- published these workflows, who asked for a replay or a correction of them that has not ended, who enqueued the job; for a
+-- job that reverses an effect also the names behind that effect. None of these decides about it.
+create or replace function stepwell._people_behind(p_tenant_id int, p_unit_id bigint) returns text[]
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with recursive source as (
+        select p_unit_id as unit_id, 0 as depth
+        union all
+        -- A job that reverses an effect goes back to the unit that made it.
+        select r.unit_id, s.depth + 1
+        from source as s
+        inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.job_id = s.unit_id and j.payload ? 'receipt_id'
+        inner join stepwell.action_receipt as r on r.tenant_id = p_tenant_id and r.receipt_id = (j.payload ->> 'receipt_id')::bigint
+        where s.depth < 10
+    ), line as (
+        select distinct a.run_id from source as s cross join lateral stepwell._runs_above(p_tenant_id, s.unit_id >> 20) as a
+    )
+    select array_agg(distinct n.name)
+    from (
+        select j.created_by as name from source as s
+        inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.job_id = s.unit_id
+        union all
+        select x.name from line as l
+        inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and l.run_id = r.run_id
+        inner join stepwell.workflow_version as v on v.tenant_id = p_tenant_id and r.version_id = v.version_id
+        left join stepwell.workflow_schedule as c on c.tenant_id = p_tenant_id and r.started_by = 'schedule:' || c.schedule_name
+        cross join lateral (values (r.started_by), (c.created_by), (v.published_by)) as x (name)
+        union all
+        select q.requested_by from line as l
+        inner join stepwell.dlq_replay_request as q on q.tenant_id = p_tenant_id
+            and q.unit_id between l.run_id << 20 and ((l.run_id + 1) << 20) - 1 and q.proposal_state = 'scheduled'
+        union all
+        select k.reopened_by from line as l
+        inner join stepwell.step_run_correction_cycle as k on k.tenant_id = p_tenant_id
+            and k.unit_id between l.run_id << 20 and ((l.run_id + 1) << 20) - 1 and k.closed_at is null
+    ) as n
+    where n.name is not null
+$$;

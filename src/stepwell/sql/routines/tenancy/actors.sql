@@ -1,0 +1,63 @@
+-- Who acts, as the log names them. A function has a parameter for the actor because the owner of the schema acts for
+-- others; from everybody else it is a claim, and it must be the bound principal.
+
+-- The name of who acts, after the check that they may do this: the bound principal, with the channel of the claim. Who
+-- acts for every tenant without a binding is believed.
+-- Raises: SW007 when the claim names somebody else, when the verb is not allowed, or for another tenant.
+create or replace function stepwell._actor_bound(p_tenant_id int, p_actor text, p_verb text) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_name text;
+begin
+    perform stepwell._verb_check(p_tenant_id, p_verb);
+    if coalesce(current_setting('stepwell.binding', true), '') = '' then
+        return p_actor;
+    end if;
+    select p.principal_name into v_name from stepwell.principal as p
+    where p.tenant_id = p_tenant_id and p.principal_id = stepwell.bound_principal();
+    if stepwell._actor_plain(p_actor) <> stepwell._name_fold(v_name) then
+        raise exception using errcode = 'SW007', column = 'actor',
+            message = format('this transaction is bound to %s and cannot act as %s', v_name, p_actor);
+    end if;
+    return concat_ws(':', stepwell._actor_channel(p_actor), v_name);
+end
+$$;
+
+-- As _actor_bound, and the actor must be known: a principal of the tenant or of the whole database that is active. Who
+-- uses the command line as the owner of the schema becomes an operator of that name.
+-- Locks: the new row of an operator.
+-- Raises: SW001 for a name that is not accepted; SW007 when nobody has this name; and as _actor_bound.
+create or replace function stepwell._actor_known(p_tenant_id int, p_actor text, p_verb text) returns text
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_actor constant text := stepwell._actor_bound(p_tenant_id, p_actor, p_verb);
+    v_channel constant text := stepwell._actor_channel(v_actor);
+    v_key constant text := stepwell._actor_plain(v_actor);
+    v_name text;
+begin
+    select p.principal_name into v_name from stepwell.principal as p
+    where p.tenant_id in (0, p_tenant_id) and p.name_key = v_key and p.is_active and p.kind <> 'engine'
+    order by p.tenant_id desc limit 1;
+    if not found then
+        if v_channel is distinct from 'cli' or exists (select from stepwell.principal as p
+            where p.tenant_id in (0, p_tenant_id) and p.name_key = v_key) then
+            raise exception using errcode = 'SW007', column = 'actor',
+                hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_actor), 'add the person or the service first'),
+                message = case when p_actor is null then 'actor: a name is required'
+                    else format('actor: nobody is called %s', p_actor) end;
+        end if;
+        v_name := substr(v_actor, length(v_channel) + 2);
+        if stepwell._name_problem(v_name) is not null then
+            raise exception using errcode = 'SW001', column = 'actor', message = 'actor: ' || stepwell._name_problem(v_name);
+        end if;
+        insert into stepwell.principal (tenant_id, kind, principal_name, created_at)
+        values (0, 'operator', v_name, stepwell.now())
+        on conflict do nothing;
+    end if;
+    return concat_ws(':', v_channel, v_name);
+end
+$$;
