@@ -86,15 +86,24 @@ if TYPE_CHECKING:
     from stepwell.ref import (
         Ref,
     )
-    from stepwell.schedules import (
-        Schedule,
-    )
     from stepwell.store.calls.events import (
         RunEvent,
     )
-    from stepwell.store.calls.views import (
+    from stepwell.store.calls.run_list import (
         Run,
+    )
+    from stepwell.store.calls.schedules import (
+        Schedule,
+    )
+    from stepwell.store.calls.tenants import (
+        Tenant,
+    )
+    from stepwell.store.calls.views import (
         RunStep,
+    )
+    from stepwell.store.calls.workflows import (
+        PublishedWorkflow,
+        WorkflowVersion,
     )
     from stepwell.sync import (
         SyncApp,
@@ -103,16 +112,9 @@ if TYPE_CHECKING:
         SyncJobHandle,
         SyncRunHandle,
     )
-    from stepwell.tenants import (
-        Tenant,
-    )
     from stepwell.worker import (
         Context,
         Worker,
-    )
-    from stepwell.workflows import (
-        PublishedWorkflow,
-        WorkflowVersion,
     )
 
 _HOMES = {
@@ -180,25 +182,23 @@ _HOMES = {
         "HumanStep",
     ),
     "stepwell.ref": ("Ref",),
-    "stepwell.schedules": ("Schedule",),
     "stepwell.store.calls.events": ("RunEvent",),
-    "stepwell.store.calls.views": (
-        "Run",
-        "RunStep",
+    "stepwell.store.calls.run_list": ("Run",),
+    "stepwell.store.calls.schedules": ("Schedule",),
+    "stepwell.store.calls.tenants": ("Tenant",),
+    "stepwell.store.calls.views": ("RunStep",),
+    "stepwell.store.calls.workflows": (
+        "PublishedWorkflow",
+        "WorkflowVersion",
     ),
     "stepwell.sync": ("SyncApp",),
     "stepwell.sync_handles": (
         "SyncJobHandle",
         "SyncRunHandle",
     ),
-    "stepwell.tenants": ("Tenant",),
     "stepwell.worker": (
         "Context",
         "Worker",
-    ),
-    "stepwell.workflows": (
-        "PublishedWorkflow",
-        "WorkflowVersion",
     ),
 }
 

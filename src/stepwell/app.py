@@ -7,6 +7,7 @@ database, and stores the operations and workflows there.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -18,7 +19,8 @@ from stepwell.connectors.base import Connector
 from stepwell.content import ContentCalls
 from stepwell.define import Graph, Retry, Workflow, freeze
 from stepwell.define.duration import Duration, seconds_of
-from stepwell.errors import UsageError
+from stepwell.define.problem import code_place
+from stepwell.errors import InvalidInput, LimitExceeded, UsageError
 from stepwell.govern.calls import GovernCalls
 from stepwell.handlers import Handler, make_handler
 from stepwell.jobs import JobCalls
@@ -67,6 +69,8 @@ class App(AppCalls):
         self.handlers: dict[str, Handler] = {}
         self.connectors: dict[str, Connector] = {}
         self.graphs: dict[str, Graph] = {}
+        # The line that declares each workflow, for an error of the database.
+        self._places: dict[str, str] = {}
 
     # -- declare ------------------------------------------------------------------------------------------
 
@@ -127,6 +131,12 @@ class App(AppCalls):
             )
         if not connector.name or not connector.operations:
             raise UsageError("a connector requires a name and at least one operation", field="connector")
+        if not callable(getattr(connector, "canonical", None)):
+            raise UsageError(
+                f"connector {connector.name} has no method canonical(operation, target)",
+                hint="return plain_target(target) of stepwell.connectors.address if a target has one form",
+                field="connector",
+            )
         self.connectors[connector.name] = connector
         # An app that can act can also undo: register the operation behind `stepwell reverse`.
         self._register(_reverse, REVERSE, None, None, "default")
@@ -135,6 +145,8 @@ class App(AppCalls):
     def publish(self, workflow: Workflow | Graph) -> Graph:
         """Check a workflow now; the first call that connects publishes it in the database."""
         graph = freeze(workflow) if isinstance(workflow, Workflow) else workflow
+        caller = sys._getframe(1)
+        self._places[graph.name] = code_place(caller.f_code.co_filename, caller.f_lineno)
         self.graphs[graph.name] = graph
         self._declared.discard(graph.name)
         for name, function in graph.callables.items():
@@ -206,7 +218,11 @@ class App(AppCalls):
             self._declared.update(f"operation:{name}" for name in fresh)
         for name, graph in self.graphs.items():
             if name not in self._declared:
-                await client.publish(graph)
+                try:
+                    await client.publish(graph)
+                except (InvalidInput, LimitExceeded) as error:
+                    error.message = f"{self._places[name]}: {error.message}"
+                    raise
                 self._declared.add(name)
 
     async def close(self) -> None:

@@ -20,7 +20,6 @@ from stepwell.local_workers import LocalWorkers
 from stepwell.runs import RunCalls, RunInput, StartOptions
 from stepwell.schedules import ScheduleCalls
 from stepwell.store.calls import jobs, publish, runs, tenants, words
-from stepwell.store.calls.publish import Published
 from stepwell.store.calls.runs import RUN_ENDS
 from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
@@ -33,6 +32,7 @@ from stepwell.workflows import WorkflowCalls
 
 if TYPE_CHECKING:
     from stepwell.define import Graph
+    from stepwell.store.calls.publish import Published
 
 __all__ = ["RUN_ENDS", "Client", "Connection", "JobHandle", "RunHandle"]
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from typing_extensions import TypeVar
 
-from stepwell import events
 from stepwell.errors import Conflict, InvalidInput, NotFound
-from stepwell.store.calls import jobs, runs, views
-from stepwell.store.calls.events import RunEvent
-from stepwell.store.calls.jobs import JOB_ENDS
-from stepwell.store.calls.runs import RUN_ENDS, Signalled
-from stepwell.store.calls.views import Run, RunStep
+from stepwell.store.calls import jobs, run_list, runs, views
+from stepwell.store.calls.runs import RUN_ENDS
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
     from stepwell.client import Client
+    from stepwell.store.calls.events import RunEvent
+    from stepwell.store.calls.run_list import Run
+    from stepwell.store.calls.runs import Signalled
+    from stepwell.store.calls.views import RunStep
 
 __all__ = ["JobHandle", "RunFailed", "RunHandle", "RunOutcome", "Waited"]
 
@@ -99,7 +99,7 @@ class RunHandle(Generic[R]):
 
     async def info(self) -> Run:
         """The run with its counts, times and input."""
-        found = await self.client.perform(views.run(self.client.tenant_id, self.id))
+        found = await self.client.perform(run_list.run(self.client.tenant_id, self.id))
         if found is None:
             raise NotFound(f"run {self.id} does not exist", field="run")
         return found
@@ -115,6 +115,8 @@ class RunHandle(Generic[R]):
 
         `after` is the `event_id` of the last event that you have read.
         """
+        from stepwell import events
+
         read = events.follow_events if follow else events.read_events
         return read(self.client, self.id, after)
 
@@ -168,7 +170,7 @@ class JobHandle(Generic[R]):
     async def result(self, limit_seconds: float | None = 60.0) -> R:
         """Wait for the end and return the result. Raises Conflict if the job did not complete."""
         state, result = await self.client.until(
-            lambda: self.client.job_outcome(self.id), JOB_ENDS, limit_seconds
+            lambda: self.client.job_outcome(self.id), jobs.JOB_ENDS, limit_seconds
         )
         if state != "completed":
             raise Conflict(f"job {self.id} {state}")

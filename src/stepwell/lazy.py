@@ -1,4 +1,4 @@
-"""Import the names of a package when they are used: receives the module of each name, returns `__getattr__`.
+"""Import names and modules of a package when they are used: receives their homes, returns `__getattr__`.
 
 So `import stepwell` is cheap, and a command that needs few names starts quickly.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -28,3 +29,21 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *home_of, *modules})
 
     return get, names
+
+
+def lazy_modules(package: str) -> Callable[[str], ModuleType]:
+    """`__getattr__` of a package whose modules are imported when one of their names is used."""
+
+    def get(name: str) -> ModuleType:
+        if name.startswith("_"):
+            raise AttributeError(f"module {package} has no attribute {name}")
+        return _LaterModule(f"{package}.{name}")
+
+    return get
+
+
+class _LaterModule(ModuleType):
+    """Gives the names of a module; the first one imports it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.modules.get(self.__name__) or import_module(self.__name__), name)

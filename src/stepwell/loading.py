@@ -13,7 +13,8 @@ from typing import Any
 
 from stepwell.app import App
 from stepwell.define import DefinitionError, Graph, freeze, read_yaml
-from stepwell.define.problem import Problem
+from stepwell.define.limits import MAX_PROBLEMS
+from stepwell.define.problem import Problem, code_place
 from stepwell.errors import StepwellError, UsageError
 
 DEFAULT_ATTRIBUTE = "app"
@@ -101,15 +102,17 @@ def _imported(name: str, target: str) -> ModuleType:
                 hint="run the command in the folder of the module, or give the path of its file",
                 field="app",
             ) from error
-        raise UsageError(f"--app {target}: {name} needs the module {missing}", field="app") from error
+        raise UsageError(
+            f"--app {target}: {_raised_at(error)}: {name} needs the module {missing}", field="app"
+        ) from error
     except StepwellError as error:
-        raise UsageError(f"--app {target}: {error.message}", hint=error.hint, field="app") from error
+        raise UsageError(f"--app {target}: {_refused_at(error)}", hint=error.hint, field="app") from error
     except SyntaxError as error:
         shown = f": {error.text.strip()}" if error.text else ""
         raise UsageError(
-            f"--app {target}: {_place(error.filename)}:{error.lineno}: {error.msg}{shown}", field="app"
+            f"--app {target}: {code_place(error.filename, error.lineno)}: {error.msg}{shown}", field="app"
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise UsageError(
             f"--app {target}: {_raised_at(error)}: {what} (STEPWELL_DEBUG=1 shows more)",
@@ -117,7 +120,19 @@ def _imported(name: str, target: str) -> ModuleType:
         ) from error
 
 
-def _raised_at(error: Exception) -> str:
+def _refused_at(error: StepwellError) -> str:
+    """Each problem with its place: the place in the YAML file, or the line of the app that declares it."""
+    if not isinstance(error, DefinitionError):
+        return f"{_raised_at(error)}: {error.message}"
+    said = [str(problem) for problem in error.problems[:MAX_PROBLEMS]]
+    if any(problem.line is None for problem in error.problems):
+        said[0] = f"{_raised_at(error)}: {said[0]}"
+    if (left_off := len(error.problems) - len(said)) > 0:
+        said.append(f"and {left_off} more")
+    return "; ".join(said)
+
+
+def _raised_at(error: BaseException) -> str:
     """The line of the app that raised: the innermost line outside Python and installed packages."""
     frames = traceback.extract_tb(error.__traceback__)
     of_app = [
@@ -126,18 +141,12 @@ def _raised_at(error: Exception) -> str:
         if not frame.filename.startswith("<") and not _is_installed(Path(frame.filename))
     ]
     frame = (of_app or frames)[-1]
-    return f"{_place(frame.filename)}:{frame.lineno}"
+    return code_place(frame.filename, frame.lineno)
 
 
 def _is_installed(path: Path) -> bool:
     own = Path(__file__).parent
     return path.is_relative_to(own) or any(path.is_relative_to(folder) for folder in _INSTALLED)
-
-
-def _place(filename: str | None) -> str:
-    """The name of a file, relative to the current folder if it is in it."""
-    path = Path(filename or "<unknown>")
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _look_in(folder: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,6 +29,7 @@ Fields = Mapping[str, Any]
 _handler_fields: ContextVar[Callable[[], Fields] | None] = ContextVar("stepwell_handler_fields", default=None)
 _chosen: tuple[str, str] | None = None
 _installed: logging.Handler | None = None
+_is_guarded = False
 
 
 class Line:
@@ -47,6 +49,7 @@ def get_logger(name: str, **fields: Any) -> Any:
     """A logger with fields: `log.info("event", amount=3)`; `bind` returns a logger with more fields."""
     import structlog
 
+    guard_records()
     return structlog.wrap_logger(
         logging.getLogger(name),
         processors=[structlog.stdlib.filter_by_level, _to_line],
@@ -58,6 +61,33 @@ def _to_line(_logger: Any, _method: str, event_dict: Any) -> tuple[tuple[Line], 
     event = str(event_dict.pop("event", ""))
     given = {name: event_dict.pop(name) for name in ("exc_info", "stack_info") if name in event_dict}
     return (Line(event, event_dict),), {**given, "stacklevel": FRAMES}
+
+
+def guard_records() -> None:
+    """From now on no record of any logger of this process has a secret: libraries log what they receive."""
+    global _is_guarded
+    if not _is_guarded:
+        _is_guarded = True
+        make = logging.getLogRecordFactory()
+        logging.setLogRecordFactory(lambda *args, **named: _without_secrets(make(*args, **named)))
+
+
+def _without_secrets(record: logging.LogRecord) -> logging.LogRecord:
+    from stepwell import redaction  # commands that log nothing do not load its patterns
+
+    if isinstance(record.msg, Line):
+        record.msg = Line(redaction.text(record.msg.event), redaction.value(record.msg.fields))
+    else:
+        try:
+            said = record.getMessage()
+        except (TypeError, ValueError):
+            return record
+        if (cleaned := redaction.text(said)) != said:
+            record.msg, record.args = cleaned, ()
+    if record.exc_info and record.exc_info[0] is not None:
+        shown = record.exc_text or "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+        record.exc_text = redaction.text(shown)
+    return record
 
 
 def handling(fields: Callable[[], Fields] | None) -> None:
@@ -126,6 +156,7 @@ class JsonFormatter(TextFormatter):
 def configure(level: str, style: str = "auto", *, is_service: bool = False) -> None:
     """Log to stderr. `auto`: JSON for a service whose stderr is not a terminal, else text."""
     global _chosen, _installed
+    guard_records()
     if style == "auto":
         style = "json" if is_service and not sys.stderr.isatty() else "text"
     handler = logging.StreamHandler(sys.stderr)

@@ -22,6 +22,7 @@ class OutcomeKind(StrEnum):
     WAITING = "waiting"
     SLEEP = "sleep"
     RELEASED = "released"
+    EVALUATED = "evaluated"
     OVERSIZED = "oversized"
 
 

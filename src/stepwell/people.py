@@ -1,8 +1,8 @@
 """Act for people: receives a step and the name of a person, returns an answer: `app.step_claim(7, "ada")`.
 
 A step is given by its number or by `(run, "step-id")`; a step of a map by `(run, "step-id[1]")`, a task by
-`(run, "step-id/task-id")`. Each call accepts a `key`: a repeat with the same key returns the first answer.
-Forms are checked in full here, then by the database.
+`(run, "step-id/task-id")`. A run is a handle, its number or `(workflow, key)`. Each call accepts a `key`: a
+repeat with the same key returns the first answer. Forms are checked in full here, then by the database.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepwell.unit_numbers import short
 
 __all__ = ["Approval", "Dependent", "HumanStep", "People", "PeopleCalls", "StepName"]
 
-StepName = int | tuple[int | RunHandle[Any], str]
+StepName = int | tuple[int | tuple[str, str] | RunHandle[Any], str]
 Answer = dict[str, Any]
 
 
@@ -35,7 +35,7 @@ class PeopleCalls(Calls):
             case int():
                 return step
             case (run, step_id):
-                run_id = run.id if isinstance(run, RunHandle) else run
+                run_id = await (await self._connected()).run_id_of(run)
                 found = await self._perform(lambda tenant: calls.find_step(tenant, run_id, step_id))
                 if found is None:
                     hint = await self._perform(

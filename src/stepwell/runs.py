@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
@@ -14,8 +13,6 @@ from stepwell.handles import JobHandle, RunHandle, Waited
 from stepwell.store.calls import run_list
 from stepwell.store.calls import runs as calls
 from stepwell.store.calls.run_list import RunFilter
-from stepwell.store.calls.runs import Signalled
-from stepwell.store.calls.views import Run
 from stepwell.store.connection.perform import Connection
 from stepwell.waiting import Until, wait_for_runs
 
@@ -23,6 +20,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from stepwell.define import Workflow
+    from stepwell.store.calls.run_list import Run
+    from stepwell.store.calls.runs import Signalled
 
 __all__ = ["RunCalls", "RunFilter", "RunInput", "StartOptions"]
 
@@ -151,6 +150,8 @@ class RunCalls(Calls):
         connection: Connection | None = None,
     ) -> Signalled:
         """Send an event to a run: by handle, number or (workflow, key). Once for each `event_id`."""
+        import uuid
+
         client = await self._connected()
         run_id = await client.run_id_of(target)
         call = calls.signal(

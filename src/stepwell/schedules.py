@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from stepwell.calls import Calls
-from stepwell.define import cron as reading
 from stepwell.store.calls import keep
 from stepwell.store.calls import schedules as calls
-from stepwell.store.calls.schedules import Schedule
 
-__all__ = ["Misfire", "Schedule", "ScheduleCalls"]
+if TYPE_CHECKING:
+    from stepwell.store.calls.schedules import Schedule
+
+__all__ = ["Misfire", "ScheduleCalls"]
 
 Misfire = Literal["skip", "latest", "all"]
 TIMES_LIMIT = 1_000
@@ -36,6 +37,8 @@ class ScheduleCalls(Calls):
         backfill_limit: int = 100,
     ) -> Schedule:
         """Create or change a schedule. `misfire`: which missed times start a run: skip, latest or all."""
+        from stepwell.define import cron as reading
+
         reading.check(cron, time_zone)
         client = await self._connected()
         ahead = reading.next_times(cron, time_zone, await client.perform(keep.database_now()), 1)
@@ -59,6 +62,8 @@ class ScheduleCalls(Calls):
 
     async def schedule_times(self, name: str, count: int = 5) -> list[datetime]:
         """The next times of a schedule, in UTC; fewer if there are no more."""
+        from stepwell.define import cron as reading
+
         schedule = await self.schedule(name)
         now = await self._perform(lambda _: keep.database_now())
         return reading.next_times(schedule.cron, schedule.time_zone, now, min(max(count, 1), TIMES_LIMIT))

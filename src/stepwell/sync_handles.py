@@ -10,8 +10,9 @@ from typing_extensions import TypeVar
 
 from stepwell.handles import JobHandle, RunHandle, RunOutcome
 from stepwell.store.calls.events import RunEvent
+from stepwell.store.calls.run_list import Run
 from stepwell.store.calls.runs import Signalled
-from stepwell.store.calls.views import Run, RunStep
+from stepwell.store.calls.views import RunStep
 
 if TYPE_CHECKING:
     from stepwell.sync import SyncCalls

@@ -6,13 +6,15 @@ stays.
 
 from __future__ import annotations
 
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from stepwell.calls import Calls
 from stepwell.store.calls import tenants as calls
-from stepwell.store.calls.tenants import Tenant
 
-__all__ = ["CapSettings", "Tenant", "TenantCalls", "TenantSettings"]
+if TYPE_CHECKING:
+    from stepwell.store.calls.tenants import Tenant
+
+__all__ = ["CapSettings", "TenantCalls", "TenantSettings"]
 
 
 class CapSettings(TypedDict, total=False):

@@ -5,14 +5,16 @@ To publish a workflow use `app.publish`, in app.py.
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from stepwell.calls import Calls
 from stepwell.store.calls import workflows as calls
-from stepwell.store.calls.workflows import PublishedWorkflow, WorkflowVersion
 from stepwell.tenants import CapSettings
 
-__all__ = ["PublishedWorkflow", "WorkflowCalls", "WorkflowVersion"]
+if TYPE_CHECKING:
+    from stepwell.store.calls.workflows import PublishedWorkflow, WorkflowVersion
+
+__all__ = ["WorkflowCalls"]
 
 
 class WorkflowCalls(Calls):

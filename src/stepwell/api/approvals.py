@@ -57,7 +57,7 @@ class ApprovalView(BaseModel):
     subject: SubjectView | None = Field(description="null if the subject was removed")
     action: str = Field(description="the action to allow", examples=["reopen"])
     subject_unit_id: str
-    run_id: str
+    run_id: str | None = Field(description="null if the subject belongs to no run")
     tier: int
     quorum: int = Field(description="how many reviewers must approve")
     approve_count: int
@@ -139,7 +139,7 @@ def _view(
 ) -> ApprovalView:
     values = asdict(approval)
     for name in ("approval_id", "subject_unit_id", "run_id"):
-        values[name] = str(values[name])
+        values[name] = None if values[name] is None else str(values[name])
     face = states.get(approval.state_code)
     subject = named.get(approval.subject_unit_id)
     return ApprovalView(

@@ -153,7 +153,7 @@ def _table(rows: list[Approval]) -> Table:
             short(row.approval_id),
             row.state_code,
             row.action,
-            str(row.run_id),
+            "" if row.run_id is None else str(row.run_id),
             short(row.subject_unit_id),
             row.requested_by,
             f"{row.approve_count} of {row.quorum}",

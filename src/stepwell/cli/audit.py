@@ -1,23 +1,27 @@
-"""Seal and verify the log in a terminal: receives a database, returns blocks or the first wrong record."""
+"""Read, seal and verify the log in a terminal: receives filters, prints events, blocks, the wrong record."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.cli.connect import JsonOption, LimitOption, ask, print_json
+from stepwell.cli.people_words import moment as time_of
 from stepwell.cli.render import console, moment, table
 from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import UsageError
 from stepwell.govern.anchor import open_anchor, tell
-from stepwell.govern.audit import Verdict, verify_tenants
+from stepwell.govern.audit import verify_tenants
+from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.seal import seal_now
-from stepwell.store.calls import audit
+from stepwell.store.calls import audit, events, sealing
 from stepwell.store.calls.keep import keeper_connection
+from stepwell.unit_numbers import short
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -30,6 +34,62 @@ AnchorOption = Annotated[
 ]
 
 
+def _position(text: str) -> tuple[int, int]:
+    tx, _, event = text.partition("/")
+    if not (tx.isascii() and tx.isdigit() and event.isascii() and event.isdigit()):
+        raise UsageError(f"--before {text!r} is not a position", hint="write 1036/28", field="before")
+    return int(tx), int(event)
+
+
+@app.command("events")
+def list_events(
+    context: typer.Context,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="Only this event type; may be given several times.")
+    ] = None,
+    actor: Annotated[str | None, typer.Option("--by", help="Only what this actor did.")] = None,
+    from_text: Annotated[
+        str | None, typer.Option("--from", help="Only since this time, such as 2026-03-01T14:00+01:00.")
+    ] = None,
+    until_text: Annotated[str | None, typer.Option("--until", help="Only before this time.")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Only older events than this position; a page shows that of the next.")
+    ] = None,
+    limit: LimitOption = 50,
+    as_json: JsonOption = False,
+) -> None:
+    """List the events of all runs, the newest first: by type, actor and time.
+
+    Example: stepwell audit events --type approval.requested --by ada
+    """
+    call = partial(
+        events.recent_events,
+        types=types or None,
+        actor=actor,
+        from_at=None if from_text is None else time_of(from_text, "--from"),
+        until_at=None if until_text is None else time_of(until_text, "--until"),
+        before=None if before is None else _position(before),
+        limit=limit,
+    )
+    page = ask(context, lambda client: client.perform(call(client.tenant_id)))
+    if as_json:
+        print_json({"events": page.events, "before": page.before})
+        return
+    made = table("position", "at", "run", "what", "change", "by")
+    for event in page.events:
+        change = f"{event.from_state or ''} → {event.to_state}" if event.to_state else ""
+        made.add_row(
+            f"{event.tx}/{event.event_id}", moment(event.at), short(event.unit_id), event.event_type,
+            change.strip(), event.actor or "",
+        )  # fmt: skip
+    if page.events:
+        console().print(made)
+    elif page.before is None:
+        typer.echo("no events")
+    if page.before is not None:
+        typer.echo(f"more with --before {page.before[0]}/{page.before[1]}")
+
+
 @app.command()
 def seal(context: typer.Context, anchor: AnchorOption = None, as_json: JsonOption = False) -> None:
     """Seal the events that are not sealed yet, as the keeper does, and write the blocks to the anchor.
@@ -39,7 +99,7 @@ def seal(context: typer.Context, anchor: AnchorOption = None, as_json: JsonOptio
     settings: Settings = context.obj
     address = anchor or settings.audit_anchor
 
-    async def act(client: Client) -> tuple[list[audit.Sealed], int | None]:
+    async def act(client: Client) -> tuple[list[sealing.Sealed], int | None]:
         made = await seal_now(client)
         if address is None:
             return made, None

@@ -49,7 +49,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
             "receipts", "List and show receipts of actions on other systems; settle unconfirmed ones."
         ),
         "reverse": _entry("reverse", "Undo an action on another system by its receipt."),
-        "audit": _entry("audit", "Seal the log and verify its seals."),
+        "audit": _entry("audit", "Read the newest events, seal the log and verify its seals."),
         "evidence": _entry(
             "evidence", "Export a run as one file that can be verified offline, and verify it."
         ),

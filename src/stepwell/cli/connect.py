@@ -6,12 +6,13 @@ import asyncio
 import getpass
 import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
+from stepwell.cli.ids import RunName
 from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UsageError
@@ -45,20 +46,22 @@ def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T
 def each(
     context: typer.Context,
     what: str,
-    numbers: list[int],
+    names: Sequence[int | RunName],
     act: Callable[[Client, int], Awaitable[Any]],
     done: str,
     *,
     shown: Callable[[int], str] = str,
     as_json: bool = False,
 ) -> None:
-    """Act on each number and print one line for each; exit code 1 if one was refused."""
+    """Act on each unit or run and print one line for each; exit code 1 if one was refused."""
 
     async def act_on_all(client: Client) -> list[dict[str, Any]]:
         answers = []
-        for number in numbers:
-            answer: dict[str, Any] = {f"{what}_id": number, "ok": True}
+        for named in names:
+            answer: dict[str, Any] = {f"{what}_id": None, "ok": True}
             try:
+                number = await named.number(client) if isinstance(named, RunName) else named
+                answer[f"{what}_id"] = number
                 sentence = _outcome(await act(client, number), done)
                 if not as_json:
                     typer.echo(f"{what} {shown(number)} {sentence}")
@@ -66,7 +69,7 @@ def each(
                 said = error.sentence()
                 answer |= {"ok": False, "error": error.code, "message": said}
                 if not as_json:
-                    name = f"{what} {shown(number)}"
+                    name = f"{what} {shown(named) if isinstance(named, int) else named}"
                     typer.echo(said if said.startswith(name) else f"{name}: {said}", err=True)
             answers.append(answer)
         return answers

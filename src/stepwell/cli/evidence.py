@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from stepwell import storage
 from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.cli.ids import RunArgument
 from stepwell.cli.render import console, moment
 from stepwell.client import Client
+from stepwell.errors import InvalidInput
 from stepwell.govern import verify
 from stepwell.govern.anchor import open_anchor
 from stepwell.govern.evidence import Exported
 from stepwell.govern.evidence import export as export_run
-from stepwell.govern.verify import Problem
+from stepwell.govern.evidence import later as prove_later
 from stepwell.store.calls import evidence
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -26,7 +28,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 @app.command()
 def export(
     context: typer.Context,
-    run: Annotated[int, typer.Argument(help="Number of the run.", metavar="RUN", min=1)],
+    run: RunArgument,
     to: Annotated[
         str | None,
         typer.Option(
@@ -47,7 +49,8 @@ def export(
     """
 
     async def act(client: Client) -> Exported:
-        return await export_run(client, run, to, with_payloads=payloads, limit_seconds=wait_seconds)
+        run_id = await run.number(client)
+        return await export_run(client, run_id, to, with_payloads=payloads, limit_seconds=wait_seconds)
 
     made = ask(context, act)
     if as_json:
@@ -61,14 +64,18 @@ def export(
 @app.command("list")
 def list_bundles(
     context: typer.Context,
-    run: Annotated[int, typer.Argument(help="Number of the run.", metavar="RUN", min=1)],
+    run: RunArgument,
     as_json: JsonOption = False,
 ) -> None:
     """List the bundles of a run: when and by whom each was exported, its sha256, where it was stored last.
 
     Example: stepwell evidence list 12
     """
-    found = ask(context, lambda client: client.perform(evidence.recorded_bundles(client.tenant_id, run)))
+
+    async def read(client: Client) -> list[evidence.Recorded]:
+        return await client.perform(evidence.recorded_bundles(client.tenant_id, await run.number(client)))
+
+    found = ask(context, read)
     if as_json:
         print_json(found)
         return
@@ -89,10 +96,14 @@ def verify_file(
     context: typer.Context,
     file: Annotated[str, typer.Argument(help="The bundle: a path or an address.", metavar="FILE")],
     head: Annotated[
-        str | None, typer.Option(help="Hash of a trusted block that the bundle must contain.")
+        str | None, typer.Option(help="Hash of a trusted block: the head of the bundle, or a later block.")
     ] = None,
     anchor: Annotated[
         str | None, typer.Option(help="Anchored block headers to compare with: a .jsonl file or a folder.")
+    ] = None,
+    later: Annotated[
+        str | None,
+        typer.Option(help="A proof of 'evidence later' that the trusted block comes after the head."),
     ] = None,
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare with the sha256 in the database too.")
@@ -104,45 +115,82 @@ def verify_file(
     Example: stepwell evidence verify evidence-run-12.zip --anchor seals.jsonl
     """
     data = storage.read(file)
-    anchored = open_anchor(anchor).read() if anchor is not None else []
-    problems = verify.verify(data, head, anchored)
-    if recorded and not problems:
-        problems = ask(context, lambda client: _compare(client, data))
+    anchored = None if anchor is None else open_anchor(anchor).read()
+    findings = verify.verify(data, head, anchored, None if later is None else _proof(later))
     sha256 = hashlib.sha256(data).hexdigest()
+    known = True
+    if recorded and not findings:
+        known = ask(context, lambda client: _is_recorded(client, data, sha256))
     if as_json:
-        print_json({"sha256": sha256, "problems": [problem._asdict() for problem in problems]})
+        told = [
+            {"code": one.code, "kind": one.kind, "place": one.place, "detail": one.detail} for one in findings
+        ]
+        print_json({"sha256": sha256, "is_recorded": known if recorded else None, "findings": told})
     else:
-        _show(data, sha256, problems)
-    if problems:
+        _show(data, sha256, findings, known, is_compared=(head or anchor) is not None or recorded)
+    if findings or not known:
         raise typer.Exit(1)
 
 
-async def _compare(client: Client, data: bytes) -> list[Problem]:
-    entries, _ = verify.read_entries(data)
-    run_id = json.loads(entries["manifest.json"])["run_id"]
-    found = await client.perform(evidence.recorded_bundles(client.tenant_id, run_id))
-    if hashlib.sha256(data).hexdigest() in {bundle.bundle_sha256 for bundle in found}:
-        return []
-    return [Problem("altered", "the bundle", f"the database has no bundle of run {run_id} with this sha256")]
+@app.command("later")
+def later_proof(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="The bundle: a path or an address.", metavar="FILE")],
+) -> None:
+    """Print the proof that the newest block comes after the head of a bundle, as one line of JSON.
+
+    Example: stepwell evidence later evidence-run-12.zip > later.json
+    """
+    head = _manifest(storage.read(file))["head"]
+    typer.echo(
+        json.dumps(ask(context, lambda client: prove_later(client, head["block_no"], head["block_hash"])))
+    )
 
 
-def _show(data: bytes, sha256: str, problems: list[Problem]) -> None:
+def _proof(path: str) -> Any:
+    try:
+        return json.loads(storage.read(path))
+    except ValueError as error:
+        raise InvalidInput(
+            f"later: {path} is no JSON", hint="write it with 'stepwell evidence later'"
+        ) from error
+
+
+def _manifest(data: bytes) -> dict[str, Any]:
+    entries, findings = verify.read_entries(data)
+    if not entries:
+        raise InvalidInput(f"file: {findings[0]}")
+    found: dict[str, Any] = json.loads(entries["manifest.json"])
+    return found
+
+
+async def _is_recorded(client: Client, data: bytes, sha256: str) -> bool:
+    found = await client.perform(evidence.recorded_bundles(client.tenant_id, _manifest(data)["run_id"]))
+    return sha256 in {bundle.bundle_sha256 for bundle in found}
+
+
+def _show(
+    data: bytes, sha256: str, findings: list[verify.Finding], known: bool, *, is_compared: bool
+) -> None:
     screen = console()
-    for problem in problems[: verify.PROBLEM_LIMIT]:
+    for one in findings[: verify.PROBLEM_LIMIT]:
         screen.print(
-            Text.assemble((f"✗ {problem.kind} ", "bold red"), problem.place, (f": {problem.detail}", "dim"))
+            Text.assemble((f"✗ {one.kind} ", "bold red"), one.place, (f": {one.detail} [{one.code}]", "dim"))
         )
-    if problems:
-        screen.print(
-            Text.assemble(("NOT verified", "bold red"), f"  {len(problems)} problems  sha256 {sha256}")
-        )
+    if not known:
+        unknown = f"the database has no bundle of run {_manifest(data)['run_id']} with this sha256"
+        screen.print(Text.assemble(("✗ unproven ", "bold red"), unknown))
+    if findings or not known:
+        count = len(findings) + (not known)
+        screen.print(Text.assemble(("NOT verified", "bold red"), f"  {count} findings  sha256 {sha256}"))
         return
-    entries, _ = verify.read_entries(data)
-    said = json.loads(entries["manifest.json"])
-    event_count = len(verify.read_lines(entries["events.jsonl"]))
+    said = _manifest(data)
+    event_count = len(verify.read_lines(verify.read_entries(data)[0]["events.jsonl"]))
     what = f"run {said['run_id']} ({said['workflow']}, {said['state']}), {event_count} events"
     screen.print(
         Text.assemble(("✓ verified", "bold green"), f"  {what}, sealed in block {said['head']['block_no']}")
     )
     screen.print(f"  head   {said['head']['block_hash']}")
     screen.print(f"  sha256 {sha256}")
+    if not is_compared:
+        screen.print("  the head was compared with nothing: give --head, --anchor or --recorded")

@@ -19,10 +19,9 @@ from stepwell.cli.connect import (
     each,
     print_json,
 )
-from stepwell.cli.ids import JobArgument, JobsArgument
+from stepwell.cli.ids import JobArgument, JobsArgument, RunOption
 from stepwell.cli.render import (
     Look,
-    attempts,
     console,
     error_line,
     job_table,
@@ -48,7 +47,7 @@ def list_jobs(
         str | None, typer.Option(help="Only jobs in this state, such as ready, in_progress or failed.")
     ] = None,
     operation: Annotated[str | None, typer.Option(help="Only jobs of this operation.")] = None,
-    run: Annotated[int | None, typer.Option(help="The operation steps of this run.")] = None,
+    run: RunOption = None,
     steps: Annotated[bool, typer.Option("--steps", help="Operation steps of runs too.")] = False,
     limit: LimitOption = 20,
     after: Annotated[
@@ -61,8 +60,9 @@ def list_jobs(
     """List free-standing jobs, the newest first."""
 
     async def read(client: Client) -> tuple[list[Job], Look | None]:
+        run_id = None if run is None else await run.number(client)
         call = views.jobs(
-            client.tenant_id, state=state, operation=operation, run_id=run, with_steps=steps, after=after,
+            client.tenant_id, state=state, operation=operation, run_id=run_id, with_steps=steps, after=after,
             limit=limit,
         )  # fmt: skip
         found = await client.perform(call)
@@ -103,7 +103,7 @@ def show(
     )
     screen.print(title.append_text(look.chip(found.job_kind, found.state_code)))
     screen.print(Text(why.sentence_vi if lang == "vi" else why.sentence_en))
-    facts = [f"{look.word('attempts')} {attempts(found)}/{found.max_attempts}", f"{found.executor}"]
+    facts = [f"{look.word('attempts')} {found.attempt}/{found.max_attempts}", f"{found.executor}"]
     if found.run_id is not None:
         facts.append(f"{look.word('run')} {found.run_id}, {look.word('step')} {found.step_id}")
     if found.idempotency_key is not None and found.run_id is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 StepArgument = Annotated[
     str,
     typer.Argument(
-        help="RUN/STEP such as 7/sign-off, or a number such as 7.3; 7/pack[1] in a map, 7/sign/check a task.",
+        help="RUN/STEP such as 7/sign-off, WORKFLOW/KEY/STEP, 7.3; 7/pack[1] in a map, 7/sign/check a task.",
         metavar="STEP",
     ),
 ]
@@ -49,19 +50,24 @@ def person(given: str | None) -> str:
 
 
 def step_name(text: str) -> StepName:
-    run, slash, step = text.partition("/")
-    if not slash:
-        try:
-            return read_unit(text)
-        except ValueError:
-            pass
-    if not slash or not step or not (run.isascii() and run.isdigit()):
-        raise UsageError(
-            f"{text!r} is not a step",
-            hint="give run and step such as 7/sign-off, or a number such as 7.3",
-            field="step",
-        )
-    return int(run), step
+    """The step of `7/sign-off`, `7/sign/check`, `order.process/A-1/sign-off` or `7.3`.
+
+    The form with workflow and key takes no task and no key with a slash: the number of the run does.
+    """
+    parts = text.split("/")
+    match parts:
+        case [number]:
+            with suppress(ValueError):
+                return read_unit(number)
+        case [run, *steps] if run.isascii() and run.isdigit() and all(steps):
+            return int(run), "/".join(steps)
+        case [workflow, key, step] if all(parts):
+            return (workflow, key), step
+    raise UsageError(
+        f"{text!r} is not a step",
+        hint="give run and step such as 7/sign-off or order.process/A-1/sign-off, or a number such as 7.3",
+        field="step",
+    )
 
 
 def moment(text: str, option: str) -> datetime:

@@ -14,17 +14,20 @@ from stepwell.cli.connect import (
     LimitOption,
     ReasonOption,
     answer,
+    ask,
     json_object,
     named_values,
     print_json,
 )
+from stepwell.cli.ids import RunOption
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.problems import refuse
 from stepwell.cli.receipts import govern
 from stepwell.cli.render import console
+from stepwell.client import Client
 from stepwell.define import DefinitionError
 from stepwell.errors import UsageError
-from stepwell.govern.calls import Explained, PolicyVersion
+from stepwell.govern.calls import Explained, Govern, PolicyVersion, Verdict
 from stepwell.unit_numbers import short
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -186,12 +189,17 @@ def activate(
 @app.command()
 def verdicts(
     context: typer.Context,
-    run: Annotated[int | None, typer.Option(help="Only verdicts of this run.")] = None,
+    run: RunOption = None,
     limit: LimitOption = 20,
     as_json: JsonOption = False,
 ) -> None:
     """List the verdicts on actions, the newest first: stepwell policy verdicts --run 7."""
-    found = govern(context, lambda calls: calls.verdicts(run, limit=limit))
+
+    async def read(client: Client) -> list[Verdict]:
+        run_id = None if run is None else await run.number(client)
+        return await Govern(client).verdicts(run_id, limit=limit)
+
+    found = ask(context, read)
     if as_json:
         print_json(found)
         return
@@ -200,7 +208,8 @@ def verdicts(
         table.add_column(title, overflow="fold")
     for row in found:
         table.add_row(
-            str(row.run_id), f"{row.connector}.{row.operation}", Text(row.target), row.effect,
+            "" if row.run_id is None else str(row.run_id), f"{row.connector}.{row.operation}",
+            Text(row.target), row.effect,
             Text(row.reason if row.reason_code == "rule" else f"{row.reason} ({row.reason_code})"),
             row.rule_name or "", str(row.policy_version or ""),
             row.decided_at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from stepwell.client import Client
 from stepwell.define import DefinitionError, Graph
 from stepwell.define.problem import did_you_mean
 from stepwell.errors import UsageError
+from stepwell.reactive.caught_branches import caught_branches
 from stepwell.store.calls.publish import Published, known_operations, register_operations
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ def publish(
                     "version": made.version_no,
                     "is_new": made.is_new,
                     "unregistered": missing[graph.name],
+                    "only_after_failure": [asdict(branch) for branch in caught_branches(graph)],
                 }
                 for graph, made in zip(graphs, published, strict=True)
             ]
@@ -86,13 +89,16 @@ def publish(
     for graph, made in zip(graphs, published, strict=True):
         what = "published as" if made.is_new else "unchanged, still"
         typer.echo(f"{graph.name}: {what} version {made.version_no}")
-        for name in missing[graph.name]:
-            hint = did_you_mean(name, known)
-            typer.echo(
-                f"  warning: no app has registered the operation {name}{hint}; its step waits", err=True
-            )
+        for warning in _warnings(graph, missing[graph.name], known):
+            typer.echo(f"  warning: {warning}", err=True)
     if not graphs:
         typer.echo("the app declares no workflow")
+
+
+def _warnings(graph: Graph, missing: list[str], known: set[str]) -> Iterator[str]:
+    for name in missing:
+        yield f"no app has registered the operation {name}{did_you_mean(name, known)}; its step waits"
+    yield from map(str, caught_branches(graph))
 
 
 def _missing(graph: Graph, known: set[str]) -> list[str]:

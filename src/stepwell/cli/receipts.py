@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.cli.connect import JsonOption, LimitOption, answer, ask, json_value, print_json
-from stepwell.cli.ids import ReceiptArgument
+from stepwell.cli.ids import ReceiptArgument, RunOption
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.render import console
 from stepwell.client import Client
@@ -35,7 +35,7 @@ def govern(context: typer.Context, what: Callable[[Govern], Awaitable[T]], *, ac
 @app.command("list")
 def list_receipts(
     context: typer.Context,
-    run: Annotated[int | None, typer.Option(help="Only receipts of this run.")] = None,
+    run: RunOption = None,
     state: Annotated[
         str | None, typer.Option(help="intended, confirmed, unconfirmed, void or reversed; default: all.")
     ] = None,
@@ -43,7 +43,12 @@ def list_receipts(
     as_json: JsonOption = False,
 ) -> None:
     """List receipts, the newest first: stepwell receipts list --run 7."""
-    found = govern(context, lambda calls: calls.receipts(run_id=run, state=state, limit=limit))
+
+    async def read(client: Client) -> list[Receipt]:
+        run_id = None if run is None else await run.number(client)
+        return await Govern(client).receipts(run_id=run_id, state=state, limit=limit)
+
+    found = ask(context, read)
     if as_json:
         print_json(found)
     elif not found:
@@ -112,7 +117,7 @@ def _table(rows: list[Receipt]) -> Table:
         table.add_row(
             short(row.receipt_id),
             row.state_code,
-            str(row.run_id),
+            "" if row.run_id is None else str(row.run_id),
             row.step_id or "",
             f"{row.connector}.{row.operation}",
             Text(row.target),
@@ -138,7 +143,11 @@ def _lines(row: Receipt) -> list[tuple[str, Any]]:
         ("action", f"{row.connector}.{row.operation} on {row.target}"),
         ("fields", row.request_metadata.get("fields")),
         ("key", row.idempotency_key),
-        ("run, step", f"{row.run_id}, {row.step_id or row.step_run_id}"),
+        (
+            "run, step",
+            None if row.run_id is None else f"{row.run_id}, {row.step_id or short(row.step_run_id)}",
+        ),
+        ("job", short(row.step_run_id) if row.run_id is None else None),
         ("tries", row.try_count),
         ("result", response.get("result")),
         ("note", response.get("note")),

@@ -17,13 +17,14 @@ from rich.table import Table
 from rich.text import Text
 
 from stepwell.store.calls import words
-from stepwell.store.calls.views import Job, Run
 from stepwell.translations import Lang
 from stepwell.translations.terminal import TERMINAL
 from stepwell.unit_numbers import short
 
 if TYPE_CHECKING:
     from stepwell.client import Client
+    from stepwell.store.calls.run_list import Run
+    from stepwell.store.calls.views import Job
 
 PLAIN_WIDTH = 140
 BAR_CELLS = 30
@@ -153,16 +154,11 @@ def job_table(look: Look, jobs: list[Job]) -> Table:
             short(job.job_id),
             job.operation if job.run_id is None else f"{job.operation} ({job.run_id}/{job.step_id})",
             look.chip(job.job_kind, job.state_code),
-            f"{attempts(job)}/{job.max_attempts}",
+            f"{job.attempt}/{job.max_attempts}",
             span(job.now_at - job.created_at),
             Text(job_note(job), style="dim"),
         )
     return made
-
-
-def attempts(job: Job) -> int:
-    """Attempts so far, including the one that succeeded."""
-    return job.attempt + (job.state_code == "completed")
 
 
 def job_note(job: Job) -> str:

@@ -16,11 +16,14 @@ from rich.text import Text
 from stepwell.cli.render import Look, error_line, heading, progress_line, span, table, value_line
 from stepwell.client import Client
 from stepwell.errors import NotFound
-from stepwell.store.calls import views
-from stepwell.store.calls.views import Run, RunStep
+from stepwell.store.calls import run_list, views
+from stepwell.store.calls.run_list import Run
+from stepwell.store.calls.views import RunStep
 
 DEPTH_LIMIT = 8
 ENDED = frozenset({"completed", "skipped", "cancelled", "cannot_complete"})
+# In these states the last attempt is under way or has succeeded.
+UNBROKEN = frozenset({"completed", "in_progress", "overdue", "waiting", "blocked"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Picture:
 
 
 async def picture(client: Client, run_id: int, *, with_reasons: bool = True, depth: int = 0) -> Picture:
-    run = await client.perform(views.run(client.tenant_id, run_id))
+    run = await client.perform(run_list.run(client.tenant_id, run_id))
     if run is None:
         raise NotFound(f"run {run_id} does not exist", hint="'stepwell runs list' shows the runs")
     steps = await client.perform(views.steps(client.tenant_id, run_id, with_reasons=with_reasons))
@@ -101,9 +104,9 @@ def _row(look: Look, step: RunStep, now_at: datetime, guides: str) -> _Row:
     name = Text.assemble((guides, "dim"), (step.name, "" if step.mandatory else "italic"))
     if step.child_run_id is not None:
         name.append(f" → {look.word('run')} {step.child_run_id}", style="dim")
-    # Failed attempts plus the one that is active or succeeded; no number for a first attempt.
-    under_way = step.state_code in ("completed", "in_progress", "overdue", "waiting")
-    attempts = f"{step.attempt_count + under_way}/{step.max_attempts}" if step.attempt_count else ""
+    # A first attempt that has not failed is shown without its number.
+    is_first = step.attempt == 0 or (step.attempt == 1 and step.state_code in UNBROKEN)
+    attempts = "" if is_first else f"{step.attempt}/{step.max_attempts}"
     return _Row(
         step,
         (
@@ -118,7 +121,7 @@ def _row(look: Look, step: RunStep, now_at: datetime, guides: str) -> _Row:
 
 def _chip(look: Look, step: RunStep) -> Text:
     if step.state_code == "failed" and step.next_eligible_at is not None:
-        facts = {"attempt": step.attempt_count, "max_attempts": step.max_attempts}
+        facts = {"attempt": step.attempt, "max_attempts": step.max_attempts}
         return look.chip("step", step.state_code, "retrying", **facts)
     return look.chip("step", step.state_code, step.waiting_facet)
 

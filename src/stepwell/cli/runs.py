@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -17,19 +17,17 @@ from stepwell.cli.connect import (
     each,
     print_json,
 )
-from stepwell.cli.ids import ApprovalOption
+from stepwell.cli.ids import ApprovalOption, RunArgument, RunName, RunsArgument
 from stepwell.cli.render import Look, console, moment, run_table, table
-from stepwell.cli.run_tree import Picture, draw, picture
-from stepwell.cli.watch import watch_run
 from stepwell.client import Client, RunHandle
-from stepwell.store.calls import events, past, views, words
-from stepwell.store.calls.run_list import RunState
+from stepwell.store.calls import events, past, words
+from stepwell.store.calls.run_list import Run, RunState
 from stepwell.translations import Lang
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+if TYPE_CHECKING:
+    from stepwell.cli.run_tree import Picture
 
-RunArgument = Annotated[int, typer.Argument(help="Number of the run.", metavar="RUN", min=1)]
-RunsArgument = Annotated[list[int], typer.Argument(help="Numbers of runs.", metavar="RUN", min=1)]
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.command("list")
@@ -48,7 +46,7 @@ def list_runs(
 ) -> None:
     """List runs, the newest first."""
 
-    async def read(client: Client) -> tuple[list[views.Run], Look | None]:
+    async def read(client: Client) -> tuple[list[Run], Look | None]:
         found = await client.runs(
             state=cast(RunState | None, state), workflow=workflow, after=after, limit=limit
         )
@@ -84,12 +82,14 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a run: its state, each step, and why a step that has not ended is not running."""
+    from stepwell.cli.run_tree import draw, picture
+
     if at is not None:
         _show_then(context, run, past.read_point(at), lang, as_json)
         return
 
     async def read(client: Client) -> tuple[Picture, Look | None]:
-        shown = await picture(client, run)
+        shown = await picture(client, await run.number(client))
         return shown, None if as_json else await Look.read(client, lang)
 
     shown, look = ask(context, read)
@@ -102,7 +102,13 @@ def show(
 @app.command()
 def watch(context: typer.Context, run: RunArgument, lang: LanguageOption = "en") -> None:
     """Draw a run live until it ends; Ctrl-C stops watching only; exit code 1 if the run does not complete."""
-    if ask(context, lambda client: watch_run(client, run, lang)) != "completed":
+
+    from stepwell.cli.watch import watch_run
+
+    async def follow(client: Client) -> str:
+        return await watch_run(client, await run.number(client), lang)
+
+    if ask(context, follow) != "completed":
         raise typer.Exit(1)
 
 
@@ -122,9 +128,9 @@ def list_events(
     """
 
     async def read(client: Client) -> list[dict[str, Any]]:
-        handle: RunHandle[Any] = RunHandle(client, run)
-        await handle.state()
-        call = events.run_events(client.tenant_id, run, after=after, limit=limit)
+        run_id = await run.number(client)
+        await client.run_outcome(run_id)
+        call = events.run_events(client.tenant_id, run_id, after=after, limit=limit)
         found = await client.perform(call)
         names = await client.perform(words.units(client.tenant_id, [event.unit_id for event in found]))
         return [
@@ -193,9 +199,11 @@ def retry(
     )  # fmt: skip
 
 
-def _show_then(context: typer.Context, run: int, point: int | datetime, lang: Lang, as_json: bool) -> None:
+def _show_then(
+    context: typer.Context, run: RunName, point: int | datetime, lang: Lang, as_json: bool
+) -> None:
     async def read(client: Client) -> tuple[list[past.PastState], Look | None]:
-        found = await client.perform(past.state_at(client.tenant_id, run, point))
+        found = await client.perform(past.state_at(client.tenant_id, await run.number(client), point))
         return found, None if as_json else await Look.read(client, lang)
 
     found, look = ask(context, read)

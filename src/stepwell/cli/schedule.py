@@ -13,7 +13,8 @@ import typer
 from stepwell.cli.connect import JsonOption, answer, ask, json_object, print_json
 from stepwell.client import Client
 from stepwell.define import cron as reading
-from stepwell.schedules import Misfire, Schedule
+from stepwell.schedules import Misfire
+from stepwell.store.calls.schedules import Schedule
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.connect import JsonOption, ask, json_object, print_json
+from stepwell.cli.ids import RunArgument
 from stepwell.client import Client
-from stepwell.errors import UsageError
 from stepwell.store.calls.runs import Signalled
 from stepwell.unit_numbers import short
 
@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def signal(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(help="Number of the run, or its WORKFLOW/KEY.", metavar="RUN")],
+    run: RunArgument,
     event_type: Annotated[str, typer.Argument(help="Type of the event.", metavar="TYPE")],
     payload: Annotated[
         str, typer.Option(help="A JSON object; @file reads it from a file, - from stdin.")
@@ -30,11 +30,10 @@ def signal(
     as_json: JsonOption = False,
 ) -> None:
     """Send an event: the step that waits for it continues; if none waits yet, the event is stored for it."""
-    found = _target(target)
     given = json_object(payload, "--payload")
 
     async def send(client: Client) -> Signalled:
-        return await client.signal(found, event_type, given, event_id=event_id)
+        return await client.signal(run.target, event_type, given, event_id=event_id)
 
     sent = ask(context, send)
     if as_json:
@@ -45,16 +44,3 @@ def signal(
         typer.echo("stored: no step waits for it yet")
     else:
         typer.echo(f"delivered to step {short(sent.woken_unit_id)}")
-
-
-def _target(text: str) -> int | tuple[str, str]:
-    if text.isascii() and text.isdigit():
-        return int(text)
-    workflow, slash, key = text.partition("/")
-    if not slash or not workflow or not key:
-        raise UsageError(
-            f"{text!r} is not a run",
-            hint="give a number, or the workflow and the key, such as order.process/A-1",
-            field="run",
-        )
-    return workflow, key

@@ -12,8 +12,6 @@ from typing import Any, get_args, get_origin
 
 import typer
 
-from stepwell.define.problem import did_you_mean
-
 __all__ = ["convert_plainly"]
 
 
@@ -97,6 +95,8 @@ def _range(kind: type[Any], lowest: float | None, highest: float | None) -> str:
 def _choice(accepted: tuple[str, ...]) -> Callable[[str], str]:
     def convert(text: str) -> str:
         if text not in accepted:
+            from stepwell.define.problem import did_you_mean
+
             raise ValueError(
                 f"{text!r} is not accepted{did_you_mean(text, accepted)}; accepted: {', '.join(accepted)}"
             )

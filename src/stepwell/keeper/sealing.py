@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from stepwell.errors import StepwellError
 from stepwell.govern.anchor import tell
-from stepwell.store.calls import audit, keep
+from stepwell.store.calls import keep, sealing
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection
 
 TENANT_LIMIT = 1000
@@ -84,7 +84,7 @@ class Sealing:
         return count
 
     def _seal_all(self, connection: KeeperConnection) -> int:
-        due = connection.perform(audit.due(TENANT_LIMIT))
+        due = connection.perform(sealing.due(TENANT_LIMIT))
         self._period = timedelta(seconds=due.interval_seconds) if due.interval_seconds > 0 else LOOK_PERIOD
         count = 0
         for tenant_id in due.tenant_ids:
@@ -100,7 +100,7 @@ class Sealing:
 
     def _seal(self, connection: KeeperConnection, tenant_id: int) -> int:
         for count in range(ROUND_LIMIT):
-            block = None if self._closed else connection.perform(audit.seal(tenant_id))
+            block = None if self._closed else connection.perform(sealing.seal(tenant_id))
             if block is None or not block.is_full:
                 return count + (block is not None)
         self._due_at = None

@@ -132,6 +132,8 @@ class PeopleActs(ABC):
                 return run_id == approval.run_id and await self._is_about(approval, name)
 
     async def _step_name(self, approval: Approval) -> str | None:
+        if approval.run_id is None:
+            return None
         steps = await self.client.perform(
             views.steps(self.client.tenant_id, approval.run_id, with_reasons=False)
         )

@@ -58,7 +58,7 @@ REPORT: Final[dict[str, Translation]] = {
     "tokens_in": Translation("Tokens in", "Token vào"),
     "tokens_out": Translation("Tokens out", "Token ra"),
     "cost": Translation("Cost", "Chi phí"),
-    "values": Translation("Inputs and outputs", "Đầu vào và đầu ra"),
+    "values": Translation("Values", "Giá trị"),
     "metadata_only": Translation(
         "Metadata only: sizes, names and salted hashes. This bundle does not contain the values.",
         "Chỉ siêu dữ liệu: kích thước, tên trường và mã băm có muối. Giá trị không nằm trong hồ sơ này.",
@@ -72,6 +72,11 @@ REPORT: Final[dict[str, Translation]] = {
     "shown": Translation("shown to the person", "hiển thị cho người xử lý"),
     "output": Translation("output", "đầu ra"),
     "failure": Translation("failure", "lỗi"),
+    "about": Translation("what the approval is about", "nội dung cần phê duyệt"),
+    "request": Translation("request", "yêu cầu gửi đi"),
+    "response": Translation("response", "phản hồi"),
+    "prior": Translation("earlier values", "giá trị trước đó"),
+    "reversal": Translation("how to reverse it", "cách hoàn tác"),
     "size": Translation("Size", "Kích thước"),
     "names": Translation("names", "trường"),
     "inside": Translation("Field names", "Các trường"),
@@ -96,8 +101,10 @@ REPORT: Final[dict[str, Translation]] = {
         "Bạn có thể tự kiểm tra, không cần mạng:",
     ),
     "trust": Translation(
-        "Then compare the head that it prints with a head you trust: from an anchor or from the database.",
-        "Sau đó so sánh mã đầu chuỗi được in ra với mã mà bạn tin cậy: một điểm neo, hoặc cơ sở dữ liệu.",
+        "Only an anchor, or a block hash that you trust (--head), shows that the chain is genuine. Without "
+        "them, compare the head that it prints with the database.",
+        "Chỉ điểm neo, hoặc mã băm khối mà bạn tin cậy (--head), mới cho thấy chuỗi là thật. Nếu không có, "
+        "hãy so sánh mã đầu chuỗi được in ra với cơ sở dữ liệu.",
     ),
     "none": Translation("none", "không có"),
     "chain": Translation("Chain", "Chuỗi"),

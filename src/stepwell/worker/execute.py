@@ -1,4 +1,4 @@
-"""Run one handler: receives a lease, returns one report. Uses no database.
+"""Run one handler: receives a lease, returns one report. Asks its worker for what needs the database.
 
 It binds the arguments, calls the handler (coroutine, thread or process) and encodes its outcome.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from stepwell import json_text
+from stepwell import json_text, redaction
 from stepwell.connectors.base import EffectRefused, EffectUnavailable, EffectUnknown
 from stepwell.define.duration import parse_duration
 from stepwell.errors import InvalidInput, LeaseLost, StepwellError
@@ -20,6 +20,7 @@ from stepwell.outcome import Completed, Dead, OutcomeKind, RetryLater, Waiting
 from stepwell.store.calls.leases import Lease, Report
 from stepwell.worker.context import Context, Parked
 from stepwell.worker.handler_pools import HandlerPools
+from stepwell.worker.served import EVALUATE
 
 MESSAGE_LIMIT = 2_000
 TRACE_LIMIT = 8_000
@@ -36,11 +37,23 @@ class HandlerTimeout(StepwellError):
 
 
 class Executor:
-    """Runs handlers: coroutines on the event loop, the others in a thread or a process."""
+    """Runs handlers: coroutines on the event loop, the others in a thread or a process.
 
-    def __init__(self, handlers: Mapping[str, Handler], pools: HandlerPools) -> None:
+    `evaluate` asks the database for the costly expressions of a lease: their value or their problem.
+    """
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        pools: HandlerPools,
+        evaluate: Callable[[Lease], Awaitable[dict[str, Any]]],
+    ) -> None:
         self._handlers = handlers
         self._pools = pools
+        self._evaluate = evaluate
+
+    def can_execute(self, lease: Lease) -> bool:
+        return lease.operation_name in self._handlers or lease.operation_name == EVALUATE
 
     async def execute(self, lease: Lease, context: Context) -> Report | None:
         """The report; None if this worker has lost the lease."""
@@ -55,10 +68,15 @@ class Executor:
         return Report(lease.tenant_id, lease.unit_id, lease.lease_no, kind, body)
 
     async def _judge(self, lease: Lease, context: Context) -> Judged:
-        handler = self._handlers[lease.operation_name]
-        if isinstance(lease.bound_input, str):
-            return OutcomeKind.DEAD, _unbound_body(lease.bound_input)
         try:
+            if lease.operation_name == EVALUATE:
+                return OutcomeKind.EVALUATED, json_text.encode(await self._evaluate(lease), "value")
+            if isinstance(lease.bound_input, list):
+                found = await self._evaluate(lease)
+                lease = lease._replace(bound_input=found.get("problem", found.get("value")))
+            if isinstance(lease.bound_input, str):
+                return OutcomeKind.DEAD, _unbound_body(lease.bound_input)
+            handler = self._handlers[lease.operation_name]
             arguments = handler.bind(_given(lease))
             value = await self._call(handler, arguments, context, lease.timeout_seconds)
             return _encode(handler, value)
@@ -124,12 +142,13 @@ def _encode(handler: Handler, value: Any) -> Judged:
                 body["seconds"] = parse_duration(timeout, "timeout")
             return OutcomeKind.WAITING, json_text.encode(body, "outcome")
         case RetryLater(after=after, reason=reason):
-            body = {"error": {"type": "RetryLater", "message": reason}}
+            body = {"error": {"type": "RetryLater", "message": redaction.text(reason)}}
             if after is not None:
                 body["delay_seconds"] = parse_duration(after, "after", zero=True)
             return OutcomeKind.RETRY, json_text.encode(body, "outcome")
         case Dead(reason=reason):
-            return OutcomeKind.DEAD, json_text.encode({"error": {"type": "Dead", "message": reason}}, "dead")
+            dead = {"error": {"type": "Dead", "message": redaction.text(reason)}}
+            return OutcomeKind.DEAD, json_text.encode(dead, "dead")
         case Completed(value=inner):
             return OutcomeKind.COMPLETED, handler.encode(inner)
         case _:
@@ -142,8 +161,8 @@ def _error_body(error: BaseException, failure_class: str | None = None) -> str:
     body: dict[str, Any] = {
         "error": {
             "type": type(error).__name__,
-            "message": _storable(str(error))[:MESSAGE_LIMIT],
-            "traceback": _storable("".join(lines))[-TRACE_LIMIT:],
+            "message": _storable(redaction.text(str(error)))[:MESSAGE_LIMIT],
+            "traceback": _storable(redaction.text("".join(lines)))[-TRACE_LIMIT:],
         }
     }
     if failure_class is not None:

@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+# Evaluates the expression of a step of the engine that is too costly to be evaluated while other work waits.
+# Every worker serves it; it has no handler.
+EVALUATE = "stepwell.evaluate"
+
 
 class Served:
     """The names that a session was opened with, and those that came later."""
@@ -20,7 +24,7 @@ class Served:
 
     def names(self) -> tuple[str, ...]:
         """For a session that opens now."""
-        self._told = tuple(sorted(self._handlers))
+        self._told = tuple(sorted({*self._handlers, EVALUATE}))
         return self._told
 
     async def look_again(self) -> None:

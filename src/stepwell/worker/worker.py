@@ -75,6 +75,7 @@ class Worker:
         self._stop_now = asyncio.Event()
         self._renewing = asyncio.Lock()
         self._reconnecting = asyncio.Lock()
+        self._evaluating = asyncio.Lock()
         self._is_releasing = False
         self._task: asyncio.Task[None] | None = None
 
@@ -114,7 +115,7 @@ class Worker:
             self._open_calls, self._slots, self._start, self._renew, self._hear, self._exchange_count
         )
         self._pools = HandlerPools(self._slots, self._exchange)
-        self._executor = Executor(self.app.handlers, self._pools)
+        self._executor = Executor(self.app.handlers, self._pools, self._evaluate)
         self._served = Served(self.app.handlers, self._tell_served)
         self._control = await connect(self._conninfo)
         await self._open_session()
@@ -262,7 +263,7 @@ class Worker:
         logs.handling(context.log_fields)
         handler_progress.reporting(context.note_progress)
         try:
-            if lease.operation_name in self.app.handlers:
+            if self._executor.can_execute(lease):
                 report = await self._executor.execute(lease, context)
                 if context.has_progress:
                     context.pass_progress()
@@ -295,6 +296,11 @@ class Worker:
         self._attempts.answered(answer)
         if isinstance(answer, Ended) and answer.is_watched:
             self._client.tell_end(answer.tenant_id, answer.run_id, (answer.state, answer.result))
+
+    async def _evaluate(self, lease: Lease) -> dict[str, Any]:
+        """Costly expressions, one at a time, so that they leave the server and the pool to other work."""
+        async with self._evaluating:
+            return await self.perform(sessions.evaluate(self._exchange.session_id, lease))
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
         return await self._ask(sessions.save_checkpoint, self._exchange.session_id, lease, name, value)

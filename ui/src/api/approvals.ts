@@ -44,7 +44,8 @@ export interface Approval {
   state: StateFace | null;
   subject: Subject | null;
   action: string;
-  run_id: string;
+  /** null if the subject belongs to no run */
+  run_id: string | null;
   tier: number;
   quorum: number;
   approve_count: number;

@@ -1,4 +1,4 @@
-"""Seal the log and read it for verification: receives a tenant, returns blocks, leaves and raw events.
+"""Read the log for verification: receives a tenant, returns blocks, leaves, raw events and values.
 
 Verification reads raw rows and does not trust functions of the database: a person who can change the log can
 also change the functions.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -17,31 +17,12 @@ from psycopg.rows import TupleRow
 
 from stepwell.errors import from_database
 from stepwell.sql import support_text
-from stepwell.store.connection.call import Call
 from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
 PAGE_BLOCKS = 1000
 
 Position = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """Tenants with unsealed events; `interval_seconds` 0 means that the keeper seals nothing."""
-
-    interval_seconds: int
-    tenant_ids: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """A new block. If `is_full`, there may be more events to seal immediately."""
-
-    block_no: int
-    event_count: int
-    block_hash: str
-    is_full: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +37,9 @@ class Chain:
     block_count: int
     head_hash: str
     last: Position
+    peaks: list[bytes]
+    sealed_at: str | None
+    is_whole: bool = True
 
     def genesis(self, salt_sha256: str) -> dict[str, Any]:
         return {
@@ -66,13 +50,54 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """The stored leaves of a block, in order."""
+    """The stored leaves of a block, in order. `values` is None if no values were sealed then."""
 
     hashes: list[bytes]
     positions: list[Position]
-    ats: list[datetime]
+    ats: list[str]
     unit_ids: list[int]
     event_types: list[str]
+    values: list[list[str] | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLeaves:
+    """Stored leaves that cannot be read: columns of different length, or without a value."""
+
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value beside the log, as the text that is hashed."""
+
+    label: str
+    unit_id: int
+    at: str
+    text: str
+    facts: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitNow:
+    """A unit after its last event; `state` is its state now, `has_run`: its run or job still exists."""
+
+    unit_id: int
+    last: Position
+    state_last: Position | None
+    last_state: str | None
+    state: str | None
+    exists: bool
+    has_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """What the log says of its archived months (YYYY-MM), and how many sealed events they had."""
+
+    months: frozenset[str]
+    event_count: int
+    said_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,44 +107,6 @@ class StreamEntry:
     previous_block_no: int
     event_count: int
     entry_hash: bytes
-
-
-def due(limit: int) -> Call[Due]:
-    return Call(
-        "select interval_seconds, tenant_ids from stepwell.fn_audit_due(%s)",
-        (limit,),
-        lambda rows: Due(*rows[0]),
-    )
-
-
-def seal(tenant_id: int) -> Call[Sealed | None]:
-    """None if there is nothing new, or if an older transaction is still open and may add earlier events."""
-    return Call(
-        "select block_no, event_count, encode(block_hash, 'hex'), is_full from stepwell.fn_audit_seal(%s)",
-        (tenant_id,),
-        lambda rows: Sealed(*rows[0]) if rows else None,
-    )
-
-
-def anchor_backlog(tenant_id: int, anchor: str, limit: int) -> Call[list[dict[str, Any]]]:
-    """Headers that were not written to the anchor yet, the oldest first."""
-    return Call(
-        "select stepwell.fn_anchor_backlog(%s, %s, %s)",
-        (tenant_id, anchor, limit),
-        lambda rows: rows[0][0] or [],
-    )
-
-
-def anchor_tenants(anchor: str) -> Call[list[int]]:
-    return Call("select stepwell.fn_anchor_tenants(%s)", (anchor,), lambda rows: rows[0][0] or [])
-
-
-def record_anchored(tenant_id: int, anchor: str, block_no: int | None, error: str | None) -> Call[None]:
-    return Call(
-        "select stepwell.fn_anchor_record(%s, %s, %s, %s)",
-        (tenant_id, anchor, block_no, error),
-        lambda rows: None,
-    )
 
 
 class AuditReader:
@@ -142,16 +129,27 @@ class AuditReader:
 
     def chain(self) -> Chain | None:
         found = self.rows(
-            "select c.tenant_id, c.chain_id::text, c.salt, encode(c.genesis_hash, 'hex'), c.created_at,"
-            " c.block_count, encode(c.head_hash, 'hex'), c.last_tx::text::bigint, c.last_event_id"
+            "select c.tenant_id, c.chain_id::text, c.salt, encode(c.genesis_hash, 'hex'),"
+            f" {_at('c.created_at')}, c.block_count, encode(c.head_hash, 'hex'), c.last_tx::text::bigint,"
+            f" c.last_event_id, c.history_peaks, {_at('c.sealed_at')}"
             " from stepwell.audit_chain as c where c.tenant_id = %s",
             self.tenant_id,
         )
         if not found:
             return None
-        tenant_id, chain_id, salt, genesis, created_at, count, head, last_tx, last_event_id = found[0]
+        tenant_id, chain_id, salt, genesis, created_at, count, head, tx, event_id, peaks, sealed_at = found[0]
         return Chain(
-            tenant_id, chain_id, salt, genesis, moment(created_at), count, head, (last_tx, last_event_id)
+            tenant_id,
+            chain_id,
+            salt,
+            genesis,
+            created_at,
+            count,
+            head,
+            (tx, event_id),
+            peaks,
+            sealed_at,
+            is_whole=len(found) == 1 and None not in found[0][:10],
         )
 
     def blocks(self, numbers: list[int] | None = None) -> Iterator[dict[str, Any]]:
@@ -161,15 +159,16 @@ class AuditReader:
             wanted = "b.block_no = any (%s)" if numbers is not None else "b.block_no > %s"
             rows = self.rows(
                 "select b.block_no, b.first_tx::text::bigint, b.first_event_id, b.last_tx::text::bigint,"
-                " b.last_event_id, b.first_at, b.last_at, b.event_count, encode(b.event_root, 'hex'),"
+                f" b.last_event_id, {_at('b.first_at')}, {_at('b.last_at')}, b.event_count,"
+                " encode(b.event_root, 'hex'),"
                 " b.stream_count, encode(b.stream_root, 'hex'), encode(b.history_root, 'hex'),"
-                " encode(b.previous_hash, 'hex'), b.sealed_at, encode(b.block_hash, 'hex')"
+                f" encode(b.previous_hash, 'hex'), {_at('b.sealed_at')}, encode(b.block_hash, 'hex')"
                 f" from stepwell.audit_block as b where b.tenant_id = %s and {wanted}"
                 f" order by b.block_no limit {PAGE_BLOCKS if numbers is None else len(numbers)}",
                 self.tenant_id, after if numbers is None else numbers,
             )  # fmt: skip
             for row in rows:
-                yield _header(row)
+                yield dict(zip(_HEADER, row, strict=True))
             if numbers is not None or len(rows) < PAGE_BLOCKS:
                 return
             after = rows[-1][0]
@@ -192,17 +191,23 @@ class AuditReader:
         )  # fmt: skip
         return [row[0] for row in rows]
 
-    def leaves(self, block_no: int) -> Leaves | None:
-        rows = self.rows(
-            "select l.leaf_hashes, l.txs, l.event_ids, l.ats, l.unit_ids, l.event_types"
-            " from stepwell.audit_leaves as l where l.tenant_id = %s and l.block_no = %s",
-            self.tenant_id, block_no,
-        )  # fmt: skip
+    def leaves(self, block_no: int) -> Leaves | BrokenLeaves | None:
+        rows = self._support("audit_leaves", block_no=block_no)
         if not rows:
             return None
-        hashes, txs, event_ids, ats, unit_ids, event_types = rows[0]
-        cut = [hashes[at : at + 32] for at in range(0, len(hashes), 32)]
-        return Leaves(cut, list(zip(txs, event_ids, strict=True)), ats, unit_ids, event_types)
+        if len(rows) > 1 or any(column is None for column in (*rows[0][:5], rows[0][6])):
+            return BrokenLeaves("they are stored more than once, or without a column")
+        joined, *columns = rows[0]
+        hashes = _cut(joined)
+        txs, event_ids, unit_ids, event_types, values, ats = columns
+        if any(len(column) != len(hashes) for column in columns if column is not None):
+            return BrokenLeaves("their columns have different lengths")
+        numbers, texts = (*txs, *event_ids, *unit_ids), (*event_types, *ats)
+        if not (all(type(one) is int for one in numbers) and all(type(one) is str for one in texts)):
+            return BrokenLeaves("a position, time, unit or type is missing")
+        carried = None if values is None else [_hexes(one) for one in values]
+        positions = list(zip(txs, event_ids, strict=True))
+        return Leaves(hashes, positions, ats, unit_ids, event_types, carried)
 
     def stream_entries(self, block_no: int) -> list[StreamEntry]:
         return self._entries("s.block_no = %s order by s.run_id", block_no)
@@ -218,25 +223,25 @@ class AuditReader:
         )  # fmt: skip
         return [StreamEntry(*row) for row in rows]
 
-    def events(self, after: Position, until: Position, limit: int) -> list[dict[str, Any]]:
-        """Raw events between two positions, at most `limit`; the payload is the text that is hashed."""
+    def events(self, after: Position | None, until: Position, limit: int) -> list[dict[str, Any]]:
+        """Raw events after a position (None: before everything) and up to another, at most `limit`."""
+        begins = "" if after is None else "(e.tx, e.event_id) > (%s::text::xid8, %s) and "
         return self._events(
-            "(e.tx, e.event_id) > (%s::text::xid8, %s) and (e.tx, e.event_id) <= (%s::text::xid8, %s)",
-            *after, *until, limit=limit,
-        )  # fmt: skip
+            begins + "(e.tx, e.event_id) <= (%s::text::xid8, %s)", *(after or ()), *until, limit=limit
+        )
 
     def stream_events(self, stream_ids: list[int], limit: int) -> list[dict[str, Any]]:
         return self._events("e.run_id = any (%s)", stream_ids, limit=limit)
 
     def _events(self, condition: str, *values: Any, limit: int) -> list[dict[str, Any]]:
         rows = self.rows(
-            "select e.tx::text::bigint, e.event_id, e.at, e.run_id, e.unit_id, e.request_id, e.event_type,"
-            " e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id, e.correlation_id,"
-            f" e.payload::text from stepwell.event_log as e where e.tenant_id = %s and {condition}"
-            " order by e.tx, e.event_id limit %s",
+            f"select e.tx::text::bigint, e.event_id, {_at('e.at')}, e.run_id, e.unit_id, e.request_id,"
+            " e.event_type, e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id,"
+            " e.correlation_id, e.payload::text from stepwell.event_log as e"
+            f" where e.tenant_id = %s and {condition} order by e.tx, e.event_id limit %s",
             self.tenant_id, *values, limit,
         )  # fmt: skip
-        return [_event(row) for row in rows]
+        return [dict(zip(_EVENT, row, strict=True)) for row in rows]
 
     def unsealed_count(self, chain: Chain) -> int:
         rows = self.rows(
@@ -246,11 +251,68 @@ class AuditReader:
         )  # fmt: skip
         return int(rows[0][0])
 
-    def archived_months(self) -> set[date]:
-        return {row[0] for row in self.rows("select a.month from stepwell.audit_archived_month as a")}
+    def archived(self) -> Archived:
+        """What the newest event about archived months says; nothing if there is none."""
+        rows = self.rows(
+            f"select e.payload, {_at('e.at')} from stepwell.event_log as e"
+            " where e.tenant_id = %s and e.run_id = 0 and e.event_type = 'log.archived'"
+            " order by e.tx desc, e.event_id desc limit 1",
+            self.tenant_id,
+        )
+        if not rows:
+            return Archived(frozenset(), 0)
+        payload, at = rows[0]
+        return Archived(frozenset(payload["months"]), int(payload["event_count"]), at[:7])
 
-    def existing_months(self) -> set[date]:
-        return {row[0] for row in self.rows(support_text("log_months"))}
+    def values(self, unit_ids: list[int]) -> list[Value]:
+        """The values of units beside the log, ordered by unit and label."""
+        return [Value(*row) for row in self._support("audit_values", unit_ids=unit_ids)]
+
+    def units(self, stream_ids: list[int], since: Position) -> list[UnitNow]:
+        """The units of streams that have an event at or after a position."""
+        tx, event_id = since
+        rows = self._support("audit_units", stream_ids=stream_ids, tx=tx, event_id=event_id)
+        return [
+            UnitNow(unit_id, (tx, event_id), None if state_tx is None else (state_tx, state_event_id), *more)
+            for unit_id, tx, event_id, state_tx, state_event_id, *more in rows
+        ]
+
+    def kept_since(self) -> str:
+        """Retention keeps every run, job, approval and receipt whose last event is not older than this."""
+        rows = self._support("audit_kept_since")
+        return str(rows[0][0])
+
+    def unknown(self, archived: Archived, limit: int) -> list[tuple[str, int]]:
+        """Kind and unit of rows beside the log whose unit has no event; not those of archived months."""
+        rows = self._support("audit_unknown", archived=sorted(archived.months), limit=limit)
+        return [(what, unit_id) for what, unit_id in rows]
+
+    def _support(self, name: str, **values: Any) -> list[TupleRow]:
+        given = {"tenant_id": self.tenant_id, **values}
+        return self.connection.execute(support_text(name).encode(), given).fetchall()
+
+    def impossible_events(self, limit: int) -> list[Position]:
+        """Events of transactions that did not begin yet: nobody can have written them."""
+        rows = self.rows(
+            "select e.tx::text::bigint, e.event_id from stepwell.event_log as e where e.tenant_id = %s"
+            " and e.tx >= pg_snapshot_xmax(pg_current_snapshot()) order by e.tx, e.event_id limit %s",
+            self.tenant_id, limit,
+        )  # fmt: skip
+        return [(tx, event_id) for tx, event_id in rows]
+
+    def broken_streams(self, limit: int) -> list[tuple[int, int]]:
+        """Stream and block of the entries whose block before is not the one that they name."""
+        rows = self._support("audit_broken_streams", limit=limit)
+        return [(stream_id, block_no) for stream_id, block_no in rows]
+
+    def stream_blocks(self) -> set[int]:
+        """The numbers of blocks that have entries of streams."""
+        query = "select distinct s.block_no from stepwell.audit_block_stream as s where s.tenant_id = %s"
+        return {block_no for (block_no,) in self.rows(query, self.tenant_id)}
+
+    def leaf_blocks(self) -> set[int]:
+        query = "select l.block_no from stepwell.audit_leaves as l where l.tenant_id = %s"
+        return {block_no for (block_no,) in self.rows(query, self.tenant_id)}
 
 
 @contextmanager
@@ -270,9 +332,20 @@ def read_moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def moment(at: datetime) -> str:
-    """The time in the format of the texts that the database hashes."""
-    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
+def _at(column: str) -> str:
+    """A time as the texts that are hashed have it; what no such text can have, such as infinity, as it is."""
+    return (
+        f"case when {column} between '0001-01-01 00:00+00' and '9999-12-31 23:59:59.999999+00' then to_char("
+        f"({column}) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') else ({column})::text end"
+    )
+
+
+def _hexes(joined: bytes | None) -> list[str] | None:
+    return None if joined is None else [part.hex() for part in _cut(joined)]
+
+
+def _cut(joined: bytes) -> list[bytes]:
+    return [joined[at : at + 32] for at in range(0, len(joined), 32)]
 
 
 _HEADER = (
@@ -284,13 +357,3 @@ _EVENT = (
     "tx", "event_id", "at", "stream_id", "unit_id", "request_id", "event_type", "from_state", "to_state",
     "actor_class", "actor", "audit_ref", "trace_id", "correlation_id", "payload",
 )  # fmt: skip
-
-
-def _header(row: TupleRow) -> dict[str, Any]:
-    made = dict(zip(_HEADER, row, strict=True))
-    return made | {name: moment(made[name]) for name in ("first_at", "last_at", "sealed_at")}
-
-
-def _event(row: TupleRow) -> dict[str, Any]:
-    made = dict(zip(_EVENT, row, strict=True))
-    return made | {"at": moment(made["at"])}

@@ -1,13 +1,13 @@
-"""Read the log of a run: receives its number, returns its events in the order of their numbers."""
+"""Read the log of a run, or the newest events of a tenant: receives a number or filters, returns events."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from stepwell.store.calls.views import page_size
-from stepwell.store.connection.call import Call
+from stepwell.store.connection.call import Call, Rows, page_size
 
 READ_LIMIT = 1_000
 
@@ -25,6 +25,31 @@ class RunEvent:
     to_state: str | None
     actor: str | None
     payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """One event of a tenant; `tx` and `event_id` are its position in the log."""
+
+    tx: int
+    event_id: int
+    at: datetime
+    run_id: int
+    unit_id: int
+    event_type: str
+    from_state: str | None
+    to_state: str | None
+    actor_class: str
+    actor: str | None
+    audit_ref: str | None
+    payload: Any
+
+
+class LogPage(NamedTuple):
+    """Events from the newest to the oldest; `before` is the position for the next page, None at the end."""
+
+    events: list[LogEvent]
+    before: tuple[int, int] | None
 
 
 class Following(NamedTuple):
@@ -56,3 +81,32 @@ def follow_run(tenant: int, run_id: int) -> Call[Following | None]:
         (tenant, run_id),
         lambda rows: Following(*rows[0]) if rows else None,
     )
+
+
+def recent_events(
+    tenant: int,
+    *,
+    types: Sequence[str] | None = None,
+    actor: str | None = None,
+    from_at: datetime | None = None,
+    until_at: datetime | None = None,
+    before: tuple[int, int] | None = None,
+    limit: int = 50,
+) -> Call[LogPage]:
+    """The newest events that match. A page may be short, or empty, and have a next page all the same."""
+
+    def decode(rows: Rows) -> LogPage:
+        found = [LogEvent(*row) for row in rows if row[5] is not None]
+        has_more = len(found) == limit or len(found) < len(rows)
+        return LogPage(found, (rows[-1][0], rows[-1][1]) if has_more else None)
+
+    return Call(
+        "select e.tx, e.event_id, e.at, e.run_id, e.unit_id, e.event_type, e.from_state, e.to_state,"
+        " e.actor_class, e.actor, e.audit_ref, e.payload"
+        " from stepwell.fn_events_recent(%s, %s, %s, %s, %s, %s, %s, %s) as e",
+        (
+            tenant, None if types is None else list(types), actor, from_at, until_at,
+            *(before or (None, None)), page_size(limit),
+        ),
+        decode,
+    )  # fmt: skip

@@ -24,7 +24,8 @@ LeaseKey = tuple[int, int, int]
 class Lease(NamedTuple):
     """One unit leased to this worker, with the data for its handler: the columns of the row.
 
-    `bound_input` is a text where the inputs of the step cannot be bound: the reason.
+    `bound_input` is a text where the inputs of the step cannot be bound: the reason. It is a list where they
+    are too costly for a claim: the worker asks for them (`sessions.evaluate`).
     """
 
     tenant_id: int
@@ -37,7 +38,7 @@ class Lease(NamedTuple):
     timeout_seconds: float | None
     step_id: str | None
     input: dict[str, Any] | None
-    bound_input: dict[str, Any] | str | None
+    bound_input: dict[str, Any] | str | list[str] | None
     wake: dict[str, Any] | None
     checkpoints: dict[str, Any] | None
     trace_id: str | None

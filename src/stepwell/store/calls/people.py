@@ -73,7 +73,8 @@ class Approval:
     state_code: str
     action: str
     subject_unit_id: int
-    run_id: int
+    # None if the subject is a job or a proposed policy.
+    run_id: int | None
     tier: int
     quorum: int
     approve_count: int

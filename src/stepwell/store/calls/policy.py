@@ -57,7 +57,8 @@ class Verdict:
     """A stored verdict of policy on an action."""
 
     verdict_id: int
-    run_id: int
+    # None for the action of a free-standing job.
+    run_id: int | None
     step_run_id: int
     connector: str
     operation: str

@@ -15,7 +15,8 @@ class Receipt:
 
     receipt_id: int
     state_code: str
-    run_id: int
+    # None for the action of a free-standing job.
+    run_id: int | None
     step_run_id: int
     step_id: str | None
     idempotency_key: str
@@ -118,9 +119,10 @@ def reverse(tenant: int, receipt_id: int, actor: str, reason: str | None) -> Cal
 def receipts(tenant: int, run_id: int | None, state: str | None, limit: int) -> Call[list[Receipt]]:
     return Call(
         f"select {_RECEIPT} from stepwell.v_action_receipt as r where r.tenant_id = %s"
-        " and (%s::bigint is null or r.run_id = %s) and (%s::text is null or r.state_code = %s)"
+        " and (%s::bigint is null or r.step_run_id between %s::bigint << 20 and ((%s::bigint + 1) << 20) - 1)"
+        " and (%s::text is null or r.state_code = %s)"
         " order by r.receipt_id desc limit %s",
-        (tenant, run_id, run_id, state, state, limit),
+        (tenant, run_id, run_id, run_id, state, state, limit),
         lambda rows: [Receipt(*row) for row in rows],
     )
 

@@ -1,18 +1,58 @@
-"""List and count runs: receives filters, returns calls on the view of runs."""
+"""Read, list and count runs: receives numbers and filters, returns calls on the view of runs.
+
+Lists are pages, the newest run first: `after` is the number of the last run of the page before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
-from stepwell.define.problem import did_you_mean
 from stepwell.errors import InvalidInput
-from stepwell.store.calls.views import RUN_COLUMNS, Run, page_size
-from stepwell.store.connection.call import Call, value
+from stepwell.store.connection.call import Call, page_size, value
 
 RunState = Literal["not_started", "in_progress", "paused", "completed", "failed", "cancelled"]
 Colour = Literal["gray", "green", "yellow", "red"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run and its roll-up."""
+
+    run_id: int
+    workflow: str
+    version_no: int
+    state_code: str
+    rollup_state_code: str
+    priority: int
+    open_count: int
+    mandatory_count: int
+    completed_count: int
+    skipped_count: int
+    failed_count: int
+    trigger_type: str
+    trigger_ref: str | None
+    started_by: str
+    parent_run_id: int | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    frozen_at: datetime | None
+    deadline_at: datetime | None
+    input: dict[str, Any]
+    now_at: datetime
+
+    @property
+    def key(self) -> str | None:
+        """The key of the start: a second start with the same key returns this run."""
+        return self.trigger_ref
+
+    @property
+    def colour(self) -> str:
+        """The roll-up of its steps: gray, green, yellow or red."""
+        return self.rollup_state_code
 
 
 class RunFilter(TypedDict, total=False):
@@ -41,6 +81,18 @@ _ASKS = {
     "started_after": "r.created_at >= %s",
     "started_before": "r.created_at < %s",
 }
+
+
+RUN_COLUMNS = ", ".join(f"r.{field.name}" for field in fields(Run) if field.name != "now_at")
+
+
+def run(tenant: int, run_id: int) -> Call[Run | None]:
+    return Call(
+        f"select {RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r"
+        " where r.tenant_id = %s and r.run_id = %s",
+        (tenant, run_id),
+        lambda rows: Run(*rows[0]) if rows else None,
+    )
 
 
 def runs(
@@ -79,6 +131,8 @@ def _asked(only: RunFilter) -> Iterator[tuple[str, Any]]:
             raise InvalidInput(f"{name} is not a filter", hint=f"accepted: {', '.join(_ASKS)}", field=name)
         accepted = _ACCEPTED.get(name)
         if accepted is not None and given not in accepted:
+            from stepwell.define.problem import did_you_mean
+
             raise InvalidInput(
                 f"{name}: {given!r} is not known{did_you_mean(str(given), accepted)}",
                 hint=f"accepted: {', '.join(accepted)}",

@@ -15,6 +15,7 @@ from stepwell import json_text
 from stepwell.errors import from_database
 from stepwell.handler_progress import Progress
 from stepwell.store.calls.leases import Lease, LeaseKey
+from stepwell.store.connection.call import Call, value
 from stepwell.store.connection.wire import Connection
 
 
@@ -93,6 +94,15 @@ async def save_checkpoint(
         (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, name, value),
     )
     return rows[0][0]
+
+
+def evaluate(session_id: int, lease: Lease) -> Call[dict[str, Any]]:
+    """The value of the costly expressions of a leased step, or their problem; neither if nothing is found."""
+    return Call(
+        "select stepwell.fn_expression_evaluate(%s, %s, %s, %s)",
+        (session_id, lease.tenant_id, lease.unit_id, lease.lease_no),
+        value,
+    )
 
 
 async def save_progress(

@@ -1,7 +1,6 @@
-"""Read runs, steps and jobs from the views: receives filters, returns calls that give frozen values.
+"""Read steps and jobs from the views: receives filters, returns calls that give frozen values.
 
-Lists are pages, the newest row first: `after` is the number of the last row of the page before, `limit` is at
-most PAGE_LIMIT.
+Lists are pages, the newest row first: `after` is the number of the last row of the page before.
 """
 
 from __future__ import annotations
@@ -11,51 +10,11 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, TypeVar
 
-from stepwell.errors import InvalidInput
-from stepwell.store.connection.call import Call, Rows
+from stepwell.store.connection.call import Call, Rows, page_size
 
-PAGE_LIMIT = 500
 STEP_LIMIT = 50_000
 
 _Row = TypeVar("_Row")
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run and its roll-up."""
-
-    run_id: int
-    workflow: str
-    version_no: int
-    state_code: str
-    rollup_state_code: str
-    priority: int
-    open_count: int
-    mandatory_count: int
-    completed_count: int
-    skipped_count: int
-    failed_count: int
-    trigger_type: str
-    trigger_ref: str | None
-    started_by: str
-    parent_run_id: int | None
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    frozen_at: datetime | None
-    deadline_at: datetime | None
-    input: dict[str, Any]
-    now_at: datetime
-
-    @property
-    def key(self) -> str | None:
-        """The key of the start: a second start with the same key returns this run."""
-        return self.trigger_ref
-
-    @property
-    def colour(self) -> str:
-        """The roll-up of its steps: gray, green, yellow or red."""
-        return self.rollup_state_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +35,8 @@ class RunStep:
     mandatory: bool
     operation: str | None
     role: str | None
-    attempt_count: int
+    # The number of the attempt that is under way, or of the last one; 0 before the first.
+    attempt: int
     max_attempts: int
     lease_owner: str | None
     next_eligible_at: datetime | None
@@ -160,22 +120,10 @@ class DeadLetter:
     died_at: datetime
     failure_class: str
     error: dict[str, Any]
-    attempt_count: int
+    attempt: int
     resolved_at: datetime | None
     resolution: str | None
     failures: list[dict[str, Any]]
-
-
-RUN_COLUMNS = ", ".join(f"r.{field.name}" for field in fields(Run) if field.name != "now_at")
-
-
-def run(tenant: int, run_id: int) -> Call[Run | None]:
-    return Call(
-        f"select {RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r"
-        " where r.tenant_id = %s and r.run_id = %s",
-        (tenant, run_id),
-        _one(Run),
-    )
 
 
 _STEP_COLUMNS = ", ".join(f"s.{field.name}" for field in fields(RunStep))
@@ -264,17 +212,11 @@ def dead_letters(tenant: int, *, with_resolved: bool = False, limit: int = 50) -
     """The newest first, each with all its failures."""
     return Call(
         "select d.unit_id, d.operation, d.run_id, d.step_id, d.workflow, d.died_at, d.failure_class, d.error,"
-        " d.attempt_count, d.resolved_at, d.resolution, d.failures from stepwell.v_dead_letter as d"
+        " d.attempt, d.resolved_at, d.resolution, d.failures from stepwell.v_dead_letter as d"
         " where d.tenant_id = %s and (%s or d.resolved_at is null) order by d.died_at desc limit %s",
         (tenant, with_resolved, page_size(limit)),
         _list(DeadLetter),
     )
-
-
-def page_size(limit: int) -> int:
-    if not 1 <= limit <= PAGE_LIMIT:
-        raise InvalidInput(f"limit is {limit}", hint=f"accepted is 1 to {PAGE_LIMIT}", field="limit")
-    return limit
 
 
 def _list(kind: type[_Row]) -> Callable[[Rows], list[_Row]]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepwell import json_text
 from stepwell.store.calls.tenants import Caps
-from stepwell.store.calls.views import page_size
-from stepwell.store.connection.call import Call, nothing
+from stepwell.store.connection.call import Call, nothing, page_size
 
 if TYPE_CHECKING:
     from stepwell.define import Graph

@@ -9,8 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from stepwell.errors import InvalidInput
+
 T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
+
+PAGE_LIMIT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +36,10 @@ def value_or_none(rows: Rows) -> Any:
 
 def nothing(rows: Rows) -> None:
     return None
+
+
+def page_size(limit: int) -> int:
+    """The limit of a list, which is one page."""
+    if not 1 <= limit <= PAGE_LIMIT:
+        raise InvalidInput(f"limit is {limit}", hint=f"accepted is 1 to {PAGE_LIMIT}", field="limit")
+    return limit

@@ -23,7 +23,7 @@ from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
 RETRY_MIN_SECONDS = 0.2
-RETRY_MAX_SECONDS = 15.0
+RETRY_MAX_SECONDS = 2.0
 
 _log = logging.getLogger("stepwell.listen")
 

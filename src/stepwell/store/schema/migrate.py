@@ -108,6 +108,8 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
         return Report()
     dropped = routines.replace(connection, files)
     _make_partitions(connection)
+    if connection.execute("select to_regproc('stepwell._names_settle')").fetchone() != (None,):
+        connection.execute("select stepwell._names_settle()")
     if connection.execute("select to_regproc('stepwell.fn_privileges_apply')").fetchone() != (None,):
         # PostgreSQL lets every role call a new function, so set the privileges again.
         connection.execute("select stepwell.fn_privileges_apply()")

@@ -171,9 +171,9 @@ def _drop_known(connection: Connection, objects: dict[Key, str], known: frozense
 
 
 def _tables(connection: Connection) -> dict[catalog.Key, catalog.Entry]:
-    return {
-        key: entry for key, entry in catalog.read(connection).items() if key[0] not in ("view", "function")
-    }
+    # A policy uses a routine; fn_privileges_apply creates it again.
+    derived = ("view", "function", "policy")
+    return {key: entry for key, entry in catalog.read(connection).items() if key[0] not in derived}
 
 
 def _drop(connection: Connection, kind: str, name: str, *, behaviour: str = "restrict") -> None:
