@@ -15,6 +15,8 @@ from pathlib import Path
 import httpx
 import psutil
 
+from tests.support.commands import run_command
+
 LIMIT_SECONDS = 180.0
 COMMANDS = ("serve", "worker", "keeper")
 
@@ -113,14 +115,7 @@ def clean_environment(extra: dict[str, str] | None = None) -> dict[str, str]:
 
 def run(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a command until it ends by itself."""
-    return subprocess.run(
-        [sys.executable, "-m", "stepwell", *arguments],
-        capture_output=True,
-        text=True,
-        env=clean_environment(environment),
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    return run_command(arguments, environment=clean_environment(environment), limit_seconds=LIMIT_SECONDS)
 
 
 def postmaster(data_dir: Path) -> psutil.Process | None:

@@ -99,6 +99,9 @@ def test_evidence_is_exported_and_checked(dsn: str, db: psycopg.Connection, run_
     assert (other.returncode, "no bundle of run" in other.stdout) == (1, True)
     Path(bundle).write_bytes(Path(bundle).read_bytes()[:-30])
     cut = stepwell("evidence", "verify", bundle)
+    assert (cut.returncode, "[zip.bytes]" in cut.stdout) == (1, True)
+    Path(bundle).write_bytes(Path(bundle).read_bytes()[:3000])
+    cut = stepwell("evidence", "verify", bundle)
     assert (cut.returncode, cut.stdout.startswith("✗ truncated")) == (1, True)
 
 
@@ -133,3 +136,32 @@ def test_the_doctor_says_how_old_the_unsealed_events_are(dsn: str, db: psycopg.C
     assert finding()["detail"].startswith("1 blocks")
     db.execute("insert into audit_anchor (tenant_id, anchor, last_error) values (1, 'x.jsonl', 'gone')")
     assert finding()["detail"] == "an anchor cannot be written: x.jsonl: gone"
+
+
+def test_the_newest_events_are_listed_by_type_actor_and_time(dsn, db):
+    engine = Engine(db)
+    engine.publish("w", operation("a"))
+    for _ in range(3):
+        engine.start("w")
+
+    def typed(*arguments: str, code: int = 0) -> str:
+        done = stepwell("audit", "events", *arguments, env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "180"})
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout or done.stderr
+
+    found = json.loads(typed("--json"))
+    assert found["before"] is None
+    positions = [(event["tx"], event["event_id"]) for event in found["events"]]
+    assert positions == sorted(positions, reverse=True)
+    assert len(positions) == db.execute("select count(*) from event_log").fetchone()[0]
+    first = json.loads(typed("--limit", "2", "--json"))
+    tx, event_id = first["before"]
+    second = json.loads(typed("--limit", "500", "--before", f"{tx}/{event_id}", "--json"))
+    assert first["events"] + second["events"] == found["events"]
+    (published,) = json.loads(typed("--type", "workflow.published", "--json"))["events"]
+    assert published["actor"] == "test"
+    assert len(json.loads(typed("--by", "test", "--type", "workflow.started", "--json"))["events"]) == 3
+    assert "workflow.started" in typed("--by", "test")
+    assert typed("--by", "nobody") == "no events\n"
+    assert typed("--until", "2020-01-01T00:00:00Z") == "no events\n"
+    assert "is not a position" in typed("--before", "x", code=2)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import psycopg
 
-from tests.acceptance.running import clean_environment
+from tests.acceptance.running import run as stepwell
 from tests.sql.drive import Engine, operation
 
 
@@ -15,10 +12,7 @@ def test_caps_are_set_listed_and_removed(dsn: str, db: psycopg.Connection):
     Engine(db).publish("order.process", operation("a"))
 
     def run(*arguments: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "stepwell", "--database-url", dsn, "tenants", *arguments],
-            capture_output=True, text=True, timeout=60, env=clean_environment(None), check=False,
-        )  # fmt: skip
+        done = stepwell("--database-url", dsn, "tenants", *arguments)
         assert done.returncode == code, done.stdout + done.stderr
         return (done.stdout + done.stderr).strip()
 

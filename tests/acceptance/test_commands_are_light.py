@@ -19,6 +19,10 @@ FORBIDDEN = {
     "structlog", "uvicorn",
 }  # fmt: skip
 
+# Modules of stepwell, and all modules, that `runs list` may load.
+OWN_LIMIT = 42
+MODULE_LIMIT = 470
+
 # Runs a command; then prints how often a connection was begun, and the modules that are loaded.
 PROGRAM = """
 import json, sys
@@ -89,3 +93,12 @@ def test_an_address_where_nobody_answers_is_told_at_once():
     )  # fmt: skip
     assert done.returncode == 1
     assert "the database cannot be reached" in done.stderr
+
+
+def test_the_number_of_modules_is_bounded(run_1: str):
+    """Each module costs about half a millisecond; what is not needed is imported where it is used."""
+    code, _, modules = cost("runs", "list", STEPWELL_DATABASE_URL=run_1)
+    assert code == 0
+    own = {name for name in modules if name.partition(".")[0] == "stepwell"}
+    assert len(own) <= OWN_LIMIT, sorted(own)
+    assert len(modules) <= MODULE_LIMIT, sorted(modules)

@@ -94,12 +94,34 @@ def test_a_mistake_is_shown_with_its_line_and_the_worker_stays(shop: Path, used_
 def test_with_a_mistake_at_the_start_the_worker_starts_after_its_correction(shop: Path, used_dir: Path):
     shop.write_text(APP.replace("import stepwell as sw", "import stepwel as sw"))
     with developing(shop, used_dir) as running, running.wait_ready() as client:
-        running.wait_for("shop needs the module stepwel")
+        running.wait_for(r"shop\.py:1: shop needs the module stepwel")
         running.wait_for(r"The worker ended \(exit code 2\)\. It starts when a file changes\.")
         assert client.get("/readyz").status_code == 200
         shop.write_text(APP)
         running.wait_for(READY)
         assert result(used_dir) == "hello Ada"
+
+
+def test_a_definition_error_is_one_line_with_file_and_line_and_dev_goes_on(shop: Path, used_dir: Path):
+    with developing(shop, used_dir) as running, running.wait_ready():
+        running.wait_for(READY)
+        worker = running.children()["worker"]
+        # Checked without the database: a reference to a step that does not exist.
+        edit(shop, 'sw.Operation("greet")', 'sw.Operation("greet", inputs={"name": "$.steps.gone.output"})')
+        running.wait_for(r'shop\.py:11: step "greet": inputs\.name: .*gone')
+        assert running.children()["worker"].pid == worker.pid
+        seen = len(running.lines)
+        shop.write_text(APP.replace("@app.operation", "raise SystemExit(3)\n\n\n@app.operation"))
+        running.wait_for(r"shop\.py:6: SystemExit: 3", after=seen)
+        seen = len(running.lines)
+        # Refused by the database: the cost of this expression grows with the square of its input.
+        shop.write_text(APP.replace('"greet")', '"greet", inputs={"name": "$.input.a[*] == $.input.b[*]"})'))
+        running.wait_for(r"shop\.py:11: workflow greeting: .*", after=seen)
+        running.wait_for(r"The worker ended \(exit code 1\)\. It starts when a file changes", after=seen)
+        seen = len(running.lines)
+        shop.write_text(APP)
+        running.wait_for(READY, after=seen)
+        assert "Traceback" not in running.output
 
 
 def test_a_killed_worker_is_started_again_without_a_change(shop: Path, used_dir: Path):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import psycopg
 import pytest
 
-from tests.acceptance.running import clean_environment
+from tests.acceptance.running import run as stepwell
 from tests.sql.drive import Engine, human, operation
 
 # Each command is a process; 25 of them can take more than the default limit on a busy machine.
@@ -19,10 +17,7 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture
 def run(dsn: str):
     def command(*arguments: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "stepwell", "--database-url", dsn, *arguments],
-            capture_output=True, text=True, timeout=60, env=clean_environment(None), check=False,
-        )  # fmt: skip
+        done = stepwell("--database-url", dsn, *arguments)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 

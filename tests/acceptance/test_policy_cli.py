@@ -79,8 +79,8 @@ def test_a_policy_is_proposed_put_in_force_explained_and_changed(run, db: psycop
     assert denied.stdout == "deny: no policy is in force (no_policy)\n"
     proposed = run("policy", "propose", POLICY, "--as", "ada", "--reason", "the first")
     assert proposed.stdout.splitlines()[1:] == [
-        "  + 10 reads-are-free: allow", "  + 20 nothing-on-sundays: deny", "  + 30 small-orders: allow",
-        "  + 40 large-orders: needs_approval", "  + 50 undoing: needs_approval",
+        "  + 10 reads-are-free: allow", "  + 20 nothing-on-sundays: deny", "  + 25 undoing: needs_approval",
+        "  + 30 small-orders: allow", "  + 40 large-orders: needs_approval",
     ]  # fmt: skip
     assert run("policy", "activate", "1").stdout == "version 1: active\n"
     shown = run("policy", "show").stdout
@@ -88,11 +88,14 @@ def test_a_policy_is_proposed_put_in_force_explained_and_changed(run, db: psycop
     assert "needs approval (high, two of role lead)" in shown
     said = run("policy", "explain", "shop", "order", "/orders", "-f", "amount=5000").stdout
     assert said.startswith("needs approval (high, two people): ")
-    assert "not evaluated" in said
+    assert "not evaluated" not in said
+    small = run("policy", "explain", "shop", "order", "/orders", "-f", "amount=50").stdout
+    assert "not evaluated" in small, "the rules after the one that decides"
     changed = tmp_path / "changed.yaml"
     changed.write_text(
         "rules:\n  - {name: stop, priority: 1, match: any, effect: deny, reason: closed for the audit}\n"
     )
+    assert run("people", "add", "ben").returncode == 0
     proposed = run("policy", "propose", changed, "--as", "ada")
     assert "  - 10 reads-are-free: allow" in proposed.stdout
     approval = db.execute("select approval_id from v_approval where state_code = 'requested'").fetchone()[0]
@@ -116,3 +119,11 @@ def test_the_error_names_a_missing_argument_or_object(run):
     assert run("policy", "show").stderr == (
         "stepwell: no policy is in force: propose one with 'stepwell policy propose FILE'.\n"
     )
+
+
+def test_the_approval_of_a_policy_belongs_to_no_run(run):
+    assert run("policy", "propose", POLICY, "--as", "ada", "--reason", "first").returncode == 0
+    (found,) = json.loads(run("approvals", "list", "--json").stdout)
+    assert (found["action"], found["run_id"]) == ("proposal", None)
+    heading, row = run("approvals", "list").stdout.splitlines()
+    assert row[heading.index("RUN") : heading.index("ABOUT")].strip() == ""

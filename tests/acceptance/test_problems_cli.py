@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import psycopg
 import pytest
 
 import stepwell as sw
-from tests.acceptance.running import clean_environment
+from tests.acceptance.running import run as stepwell
 
 
 def test_a_problem_is_listed_shown_and_closed(dsn: str, db: psycopg.Connection):
     def run(*arguments: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "stepwell", "--database-url", dsn, "problems", *arguments],
-            capture_output=True, text=True, timeout=60, check=False,
-            env=clean_environment({"COLUMNS": "200"}),
-        )  # fmt: skip
+        done = stepwell("--database-url", dsn, "problems", *arguments, environment={"COLUMNS": "200"})
         assert done.returncode == code, done.stdout + done.stderr
         return (done.stdout + done.stderr).strip()
 

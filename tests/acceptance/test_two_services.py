@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event
 
 import psycopg
 import pytest
@@ -98,5 +102,54 @@ def test_a_rolling_release_fails_no_step(dsn, db, files, tmp_path):
             until_row(
                 db, "select count(*) = %s from workflow_run where state_code = 'completed'", (3 * RUN_COUNT,)
             )
+    assert attempts(db) == (0, 0)
+    assert check_invariants(dsn) == []
+
+
+@contextmanager
+def load(dsn: str) -> Iterator[list[int]]:
+    """Starts runs, never more than 50 at once. At the end the list has the number of runs."""
+    is_over, started = Event(), []
+
+    def start() -> int:
+        count = 0
+        with psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell") as connection:
+            while not is_over.is_set():
+                start_many(connection, 5)
+                count += 5
+                until_row(
+                    connection, "select count(*) < 50 from workflow_run where state_code <> 'completed'"
+                )
+        return count
+
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(start)
+        try:
+            yield started
+        finally:
+            is_over.set()
+        started.append(running.result())
+
+
+def test_two_workers_are_replaced_one_after_the_other_under_load(dsn, db, files, tmp_path):
+    """Between old and new workers every run needs both: the old ones do not serve the second step."""
+    orders, _ = files
+    new = tmp_path / "release2.py"
+    new.write_text(ORDERS + PARCELS.removeprefix(HEAD))
+    ended = "select count(*) from workflow_run where state_code = 'completed'"
+
+    def until_more() -> None:
+        before = db.execute(ended).fetchone()[0]
+        until_row(db, f"select ({ended}) >= %s", (before + 10,))
+
+    with ExitStack() as stack:
+        old = [stack.enter_context(worker(dsn, tmp_path / f"old{n}.log", app=orders)) for n in range(2)]
+        with load(dsn) as started:
+            for number, leaving in enumerate(old):
+                stack.enter_context(worker(dsn, tmp_path / f"new{number}.log", app=str(new)))
+                until_more()
+                assert leaving.stop() == 0
+                until_more()
+        until_row(db, f"select ({ended}) = %s", (started[0],))
     assert attempts(db) == (0, 0)
     assert check_invariants(dsn) == []

@@ -55,9 +55,7 @@ def test_after_the_second_signal_the_worker_releases_its_leases_and_exits(dsn, e
         working.process.send_signal(signal.SIGINT)
         assert working.process.wait(60) == 0
         assert "Releasing all jobs" in working.output
-    state = effects.execute(
-        "select state_code, attempt_count from step_run order by step_no limit 1"
-    ).fetchone()
+    state = effects.execute("select state_code, attempt from step_run order by step_no limit 1").fetchone()
     assert state == ("ready", 0)
 
 

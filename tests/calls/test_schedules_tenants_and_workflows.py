@@ -102,6 +102,7 @@ def test_workflows_and_their_versions_are_read(square, play):
 
 def test_acting_as_sets_the_actor_of_all_calls(square, play, db):
     async def scenario():
+        await square.person_set("ada")
         ada = square.acting_as("ada")
         run = await ada.start("square", {"n": 1})
         await run.cancel("not needed")

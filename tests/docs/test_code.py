@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.docs.documents import blocks, commands, documents
+from tests.support.commands import run_command
+from tests.support.processes import environment
 from tests.tidy.sources import ROOT, read
 
 PYTHON_BLOCKS = [block for path in documents() for block in blocks(path) if block.language == "python"]
@@ -27,14 +27,12 @@ def test_python_blocks_compile(block):
 def test_python_blocks_marked_run_are_executed(block, dsn, tmp_path):
     script = tmp_path / "block.py"
     script.write_text(block.code, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(script)],
+    done = run_command(
+        (),
+        environment=environment({"STEPWELL_DATABASE_URL": dsn}),
         cwd=tmp_path,
-        env={**os.environ, "STEPWELL_DATABASE_URL": dsn},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
+        limit_seconds=100,
+        program=script,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

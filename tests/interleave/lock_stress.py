@@ -113,13 +113,13 @@ class Actor:
     def cancel_run(self) -> None:
         run = self.any_run()
         if run is not None:
-            self.engine.one("select fn_run_cancel(1, %s, 'ben')", (run,))
+            self.engine.one("select fn_run_cancel(1, %s, 'cli:ben')", (run,))
 
     def cancel_step(self) -> None:
         run = self.any_run()
         if run is not None:
             unit = (run << 20) + self.dice.randrange(1, 12)
-            self.engine.one("select fn_job_cancel(1, %s, 'ben')", (unit,))
+            self.engine.one("select fn_job_cancel(1, %s, 'cli:ben')", (unit,))
 
     def signal(self) -> None:
         run = self.any_run()

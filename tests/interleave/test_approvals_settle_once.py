@@ -17,6 +17,11 @@ LIMIT_SECONDS = 60
 ACTION = '{"connector": "c", "operation": "o", "target": "t", "fields": {}, "call": "c.o#1", "writes": true}'
 
 
+@pytest.fixture(autouse=True)
+def known_people(engine: Engine) -> None:
+    engine.person("ada", "ben", "cleo")
+
+
 @pytest.fixture
 def waiting_step(engine: Engine) -> tuple[int, int, int]:
     """(run, step, approval) of a step that waits for the approval of its action."""
@@ -126,7 +131,7 @@ def test_a_cancellation_of_the_run_before_the_decision_settles_the_approval(
     won, lost = race(
         first,
         second,
-        lambda: first.one("select fn_run_cancel(1, %s, 'ada')", (run_id,)),
+        lambda: first.one("select fn_run_cancel(1, %s, 'cli:ada')", (run_id,)),
         lambda: decide(second, approval_id, "approve", "ben"),
     )
     assert (won, lost) == ("cancelled", "SW003")

@@ -107,7 +107,9 @@ def test_a_cancellation_during_a_claim_cancels_the_claimed_step(engine: Engine, 
     worker = engine.worker()
     claiming, cancelling = sessions(), sessions()
     (lease,) = claiming.claim(worker)
-    cancel = cancelling.start_blocked(lambda: cancelling.one("select fn_run_cancel(1, %s, 'ada')", (run_id,)))
+    cancel = cancelling.start_blocked(
+        lambda: cancelling.one("select fn_run_cancel(1, %s, 'cli:ada')", (run_id,))
+    )
     claiming.commit()
     assert cancel.result(LIMIT_SECONDS) == "cancelled"
     cancelling.commit()
@@ -130,7 +132,7 @@ def test_a_cancellation_during_a_claim_cancels_the_job(engine: Engine, sessions)
     with claiming.db.cursor() as cursor:
         cursor.execute("select from job_ready where unit_id = %s for update", (job_id,))
         cancel = cancelling.start_blocked(
-            lambda: cancelling.one("select fn_job_cancel(1, %s, 'ada')", (job_id,))
+            lambda: cancelling.one("select fn_job_cancel(1, %s, 'cli:ada')", (job_id,))
         )
         claimed = claiming.start_call(lambda: claiming.claim(worker))
         assert len(claimed.result(LIMIT_SECONDS)) == 1
@@ -150,7 +152,9 @@ def test_a_claim_of_a_retry_does_not_wait_for_a_cancellation(engine: Engine, ses
     claiming, cancelling = sessions(), sessions()
     cancelling.db.execute("select from run_progress where run_id = %s for update", (run_id,))
     assert claiming.claim(worker) == []
-    cancel = cancelling.start_blocked(lambda: cancelling.one("select fn_run_cancel(1, %s, 'ada')", (run_id,)))
+    cancel = cancelling.start_blocked(
+        lambda: cancelling.one("select fn_run_cancel(1, %s, 'cli:ada')", (run_id,))
+    )
     claiming.commit()
     assert cancel.result(LIMIT_SECONDS) == "cancelled"
     cancelling.commit()
@@ -165,7 +169,7 @@ def test_a_report_during_a_cancellation_is_refused_and_frees_the_slot_once(engin
     worker = engine.worker()
     (lease,) = engine.claim(worker)
     cancelling, reporting = sessions(), sessions()
-    cancelling.one("select fn_job_cancel(1, %s, 'ada')", (lease.unit_id,))
+    cancelling.one("select fn_job_cancel(1, %s, 'cli:ada')", (lease.unit_id,))
     report = reporting.start_blocked(lambda: reporting.complete(worker, lease, output={"late": True}))
     cancelling.commit()
     with pytest.raises(psycopg.errors.SerializationFailure):
@@ -180,7 +184,9 @@ def test_a_report_during_a_cancellation_is_refused_and_frees_the_slot_once(engin
     assert engine.faults() == {}
 
 
-@pytest.mark.parametrize("cancel", ["fn_run_cancel(1, {run}, 'ada')", "fn_job_cancel(1, {unit}, 'ada')"])
+@pytest.mark.parametrize(
+    "cancel", ["fn_run_cancel(1, {run}, 'cli:ada')", "fn_job_cancel(1, {unit}, 'cli:ada')"]
+)
 def test_a_unit_cancelled_during_its_claim_frees_its_slot(engine: Engine, sessions, cancel: str):
     engine.publish(
         "w", operation("a", group=1), operation("b", group=1), edges=[],
@@ -317,13 +323,13 @@ def test_a_pause_during_a_report_keeps_the_next_step_out_of_the_queue(engine: En
     worker = engine.worker()
     (lease,) = engine.claim(worker)
     pausing, reporting = sessions(), sessions()
-    pausing.one("select fn_run_pause(1, %s, 'ada')", (run_id,))
+    pausing.one("select fn_run_pause(1, %s, 'cli:ada')", (run_id,))
     report = reporting.start_blocked(lambda: reporting.complete(worker, lease))
     pausing.commit()
     assert report.result(LIMIT_SECONDS) == []
     reporting.commit()
     assert engine.states(run_id) == {"a": "completed", "b": "ready"}
     assert engine.claim(worker) == []
-    engine.one("select fn_run_resume(1, %s, 'ada')", (run_id,))
+    engine.one("select fn_run_resume(1, %s, 'cli:ada')", (run_id,))
     assert len(engine.claim(worker)) == 1
     assert engine.faults() == {}

@@ -146,7 +146,9 @@ def test_a_cancel_locks_the_subruns_in_the_order_of_their_ids(sessions, dsn, db)
     reporting, cancelling = sessions(), sessions()
     lock = "select _runs_lock(array[1], array[%s])"
     reporting.one(lock, (names["right"] << 20,))
-    cancelled = cancelling.start_blocked(lambda: cancelling.one("select fn_run_cancel(1, %s, 'ben')", (top,)))
+    cancelled = cancelling.start_blocked(
+        lambda: cancelling.one("select fn_run_cancel(1, %s, 'cli:ben')", (top,))
+    )
     reporting.one(lock, (names["deep"] << 20,))
     reporting.commit()
     assert cancelled.result(60) == "cancelled"

@@ -70,7 +70,7 @@ def test_the_same_claim_twice_at_the_same_time_counts_once(engine: Engine, sessi
 
 def test_a_claim_during_the_cancellation_of_its_run_is_refused(engine: Engine, sessions, unit: int):
     cancelling, claiming = sessions(), sessions()
-    cancelling.one("select fn_run_cancel(1, %s, 'r')", (unit >> 20,))
+    cancelling.one("select fn_run_cancel(1, %s, 'cli:r')", (unit >> 20,))
     claim = claiming.start_blocked(lambda: outcome(claiming, CLAIM, unit, "ada"))
     cancelling.commit()
     assert claim.result(LIMIT_SECONDS) == "SW004"
@@ -175,7 +175,7 @@ def test_of_a_decision_and_an_expiry_at_the_same_time_the_first_counts(
 def test_a_decision_during_the_cancellation_of_the_run_is_refused(engine: Engine, sessions, unit: int):
     approval = engine.one("select fn_approval_request(1, 'spend', %s, 'ada')", (unit,))
     cancelling, deciding = sessions(), sessions()
-    cancelling.one("select fn_run_cancel(1, %s, 'r')", (unit >> 20,))
+    cancelling.one("select fn_run_cancel(1, %s, 'cli:r')", (unit >> 20,))
     other = deciding.start_blocked(lambda: outcome(deciding, DECIDE, approval, "approve", "ben"))
     cancelling.commit()
     assert other.result(LIMIT_SECONDS) == "SW003"
@@ -253,7 +253,9 @@ def test_a_cancel_from_the_parent_and_a_report_from_the_sub_run_do_not_deadlock(
     lease, other = engine.claim(worker)
     cancelling, reporting = sessions(), sessions()
     reporting.complete(worker, other)
-    cancel = cancelling.start_blocked(lambda: cancelling.one("select fn_run_cancel(1, %s, 'r')", (outer,)))
+    cancel = cancelling.start_blocked(
+        lambda: cancelling.one("select fn_run_cancel(1, %s, 'cli:r')", (outer,))
+    )
     with pytest.raises(psycopg.errors.LockNotAvailable):
         reporting.report(worker, (lease, "failed", FAILURE))
     reporting.rollback()

@@ -63,7 +63,7 @@ def test_every_end_of_a_watched_run_notifies_and_no_other_end_does(
     elif outcome == "dead":
         engine.kill(session_id, watched)
     else:
-        engine.one("select fn_run_cancel(1, %s, 'me')", (watched.unit_id >> 20,))
+        engine.one("select fn_run_cancel(1, %s, 'cli:me')", (watched.unit_id >> 20,))
     assert engine.run_state(unwatched) == "completed"
     assert heard(db) == [str(watched.unit_id >> 20)]
     assert heard(db, 0) == []

@@ -11,6 +11,7 @@ from stepwell.config import Settings
 from stepwell.keeper import Keeper
 from stepwell.store.health.examine import examine
 from stepwell.store.schema.migrate import migrate
+from tests.govern.sealing import await_sealable
 from tests.keeper.test_one_keeper_acts import schedule
 from tests.sql.drive import Engine, operation, wait
 from tests.support.clock import Clock
@@ -48,6 +49,7 @@ def test_a_duty_that_fails_stops_no_other(
     replace_by_failing(engine, routine)
     clock.advance(days=200)
     keeper = Keeper(dsn)
+    await_sealable(engine.db)
     tick = keeper.run_once()
     assert tick.started_count == 1
     assert tick.sealed_count > 0
@@ -97,10 +99,12 @@ def test_a_tenant_whose_log_cannot_be_sealed_stops_no_other_tenant(dsn: str, eng
         " execute function public.refuse()"
     )
     keeper = Keeper(dsn)
+    await_sealable(engine.db)
     assert keeper.run_once().sealed_count == 1
     assert engine.db.execute("select tenant_id, duty from governance_problem").fetchall() == [(1, "seal")]
     engine.db.execute("drop trigger refuse on audit_block")
     clock.advance(minutes=10)
+    await_sealable(engine.db)
     assert keeper.run_once().sealed_count >= 1
     clock.advance(seconds=2)
     keeper.run_once()

@@ -95,8 +95,11 @@ def is_confluent(example: Example) -> bool:
     )
 
 
-def differences(side: PostgresSide, example: Example) -> dict[str, Any]:
-    """Path and kind of comparison → (stored status, other status), where they differ."""
+def differences(side: PostgresSide, example: Example, *, orders: int = 1) -> dict[str, Any]:
+    """Path and kind of comparison → (stored status, other status), where they differ.
+
+    `orders`: in how many other orders the run is simulated, if the order cannot change how it ends.
+    """
     driven = side.drive(side.named(example))
     stored = stored_statuses(driven)
     try:
@@ -104,7 +107,8 @@ def differences(side: PostgresSide, example: Example) -> dict[str, Any]:
     except NotPossible as error:
         return {"order": str(error), "stored": stored}
     if is_confluent(example):
-        others["memory, other order"] = simulate(driven, seed=example.fate.seed)
+        for number in range(orders):
+            others[f"memory, other order {number}"] = simulate(driven, seed=example.fate.seed + number)
     others["log"] = rebuilt_statuses(side, driven, run_inputs(side, driven))
     return {
         f"{path} ({name})": (stored.get(path), found.get(path))

@@ -109,7 +109,7 @@ class PostgresSide:
             return _Driving(self, example, run_id).run()
         except BaseException:
             # Its units must not be claimable in the next example.
-            self.db.execute("select fn_run_cancel(1, %s, 'test')", (run_id,))
+            self.db.execute("select fn_run_cancel(1, %s, 'cli:test')", (run_id,))
             raise
 
     def log(self, run_id: int) -> list[LogRow]:
@@ -307,7 +307,7 @@ class _Driving:
         assert self.side.engine.timers() >= 1
 
     def cancel(self) -> None:
-        self.db.execute("select fn_run_cancel(1, %s, 'test')", (self.run_id,))
+        self.db.execute("select fn_run_cancel(1, %s, 'cli:test')", (self.run_id,))
         self.done.append(Action("cancel"))
 
     def abortable(self) -> str | None:
@@ -323,7 +323,7 @@ class _Driving:
         return self.random.choice(sorted(found)) if found else None
 
     def abort(self, path: str) -> None:
-        self.db.execute("select fn_job_cancel(1, %s, 'test')", (self.unit_ids[path],))
+        self.db.execute("select fn_job_cancel(1, %s, 'cli:test')", (self.unit_ids[path],))
         self.leases.pop(path, None)
         self.done.append(Action("abort", path))
 

@@ -4,11 +4,10 @@ their log gives the same states too.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import Phase, find, given, settings
 
 from stepwell.reactive import memory_engine, rules
 from stepwell.reactive.projection import Projection
@@ -16,23 +15,15 @@ from tests.model.compare import differences
 from tests.model.postgres_side import PostgresSide
 from tests.strategies.outcomes import Example, examples, uncut_examples
 from tests.strategies.templates import Shape
+from tests.support.sample import sample
 
-EXAMPLES = int(os.environ.get("STEPWELL_EXAMPLES", "200"))
 SHAPE = Shape(max_depth=5, max_nodes=60)
-SETTINGS = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    # To shrink an example takes minutes; it is useful only when somebody looks for a fault.
-    phases=[phase for phase in Phase if phase is not Phase.shrink or "STEPWELL_EXAMPLES" in os.environ],
-    print_blob=True,
-)
 
 
 @pytest.mark.requirement("RX-13")
 @pytest.mark.requirement("RX-11")
 @pytest.mark.timeout(900)
-@SETTINGS
+@sample(40)
 @given(example=examples(SHAPE))
 def test_both_engines_and_a_rebuild_of_the_log_give_the_same_states(side: PostgresSide, example: Example):
     assert differences(side, example) == {}
@@ -42,39 +33,7 @@ def test_no_invariant_is_broken_after_all_examples(side: PostgresSide):
     assert side.broken_invariants() == []
 
 
-# Each fault changes one rule of the memory engine; the comparison must find a difference.
-FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "every conditional catches every failure": (
-        rules,
-        "catches",
-        lambda node, broken: node.kind == "conditional",
-    ),
-    "no failure is ever caught": (rules, "caught_by", lambda graph, conditional: iter(())),
-    "a conditional does not wait for all steps before it": (
-        rules,
-        "must_wait",
-        lambda graph, conditional: False,
-    ),
-    "one more attempt than allowed is made": (memory_engine, "_max_attempts", lambda unit: 6),
-    "a branch not taken is aborted": (Projection, "_skip", lambda self, unit: self._abort(unit)),
-    "a step id as a test is always true": (rules, "evaluate_test", lambda unit, run_input: True),
-}
-
-
-SEARCH = settings(SETTINGS, max_examples=400, phases=(Phase.generate,), database=None, derandomize=True)
-
-
-@pytest.mark.requirement("RX-13")
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_found(side: PostgresSide, monkeypatch: pytest.MonkeyPatch, fault: str):
-    monkeypatch.setattr(*FAULTS[fault])
-    found = find(examples(SHAPE), lambda example: differences(side, example) != {}, settings=SEARCH)
-    monkeypatch.undo()
-    assert differences(side, found) == {}, "without the fault the engines must agree on this example"
-
-
-# Small workflows with many error boundaries: both engines have the fault, only another order shows it.
+# Small workflows with many error boundaries: here the rules of failures and conditionals show at once.
 BOUNDARIES = Shape(
     max_depth=2,
     max_nodes=12,
@@ -83,6 +42,39 @@ BOUNDARIES = Shape(
     containers=("boundary",),
     details=False,
 )
+RETRIES = Shape(max_depth=2, max_nodes=6, leaves=("operation",), containers=("sequential",))
+# Each fault changes one rule of the memory engine; the comparison must find a difference in such workflows.
+FAULTS: dict[str, tuple[tuple[Any, str, Any], Shape]] = {
+    "every conditional catches every failure": (
+        (rules, "catches", lambda node, broken: node.kind == "conditional"),
+        BOUNDARIES,
+    ),
+    "no failure is ever caught": ((rules, "caught_by", lambda graph, conditional: iter(())), BOUNDARIES),
+    "a conditional does not wait for all steps before it": (
+        (rules, "must_wait", lambda graph, conditional: False),
+        BOUNDARIES,
+    ),
+    "one more attempt than allowed is made": ((memory_engine, "_max_attempts", lambda unit: 6), RETRIES),
+    "a branch not taken is aborted": ((Projection, "_skip", lambda self, unit: self._abort(unit)), SHAPE),
+    "a step id as a test is always true": ((rules, "evaluate_test", lambda unit, run_input: True), SHAPE),
+}
+# The search ends at the first example that shows the fault.
+SEARCH = settings(sample(400), max_examples=400, phases=(Phase.generate,), derandomize=True)
+
+
+@pytest.mark.requirement("RX-13")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(side: PostgresSide, monkeypatch: pytest.MonkeyPatch, fault: str):
+    planted, shape = FAULTS[fault]
+    monkeypatch.setattr(*planted)
+    found = find(examples(shape), lambda example: differences(side, example) != {}, settings=SEARCH)
+    monkeypatch.undo()
+    assert differences(side, found) == {}, "without the fault the engines must agree on this example"
+
+
+# Both engines have this fault, so only another order shows it.
+ORDERS = 10
 HOLDS_NONE = """
 create or replace function stepwell._conditionals_hold(p_tenant_ids int[], p_unit_ids bigint[])
 returns bigint[] language sql volatile as $$ select '{}'::bigint[] $$
@@ -100,9 +92,12 @@ def test_a_rule_that_depends_on_the_order_is_found_although_both_engines_have_it
     side.db.execute(HOLDS_NONE)
     try:
         found = find(
-            uncut_examples(BOUNDARIES), lambda example: differences(side, example) != {}, settings=SEARCH
+            uncut_examples(BOUNDARIES),
+            lambda example: differences(side, example, orders=ORDERS) != {},
+            settings=SEARCH,
         )
     finally:
         side.db.execute(kept)
     monkeypatch.undo()
-    assert differences(side, found) == {}, "with the right rule the result must not depend on the order"
+    right = differences(side, found, orders=ORDERS)
+    assert right == {}, "with the right rule the result must not depend on the order"

@@ -46,7 +46,28 @@ def example(
 
 ITEMS = {"items": [1, 2, 3]}
 NEVER_ENDS = Sequential(op("t1"), op("t2"))
+IN_A_CLOSED_BRANCH = Conditional(
+    "a", Sequential(op("x"), Conditional("x", op("y"), op("z"), id="inner")), id="outer"
+)
 KEPT = {
+    "nothing runs in a branch that never opened": example(
+        Sequential(Parallel(op("a"), op("b")), IN_A_CLOSED_BRANCH), outcomes={"b": Dead("no")}
+    ),
+    "a test that reads only an output catches nothing": example(
+        Sequential(op("a"), op("b"), Conditional("$.steps.b.output.ok == true", op("t"), op("e"))),
+        outcomes={"a": Dead("no")},
+    ),
+    "a test about one of two steps catches only that one": example(
+        Sequential(
+            Parallel(op("a"), op("b")),
+            Conditional('$.steps.a.status == "failed" || $.steps.b.output.ok == true', op("t"), op("e")),
+        ),
+        outcomes={"b": Dead("no")},
+    ),
+    "a branch of a conditional that cannot be decided never opens": example(
+        Sequential(op("a"), Conditional("$.steps.a.output", IN_A_CLOSED_BRANCH.then, id="odd")),
+        outcomes={"a": Completed("neither true nor false")},
+    ),
     "a run without a chosen step ends while it starts": example(
         Conditional("$.input.flag == true", op("a")), input={"flag": False}
     ),
@@ -115,6 +136,16 @@ KEPT = {
         outcomes={"t1": [Waiting("never"), Completed()]},
         signals={"never": None},
         workflows={"inner": NEVER_ENDS},
+    ),
+    "maps inside a map that fail at the same time end with their own failure": example(
+        Map(
+            "$.input.items",
+            Map("$.input.items", Map("$.item.items", Wait("e", id="w"), id="in"), id="mid"),
+            id="out",
+        ),
+        input={"items": [{"items": [3, 0]}, {"flag": False}]},
+        signals={"e": {}},
+        policy="abort-dependents",
     ),
     "waiting items do not use the slots of their map": example(
         Map("$.input.items", Sequential(Wait("e", id="w"), op("a")), id="all", max_concurrency=1), input=ITEMS

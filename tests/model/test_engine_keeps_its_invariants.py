@@ -7,22 +7,20 @@ have every kind of step, so that its rules run in many orders. After every rule 
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import stepwell as sw
 from stepwell.define import freeze
 from tests.support.databases import Databases
+from tests.support.sample import sample
 
-EXAMPLES = int(os.environ.get("STEPWELL_EXAMPLES", "0")) or 25
 LEASE_SECONDS = 30
 OUTCOMES = ["completed"] * 4 + ["failed", "retry", "dead", "waiting", "sleep", "released"]
 REPORT = "select * from stepwell.fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s, %s::text[], %s)"
@@ -239,11 +237,5 @@ class Engine(RuleBasedStateMachine):
 def test_any_sequence_of_calls_keeps_the_invariants(databases: Databases, template: str) -> None:
     Engine.databases, Engine.template = databases, template
     case = Engine.TestCase()
-    case.settings = settings(
-        max_examples=EXAMPLES,
-        stateful_step_count=30,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=True,
-    )
+    case.settings = sample(25, stateful_step_count=30)
     case.runTest()

@@ -1,35 +1,34 @@
 """Random expressions over random documents, in claims, reports, timers and policies.
 
-No call raises an error, the work of another tenant goes on, and each result is the one of PostgreSQL.
+No call raises an error, the work of another tenant goes on, and each result is the one of PostgreSQL. With a
+low limit most expressions are costly: a worker evaluates them, and everything ends in the same states.
 """
 
 from __future__ import annotations
 
 import json
-import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from tests.sql.drive import Engine, operation, subworkflow, wait
 from tests.sql.expressions.hostile import publish_before_the_rule
 from tests.strategies.paths import documents, paths
 from tests.support.databases import Databases
+from tests.support.sample import sample
 
-EXAMPLES = int(os.environ.get("STEPWELL_EXAMPLES", "0")) or 25
-SETTINGS = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[phase for phase in Phase if phase is not Phase.shrink or "STEPWELL_EXAMPLES" in os.environ],
-    print_blob=True,
-    # The same examples each time, unless the environment asks for more.
-    derandomize="STEPWELL_EXAMPLES" not in os.environ,
-)
+SAMPLE = sample(25)
+
+# (limits.expression_cost, limits.expression_cost_alone): as they are, always costly, always too costly.
+LIMITS = st.sampled_from([(1_000_000, 10_000_000), (0, 10_000_000), (0, 0)])
+# How often the examples took which way, by the limits.
+ways: Counter[tuple[str, int]] = Counter()
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +48,14 @@ def parses(engine: Engine, path: str) -> bool:
     return engine.one("select _jsonpath_problem(%s) is null", (path,))
 
 
+def set_limits(engine: Engine, limits: tuple[int, int]) -> None:
+    for name, value in zip(("expression_cost", "expression_cost_alone"), limits, strict=True):
+        engine.db.execute(
+            "update dot_config set config_value = to_jsonb(%s::int) where config_key = %s",
+            (value, f"limits.{name}"),
+        )
+
+
 def row_or_error(engine: Engine, query: str, values: tuple[Any, ...]) -> tuple[Any, str | None]:
     """(the row, None), or (None, the error message)."""
     try:
@@ -58,12 +65,13 @@ def row_or_error(engine: Engine, query: str, values: tuple[Any, ...]) -> tuple[A
 
 
 @pytest.mark.timeout(900)
-@SETTINGS
-@given(path=paths(), given_input=documents())
+@SAMPLE
+@given(path=paths(), given_input=documents(), limits=LIMITS)
 def test_no_expression_makes_a_call_fail_or_stops_another_tenant(
-    engine: Engine, path: str, given_input: dict[str, Any]
+    engine: Engine, path: str, given_input: dict[str, Any], limits: tuple[int, int]
 ):
     assume(parses(engine, path))
+    set_limits(engine, limits)
     honest = Engine(engine.db, 2)
     engine.publish("child", operation("c"))
     steps = (
@@ -87,12 +95,8 @@ def test_no_expression_makes_a_call_fail_or_stops_another_tenant(
     engine.timers()
     session = engine.worker()
     while leases := engine.claim(session):
-        outcomes = [
-            (lease, "dead", {"failure_class": "expression_error", "error": {"message": lease.bound_input}})
-            if isinstance(lease.bound_input, str)
-            else (lease, "completed", {"x": 1})
-            for lease in leases
-        ]
+        outcomes = [engine.outcome(session, lease, {"x": 1}) for lease in leases]
+        ways.update((outcome, limits[1]) for lease, outcome, _ in outcomes if limits[0] == 0)
         assert [row.row_kind for row in engine.report(session, *outcomes) if row.row_kind == "refused"] == []
     engine.one("select fn_worker_close(%s)", (session,))
     assert honest.run_state(honest_run) == "completed"
@@ -102,7 +106,41 @@ def test_no_expression_makes_a_call_fail_or_stops_another_tenant(
     assert verdict["effect"] in ("allow", "deny")
 
 
-@SETTINGS
+@SAMPLE
+@given(path=paths(), given_input=documents())
+def test_a_run_ends_in_the_same_states_whoever_evaluates_its_expressions(
+    engine: Engine, path: str, given_input: dict[str, Any]
+):
+    assume(parses(engine, path))
+    steps = (
+        {"id": "test", "kind": "conditional", "test": path, "reads": []},
+        operation("yes", branch=1),
+        {"id": "over", "kind": "map", "over": path, "reads": []},
+        operation("each", scope=3, inputs={"x": path}),
+    )
+    branches = [{"no": 1, "conditional": 1, "negated": False}]
+    publish_before_the_rule(engine, "both", *steps, edges=[("test", "yes")], branches=branches)
+    ended = []
+    session = engine.worker()
+    for limits in ((1_000_000, 10_000_000), (0, 10_000_000)):
+        set_limits(engine, limits)
+        run_id = engine.start("both", given_input)
+        bound = []
+        while leases := engine.claim(session):
+            set_limits(engine, (1_000_000, 10_000_000))
+            for lease in leases:
+                bound += [lease.bound_input] if isinstance(lease.bound_input, dict) else []
+                bound += [engine.evaluate(session, lease)] if isinstance(lease.bound_input, list) else []
+            engine.report(session, *(engine.outcome(session, lease) for lease in leases))
+            set_limits(engine, limits)
+        found = [json.dumps(one.get("value", one), sort_keys=True) for one in bound]
+        ended.append((engine.states(run_id), engine.run_state(run_id), found))
+    engine.one("select fn_worker_close(%s)", (session,))
+    set_limits(engine, (1_000_000, 10_000_000))
+    assert ended[0] == ended[1]
+
+
+@SAMPLE
 @given(path=paths(), given_input=documents())
 def test_the_result_of_an_expression_is_the_one_of_postgres(
     engine: Engine, path: str, given_input: dict[str, Any]
@@ -138,7 +176,7 @@ def test_the_result_of_an_expression_is_the_one_of_postgres(
     assert plain[2] <= max(cost, 1)
 
 
-@SETTINGS
+@SAMPLE
 @given(path=paths())
 def test_every_path_is_accepted_or_refused_with_a_reason(engine: Engine, path: str):
     reason = engine.one("select _path_refusal(%s)", (path,))
@@ -147,3 +185,10 @@ def test_every_path_is_accepted_or_refused_with_a_reason(engine: Engine, path: s
 
 def test_no_invariant_is_broken_after_all_examples(engine: Engine):
     assert engine.faults() == {}
+
+
+def test_the_examples_took_the_costly_way():
+    """Values and problems of workers were reported, with the second limit and above it."""
+    assert ways["evaluated", 10_000_000] > 0
+    assert ways["completed", 10_000_000] > 0
+    assert ways["dead", 0] > 0

@@ -6,14 +6,12 @@ After every call the queries of people_rules.py check what must always be true.
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -21,8 +19,8 @@ import stepwell as sw
 from stepwell.define import freeze
 from tests.model.people_rules import RULES, SETTLED
 from tests.support.databases import Databases
+from tests.support.sample import sample
 
-EXAMPLES = int(os.environ.get("STEPWELL_EXAMPLES", "0")) or 15
 PEOPLE = {"ada": ["office"], "ben": ["office", "reviewer"], "cleo": ["warehouse"], "dan": ["operator"]}
 FACETS = ["waiting_dependency", "waiting_human", "waiting_external", "waiting_time_gate"]
 CHAIN = [{"after": "30m", "tell": "reviewer"}, {"after": "2h", "tell": "dan"}]
@@ -300,13 +298,5 @@ class Office(RuleBasedStateMachine):
 def test_any_sequence_of_calls_of_people_keeps_the_invariants(databases: Databases, template: str) -> None:
     Office.databases, Office.template = databases, template
     case = Office.TestCase()
-    case.settings = settings(
-        max_examples=EXAMPLES,
-        stateful_step_count=40,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=True,
-        # To shrink forty steps takes longer than to read them all.
-        phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    )
+    case.settings = sample(15, stateful_step_count=40)
     case.runTest()

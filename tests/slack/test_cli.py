@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
 
-from tests.acceptance.running import clean_environment
+from tests.acceptance.running import run as stepwell
 from tests.connectors.http_server import Reply
 from tests.slack.conftest import TOKEN, asked
 
@@ -24,10 +22,7 @@ def run(dsn, settings) -> Run:
             "STEPWELL_SLACK_CHANNEL": settings.channel, "STEPWELL_SLACK_API_URL": settings.api_url,
             **environment,
         }  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "stepwell", "--database-url", dsn, *arguments],
-            capture_output=True, text=True, timeout=60, env=clean_environment(given), check=False,
-        )  # fmt: skip
+        done = stepwell("--database-url", dsn, *arguments, environment=given)
         assert done.returncode == code, done.stdout + done.stderr
         assert TOKEN not in done.stdout + done.stderr
         return done.stdout + done.stderr

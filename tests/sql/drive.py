@@ -63,6 +63,11 @@ class Engine:
         row = self.db.execute(query, parameters).fetchone()
         return None if row is None else row[0]
 
+    def person(self, *names: str) -> None:
+        """Adds people without roles; the roles of a person who exists stay."""
+        for name in names:
+            self.db.execute("select stepwell.fn_person_set(%s, %s)", (self.tenant_id, name))
+
     def publish(
         self, name: str, *steps: Step, edges: Sequence[tuple[str, str]] | None = None, **graph: Any
     ) -> int:
@@ -139,6 +144,26 @@ class Engine:
 
     def complete(self, session_id: int, *leases: Lease, output: Any = None) -> list[Lease]:
         return self.report(session_id, *((lease, "completed", output) for lease in leases))
+
+    def evaluate(self, session_id: int, lease: Lease) -> dict[str, Any]:
+        """Evaluates the costly expressions of a leased step."""
+        found: dict[str, Any] = self.one(
+            "select fn_expression_evaluate(%s, %s, %s, %s)",
+            (session_id, lease.tenant_id, lease.unit_id, lease.lease_no),
+        )
+        return found
+
+    def outcome(self, session_id: int, lease: Lease, output: Any = None) -> tuple[Lease, str, Any]:
+        """What a worker reports for a lease whose handler returns this output."""
+        bound = lease.bound_input
+        if lease.operation == "stepwell.evaluate":
+            return lease, "evaluated", self.evaluate(session_id, lease)
+        if isinstance(bound, list):
+            bound = self.evaluate(session_id, lease).get("problem")
+        if isinstance(bound, str):
+            error = {"type": "ExpressionError", "message": bound}
+            return lease, "dead", {"failure_class": "expression_error", "error": error}
+        return lease, "completed", output
 
     def kill(self, session_id: int, *leases: Lease) -> list[Lease]:
         """Reports each lease as dead: no further attempt follows."""

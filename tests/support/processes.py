@@ -13,6 +13,8 @@ from pathlib import Path
 
 import psycopg
 
+from tests.support.commands import run_command
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT_SECONDS = 100.0
 
@@ -40,6 +42,8 @@ def stepwell(
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs the command line as a user does. `prefix` comes before the command, such as `setpriv …`."""
+    if not prefix:
+        return run_command(arguments, environment=environment(env), cwd=cwd, limit_seconds=LIMIT_SECONDS)
     command = [*prefix, sys.executable, "-m", "stepwell", *map(str, arguments)]
     return subprocess.run(
         command,

@@ -40,6 +40,7 @@ SEED_ROWS = {
 # "module:name" → why no constraint lists the values.
 PYTHON_ONLY = {
     "stepwell.reactive.protocol:CallEventType": "the call protocol of the in-memory engine; never stored",
+    "stepwell.reactive.protocol:CallStatus": "the status of a call of the in-memory engine; never stored",
     "stepwell.reactive.protocol:RunStatus": "the status of a run of the in-memory engine; never stored",
     "stepwell.connectors.email:SmtpSecurity": "how a connection to a mail server is encrypted; never stored",
     "stepwell.store.health.examine:Level": "the result of a check of `stepwell doctor`; never stored",

@@ -18,7 +18,8 @@ FIELDS = {
 
 
 def place(engine: Engine) -> int:
-    """A step of a new run, as the subject of an approval."""
+    """A step of a new run, as the subject of an approval, and the people who ask and decide."""
+    engine.person("ada", "ben", "cleo")
     if engine.one("select 1 from workflow_registry where workflow_name = %s", (WORKFLOW,)) is None:
         engine.publish(WORKFLOW, human("sign-off", role="office"))
     return engine.unit(engine.start(WORKFLOW), "sign-off")
@@ -54,6 +55,7 @@ def decide(
     engine: Engine, approval: int, person: str, decision: str = "approve", reason: str | None = None
 ) -> str:
     """Decides without the web console, as Slack, the command line or the API do."""
+    engine.person(person)
     state: str = engine.one(
         "select fn_approval_decide(1, %s, %s, %s, %s)", (approval, decision, person, reason)
     )

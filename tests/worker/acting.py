@@ -43,6 +43,9 @@ class Ledger:
         self.after: Callable[[Action], None] = lambda action: None
         self.asked: Callable[[Action], None] = lambda action: None
 
+    def canonical(self, operation: str, target: str) -> str:
+        return target
+
     async def perform(self, action: Action) -> Effect:
         self.before(action)
         if action.fields.get("fail") == "refused":
@@ -97,6 +100,8 @@ def rule(name: str, effect: str, match: str = "true", priority: int = 10, **more
 
 def put_in_force(db: psycopg.Connection[Any], *rules: Mapping[str, Any], tenant_id: int = 1) -> int:
     """Activates the rules: the first policy as the operator, a later one through an approval."""
+    for name in ("ada", "ben", "cleo", "dan"):
+        db.execute("select stepwell.fn_person_set(%s, %s)", (tenant_id, name))
     row = db.execute(
         "select stepwell.fn_policy_propose(%s, %s, null, 'ada')", (tenant_id, Jsonb(list(rules)))
     ).fetchone()

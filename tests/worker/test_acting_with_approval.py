@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import stepwell as sw
+from stepwell.unit_numbers import short
+from tests.support.processes import stepwell
 from tests.support.wait import until_async
 from tests.worker.acting import failure, open_approval, put_in_force, receipts, rule, state_of, verdicts
 
@@ -227,3 +229,24 @@ def test_a_denied_reversal_undoes_nothing_and_can_be_requested_again(app, play, 
             assert (await app.receipt(done.receipt_id)).state_code == "reversed"
 
     play(scenario)
+
+
+def test_a_reversal_without_a_worker_tells_what_it_waits_for(app, play, db, ledger, acts, dsn):
+    put_in_force(db, rule("all", "allow"))
+
+    async def scenario():
+        async with sw.Worker(app):
+            await (await acts({})).result()
+        return (await app.receipts())[0].receipt_id
+
+    receipt = short(play(scenario))
+    done = stepwell(
+        "reverse", receipt, "--wait-seconds", "1.1", "--as", "ada", env={"STEPWELL_DATABASE_URL": dsn}
+    )
+    assert done.returncode == 0, done.stderr
+    why = "stepwell.reverse can run, but no live worker serves class default."
+    assert done.stderr == f"receipt {receipt} is not reversed yet: {why} Ctrl-C stops waiting.\n"
+    (job_id,) = db.execute("select job_id from job_queue where operation = 'stepwell.reverse'").fetchone()
+    assert done.stdout == (
+        f"receipt {receipt} will be reversed by job {short(job_id)}, which has not ended: {why}\n"
+    )

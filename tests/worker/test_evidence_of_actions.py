@@ -54,7 +54,8 @@ def test_a_bundle_holds_verdicts_approvals_receipts_and_costs(app, play, db, dsn
     }
     (approval,) = files["approvals.json"]
     assert [vote["voter"] for vote in approval["votes"]] == ["ben", "cleo"]
-    assert "$.fields.amount: number" in approval["about"]["shape"]
+    shapes = {value["label"]: value["shape"] for value in files["values.json"]}
+    assert "$.fields.amount: number" in shapes[f"approval:{approval['approval_id']}:about"]
     assert [(item["target"], item["state_code"]) for item in files["receipts.json"]] == [
         ("A", "confirmed"),
         ("B", "confirmed"),

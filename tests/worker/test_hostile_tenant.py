@@ -17,8 +17,8 @@ from tests.worker.hostile_tenant import HostileTenant, declare, prepare
 
 # `make chaos` sets it to half an hour, and asks for the share of throughput as well.
 SECONDS = float(os.environ.get("STEPWELL_SOAK_SECONDS", "0"))
-BESIDE_SECONDS = SECONDS or 40.0
-ALONE_SECONDS = max(10.0, SECONDS / 6)
+BESIDE_SECONDS = SECONDS or 10.0
+ALONE_SECONDS = SECONDS / 6 or 1.0
 ROUND_SECONDS = 0.5
 RUNS_PER_ROUND = 10
 LEAST_SHARE = 0.8

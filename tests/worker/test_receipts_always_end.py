@@ -64,8 +64,10 @@ def transition(engine: Engine, session: int, lease: Lease) -> None:
 
 
 ENDS: dict[str, End] = {
-    "its run is cancelled": lambda e, s, x: e.one("select fn_run_cancel(1, %s, 'ben')", (x.unit_id >> 20,)),
-    "its step is cancelled": lambda e, s, x: e.one("select fn_job_cancel(1, %s, 'ben')", (x.unit_id,)),
+    "its run is cancelled": lambda e, s, x: e.one(
+        "select fn_run_cancel(1, %s, 'cli:ben')", (x.unit_id >> 20,)
+    ),
+    "its step is cancelled": lambda e, s, x: e.one("select fn_job_cancel(1, %s, 'cli:ben')", (x.unit_id,)),
     "its step is changed by hand": transition,
     "it fails and is tried again": lambda e, s, x: e.report(s, (x, "failed", {"error": {"type": "E"}})),
     "it fails for good": lambda e, s, x: e.report(s, (x, "dead", {"error": {"type": "E"}})),
@@ -114,6 +116,7 @@ def test_a_cancelled_run_leaves_its_effect_unconfirmed_for_a_person(app, play, d
     class Slow:
         name = "slow"
         operations = ledger.operations
+        canonical = ledger.canonical
 
         async def perform(self, action: Action) -> Effect:
             effect = await ledger.perform(action)
@@ -162,7 +165,7 @@ def test_the_doctor_counts_effects_that_only_a_person_can_settle(engine: Engine,
     engine.report(session, (lease, "failed", {"error": {"type": "E"}}))
     # The next attempt will resolve the effect.
     assert finding()[0] is Level.OK
-    engine.one("select fn_run_cancel(1, %s, 'ben')", (lease.unit_id >> 20,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:ben')", (lease.unit_id >> 20,))
     assert finding() == (
         Level.WARNING,
         "1 effects may or may not have happened, and only a person can find out",

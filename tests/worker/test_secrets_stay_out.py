@@ -12,7 +12,7 @@ import stepwell as sw
 from stepwell.connectors.base import Action, Effect, EffectRefused, EffectUnavailable, OperationSpec, Reversal
 from stepwell.connectors.secrets import SecretRef, opened_secrets
 from tests.support.wait import until_async
-from tests.worker.acting import put_in_force, rule
+from tests.worker.acting import open_approval, put_in_force, rule
 
 CANARY = "canary-7f3e9a51c2"
 
@@ -24,6 +24,9 @@ class Leaky:
     operations: ClassVar = {
         "do": OperationSpec(writes=True, idempotent=True, reversible=True, confirmable=False)
     }
+
+    def canonical(self, operation: str, target: str) -> str:
+        return target
 
     async def perform(self, action: Action) -> Effect:
         with opened_secrets() as secrets:
@@ -130,3 +133,52 @@ def test_the_secret_is_in_no_table_and_no_log(app, play, db, monkeypatch, caplog
                 "nested": [{"Authorization": "[redacted]"}]}},
             "https://user:[redacted]@host/path?api_key=[redacted]&page=2",
         )  # fmt: skip
+
+
+@pytest.mark.requirement("RT-12")
+def test_secrets_in_errors_of_handlers_reasons_and_shown_fields_are_removed(
+    app, play, db, monkeypatch, caplog
+):
+    """A handler is careless: its errors, its reasons and the fields of its actions contain secrets."""
+    monkeypatch.setenv("PLANTED_CANARY", CANARY)
+    app.connector(Leaky())
+    shaped = "eyJcanaryc4n4ry.c4n4ryc4n4ry.c4n4ry"
+    put_in_force(
+        db, rule("ask", "needs_approval", '$.fields.how == "ask"'), rule("all", "allow", priority=20)
+    )
+
+    @app.operation(retry=sw.Retry(max_attempts=1))
+    async def careless(ctx: sw.Context, how: str):
+        match how:
+            case "raise":
+                # This process has read the secret before: its value is known.
+                raise ValueError(f"row {CANARY}; header 'X-Api-Key': 'c4n4ryc4n4ry'; {shaped}")
+            case "dead":
+                return sw.Dead(f"the answer was pwd=c4n4ryc4n4ry and {shaped}")
+            case "log":
+                logging.getLogger("of.the.user").error("passphrase: c4n4ryc4n4ry %s", shaped)
+                return None
+        return await ctx.act(
+            "leaky",
+            "do",
+            "/x",
+            {"how": how, "headers": [{"name": "Cookie", "value": "c4n4ryc4n4ry"}], "note": shaped},
+        )
+
+    app.publish(sw.Workflow("one", sw.Operation("careless")))
+
+    async def scenario():
+        async with sw.Worker(app):
+            await (await app.start("one", {"how": "fine"})).wait()
+            for how in ("raise", "dead", "log"):
+                await (await app.start("one", {"how": how})).wait()
+            run = await app.start("one", {"how": "ask"})
+            await until_async(lambda: open_approval(db))
+            await app.approval_decide(open_approval(db), "reject", "ben", reason="my token: c4n4ryc4n4ry")
+            await run.wait()
+
+    play(scenario)
+    leaks = [name for name, text in everything(db).items() if CANARY in text or "c4n4ry" in text]
+    assert leaks == []
+    assert CANARY not in caplog.text
+    assert "c4n4ry" not in caplog.text

@@ -356,7 +356,7 @@ def a_place_under_a_cap_that_a_report_of_another_executor_frees(s: Stage):
 def a_place_under_a_cap_that_a_cancellation_frees(s: Stage):
     lease = a_tenant(s, "cancelled")
     yield
-    s.db.execute("select fn_job_cancel(%s, %s, 'ada')", (lease.tenant_id, lease.unit_id))
+    s.db.execute("select fn_job_cancel(%s, %s, 'cli:ada')", (lease.tenant_id, lease.unit_id))
 
 
 def leased_by_another(s: Stage) -> tuple[int, Lease]:

@@ -45,7 +45,7 @@ def test_a_job_can_die_be_replayed_and_fail_again_at_the_same_time(engine: Engin
     session = engine.worker()
     for _ in range(2):
         engine.kill(session, *engine.claim(session))
-        engine.db.execute("select fn_job_retry(1, %s, 'ada', 'fixed')", (job_id,))
+        engine.db.execute("select fn_job_retry(1, %s, 'cli:ada', 'fixed')", (job_id,))
     error = {"error": {"type": "E"}, "delay_seconds": 60}
     engine.report(session, (engine.claim(session)[0], "failed", error))
     # The new failure is not confused with the earlier ones, which happened at the same time.

@@ -83,10 +83,10 @@ def test_in_a_paused_run_the_next_step_waits_for_the_resumption(engine: Engine):
     engine.publish("w", *CHAIN)
     run_id, session = engine.start("w"), engine.worker()
     (lease,) = engine.claim(session)
-    engine.db.execute("select fn_run_pause(1, %s, 'ada')", (run_id,))
+    engine.db.execute("select fn_run_pause(1, %s, 'cli:ada')", (run_id,))
     assert report(engine, session, lease, limit=5) == []
     assert (engine.states(run_id)["b"], queue(engine)) == ("ready", [])
-    engine.db.execute("select fn_run_resume(1, %s, 'ada')", (run_id,))
+    engine.db.execute("select fn_run_resume(1, %s, 'cli:ada')", (run_id,))
     assert [found.step_id for found in engine.claim(session)] == ["b"]
 
 

@@ -9,7 +9,7 @@ from tests.sql.drive import Engine, operation
 
 
 def retry(engine: Engine, unit_id: int):
-    return engine.one("select fn_job_retry(1, %s, 'ada', 'fixed')", (unit_id,))
+    return engine.one("select fn_job_retry(1, %s, 'cli:ada', 'fixed')", (unit_id,))
 
 
 def test_a_retry_makes_a_failed_unit_ready_before_its_time(engine: Engine):
@@ -95,7 +95,7 @@ def test_a_dead_step_of_a_cancelled_run_stays_dead(engine: Engine):
     run_id = engine.start("w")
     session = engine.worker()
     engine.kill(session, engine.claim(session, 1)[0])
-    engine.one("select fn_run_cancel(1, %s, 'ada')", (run_id,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:ada')", (run_id,))
     with pytest.raises(psycopg.Error) as caught:
         retry(engine, engine.unit(run_id, "a"))
     assert caught.value.sqlstate == "SW003"

@@ -82,7 +82,7 @@ def test_a_heartbeat_returns_the_leases_that_the_worker_lost(engine: Engine):
     run_id = engine.start("w")
     session = engine.worker()
     a, b = engine.claim(session)
-    engine.db.execute("select fn_job_cancel(1, %s, 'ada')", (a.unit_id,))
+    engine.db.execute("select fn_job_cancel(1, %s, 'cli:ada')", (a.unit_id,))
     told = engine.db.execute(
         "select unit_id, lease_no, reason from fn_worker_heartbeat(%s, '{1,1,1}', %s, '{1,1,1}', 0)",
         (session, [a.unit_id, b.unit_id, 4711]),

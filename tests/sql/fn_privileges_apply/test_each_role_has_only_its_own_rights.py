@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.sql.binding import bound
 from tests.sql.drive import Engine, operation
 
 ROLES = ["stepwell_api", "stepwell_worker", "stepwell_reader"]
@@ -17,6 +18,8 @@ WORKERS_CALLS = [
     "fn_job_report",
     "fn_worker_heartbeat",
     "fn_worker_leases_read",
+    "fn_progress_save",
+    "fn_expression_evaluate",
     "fn_timers_fire",
     "fn_leases_recover",
 ]
@@ -32,10 +35,12 @@ API_CALLS = [
 @contextmanager
 def acting_as(db: psycopg.Connection, role: str, tenant_id: int | None = None) -> Iterator[None]:
     """Inside the block the connection has the rights of the role and is bound to the tenant."""
+    if tenant_id is not None:
+        with bound(db, tenant_id, role):
+            yield
+        return
     with db.transaction(force_rollback=True):
         db.execute(f"set local role {role}")
-        if tenant_id is not None:
-            db.execute("select set_config('stepwell.tenant_id', %s, true)", (str(tenant_id),))
         yield
 
 
@@ -153,9 +158,9 @@ def test_a_worker_works_through_functions_only(db: psycopg.Connection, two_tenan
 def test_the_api_starts_and_cancels_through_functions(db: psycopg.Connection, two_tenants):
     with acting_as(db, "stepwell_api", 1):
         (run_id, _) = db.execute(
-            "select * from stepwell.fn_run_start(1, 'w', %s::jsonb[])", ([Jsonb({})],)
+            "select * from stepwell.fn_run_start(1, 'w', %s::jsonb[], p_actor => 'binder')", ([Jsonb({})],)
         ).fetchone()  # type: ignore[misc]
-        assert db.execute("select stepwell.fn_run_cancel(1, %s, 'ada')", (run_id,)).fetchone() == (
+        assert db.execute("select stepwell.fn_run_cancel(1, %s, 'binder')", (run_id,)).fetchone() == (
             "cancelled",
         )
 
@@ -168,12 +173,12 @@ def test_the_api_starts_and_cancels_through_functions(db: psycopg.Connection, tw
         "fn_operation_register(2, '[]')",
         "fn_workflow_publish(2, '{}', 'ada')",
         "fn_signal(2, 1, 'x', '{}', 'k')",
-        "fn_run_cancel(2, 2, 'ada')",
-        "fn_run_pause(2, 2, 'ada')",
-        "fn_run_resume(2, 2, 'ada')",
-        "fn_run_retry(2, 2, 'ada')",
-        "fn_job_cancel(2, 2097153, 'ada')",
-        "fn_job_retry(2, 2097153, 'ada')",
+        "fn_run_cancel(2, 2, 'cli:ada')",
+        "fn_run_pause(2, 2, 'cli:ada')",
+        "fn_run_resume(2, 2, 'cli:ada')",
+        "fn_run_retry(2, 2, 'cli:ada')",
+        "fn_job_cancel(2, 2097153, 'cli:ada')",
+        "fn_job_retry(2, 2097153, 'cli:ada')",
         "fn_schedule_set(2, 's', 'w', '* * * * *', 'UTC', '{}', 'all', 1, now(), 'ada')",
         "fn_schedule_pause(2, 's', true)",
         "fn_schedule_delete(2, 's')",

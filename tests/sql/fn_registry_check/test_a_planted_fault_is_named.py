@@ -103,6 +103,11 @@ FAULTS = {
         "guard_expressions_parse",
         "step.1 T1: not_started -> ready by mow_orchestrator: syntax error",
     ),
+    "a guard expression reads what a guard does not have": (
+        f"update transition_def set guard_kind = 'config', guard_ref = '$.\"inptu\".amount > 1' where {EDGE}",
+        "guard_expressions_parse",
+        "step.1 T1: not_started -> ready by mow_orchestrator: a guard has no inptu; it has input",
+    ),
     "an event of the hot path requires a field": (
         "update event_field_def set is_required = true where event_type = 'step.completed'",
         "hot_events_require_nothing",

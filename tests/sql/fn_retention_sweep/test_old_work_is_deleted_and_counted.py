@@ -154,7 +154,7 @@ def test_settled_replays_are_deleted_with_their_approvals(engine: Engine, clock:
     run_id = engine.start("w")
     session = engine.worker()
     engine.kill(session, *engine.claim(session))
-    engine.one("select fn_run_retry(1, %s, 'ada')", (run_id,))
+    engine.one("select fn_run_retry(1, %s, 'cli:ada')", (run_id,))
     engine.drain(session)
     clock.advance(days=401)
     engine.db.execute("select fn_partitions_ensure()")

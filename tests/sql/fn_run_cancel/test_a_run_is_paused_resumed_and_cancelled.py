@@ -9,7 +9,7 @@ from tests.sql.drive import Engine, human, operation, subworkflow, wait
 
 
 def call(engine: Engine, name: str, number: int, *more):
-    return engine.one(f"select {name}(1, %s, 'ada'{', %s' * len(more)})", (number, *more))
+    return engine.one(f"select {name}(1, %s, 'cli:ada'{', %s' * len(more)})", (number, *more))
 
 
 @pytest.mark.requirement("SM-15")

@@ -38,7 +38,7 @@ def test_only_dead_steps_and_their_successors_run_again(engine: Engine):
     engine.complete(session, *engine.claim(session), output="sent")
     assert engine.run_state(run_id) == "failed"
     assert items(engine) == ["completed"] * 4 + ["cannot_complete", "cancelled"]
-    answer = engine.one("select fn_run_retry(1, %s, 'ada')", (run_id,))
+    answer = engine.one("select fn_run_retry(1, %s, 'cli:ada')", (run_id,))
     assert len(answer["unit_ids"]) == 2
     assert items(engine) == ["completed"] * 4 + ["ready", "not_started"]
     assert engine.states(run_id)["each"] == "in_progress"
@@ -58,7 +58,7 @@ def test_items_that_a_failed_map_cancelled_run_again(engine: Engine, limit):
     engine.kill(session, leases[0])
     assert engine.run_state(run_id) == "failed"
     assert items(engine).count("cancelled") == 5
-    engine.one("select fn_run_retry(1, %s, 'ada')", (run_id,))
+    engine.one("select fn_run_retry(1, %s, 'cli:ada')", (run_id,))
     assert engine.faults() == {}
     assert engine.drain(session) == 7
     assert engine.run_state(run_id) == "completed"
@@ -73,7 +73,7 @@ def test_the_retry_of_one_dead_item_continues_its_map_and_its_run(engine: Engine
     engine.kill(session, packs[0])
     engine.complete(session, *packs[1:])
     engine.drain(session)
-    engine.one("select fn_job_retry(1, %s, 'ada')", (packs[0].unit_id,))
+    engine.one("select fn_job_retry(1, %s, 'cli:ada')", (packs[0].unit_id,))
     engine.drain(session)
     assert engine.run_state(run_id) == "completed"
     assert engine.faults() == {}
@@ -84,13 +84,13 @@ def test_a_map_that_could_not_read_its_list_reads_it_again(engine: Engine):
     run_id = engine.start("w", {"items": "none"})
     assert engine.run_state(run_id) == "failed"
     engine.db.execute("update run_detail set input = '{\"items\": [1]}'")
-    engine.one("select fn_run_retry(1, %s, 'ada')", (run_id,))
+    engine.one("select fn_run_retry(1, %s, 'cli:ada')", (run_id,))
     engine.drain(engine.worker())
     assert engine.run_state(run_id) == "completed"
     assert engine.faults() == {}
 
 
-def test_a_cancelled_map_inside_a_map_creates_its_items_again(engine: Engine):
+def test_a_cancelled_map_inside_a_map_is_opened_again(engine: Engine):
     engine.publish(
         "w",
         {"id": "outer", "kind": "map", "over": "$.input.items"},
@@ -106,7 +106,7 @@ def test_a_cancelled_map_inside_a_map_creates_its_items_again(engine: Engine):
     engine.kill(session, leases[0])
     assert engine.run_state(run_id) == "failed"
     assert engine.faults() == {}
-    engine.one("select fn_run_retry(1, %s, 'ada')", (run_id,))
+    engine.one("select fn_run_retry(1, %s, 'cli:ada')", (run_id,))
     assert engine.faults() == {}
     engine.drain(session)
     assert engine.run_state(run_id) == "completed"

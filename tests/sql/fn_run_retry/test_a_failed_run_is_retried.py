@@ -8,6 +8,11 @@ import pytest
 from tests.sql.drive import Engine, operation, subworkflow, wait
 
 
+@pytest.fixture(autouse=True)
+def known_people(engine: Engine) -> None:
+    engine.person("ada", "grace", "joan")
+
+
 def retry(engine: Engine, run_id: int, actor: str = "ada"):
     return engine.one("select fn_run_retry(1, %s, %s, 'fixed the cause')", (run_id, actor))
 
@@ -125,7 +130,9 @@ def test_a_step_behind_a_cancelled_step_stays_cancelled(engine: Engine):
     run_id = engine.start("w")
     session = engine.worker()
     leases = engine.claim(session)
-    engine.db.execute("select fn_job_cancel(1, %s, 'ada', 'no longer needed')", (engine.unit(run_id, "b"),))
+    engine.db.execute(
+        "select fn_job_cancel(1, %s, 'cli:ada', 'no longer needed')", (engine.unit(run_id, "b"),)
+    )
     engine.kill(session, leases[0])
     assert engine.run_state(run_id) == "failed"
     retry(engine, run_id)
@@ -175,7 +182,7 @@ def test_only_a_failed_run_is_retried(engine: Engine, state: str):
     if state == "completed":
         engine.drain(engine.worker())
     if state == "cancelled":
-        engine.db.execute("select fn_run_cancel(1, %s, 'ada')", (run_id,))
+        engine.db.execute("select fn_run_cancel(1, %s, 'cli:ada')", (run_id,))
     with pytest.raises(psycopg.Error) as caught:
         retry(engine, run_id)
     assert (caught.value.sqlstate, state in str(caught.value)) == ("SW003", True)

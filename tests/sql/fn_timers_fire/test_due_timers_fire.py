@@ -30,7 +30,7 @@ def test_a_batch_is_bounded(engine: Engine, clock: Clock):
 
 
 def test_a_timer_that_is_no_longer_needed_does_not_stop_others(engine: Engine, clock: Clock):
-    """A step resumed by fn_state_transition_validate keeps its timer; this must not stop others."""
+    """A step that was resumed by hand does not stop the timers of others."""
     engine.publish("w", operation("a"))
     run_id, other = engine.start("w"), engine.start("w")
     session = engine.worker()
@@ -54,11 +54,11 @@ def test_a_retry_due_while_its_run_is_paused_is_queued_on_resume(engine: Engine,
     run_id = engine.start("w")
     session = engine.worker(lease_seconds=1000)
     engine.report(session, (engine.claim(session)[0], "failed", {"error": {"type": "E"}, "delay_seconds": 5}))
-    engine.one("select fn_run_pause(1, %s, 'ada')", (run_id,))
+    engine.one("select fn_run_pause(1, %s, 'cli:ada')", (run_id,))
     clock.advance(seconds=6)
     assert engine.timers() == 1
     assert engine.claim(session) == []
-    engine.one("select fn_run_resume(1, %s, 'ada')", (run_id,))
+    engine.one("select fn_run_resume(1, %s, 'cli:ada')", (run_id,))
     assert len(engine.claim(session)) == 1
     assert engine.faults() == {}
 

@@ -140,8 +140,8 @@ def test_the_reason_of_a_wait_for_an_approval_names_the_reviewers(engine: Engine
     unit_id = engine.unit(run_id, "a")
     db.execute(
         """insert into approval_detail (
-               tenant_id, approval_id, action, subject_unit_id, requested_by, requested_at)
-           values (1, 99, 'payment', %s, 'ada', now())""",
+               tenant_id, approval_id, action, subject_unit_id, requested_by, requested_at, expires_at)
+           values (1, 99, 'payment', %s, 'ada', now(), now() + interval '1 day')""",
         (unit_id,),
     )
     assert engine.why(unit_id)[::3] == ("approval", "reviewer")
@@ -159,7 +159,7 @@ def test_the_reason_of_a_sub_workflow_step_names_its_run(engine: Engine):
 def test_the_reason_in_a_paused_run_says_that_a_reviewer_can_resume(engine: Engine, db: psycopg.Connection):
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
-    db.execute("select fn_run_pause(1, %s, 'ada')", (run_id,))
+    db.execute("select fn_run_pause(1, %s, 'cli:ada')", (run_id,))
     assert engine.why(engine.unit(run_id, "a"))[::3] == ("paused", "reviewer")
     assert engine.why(run_id << 20)[::3] == ("paused", "reviewer")
 

@@ -109,13 +109,13 @@ def test_a_pause_freezes_the_colour_of_its_run_and_of_the_runs_above(
     outer = engine.start("outer")
     unit = engine.unit(outer + 2, "x")
     people.claim(unit, "ada")
-    engine.one("select fn_run_pause(1, %s, 'r')", (outer + level,))
+    engine.one("select fn_run_pause(1, %s, 'cli:r')", (outer + level,))
     people.wait(unit, "ada", ["waiting_human"])
     # The frozen run and the runs above it keep their colour; the runs below it change.
     assert list(stored(engine).values()) == ["green" if at <= level else "yellow" for at in range(3)]
     assert stored(engine) == computed(engine)
     assert engine.faults() == {}
-    engine.one("select fn_run_resume(1, %s, 'r')", (outer + level,))
+    engine.one("select fn_run_resume(1, %s, 'cli:r')", (outer + level,))
     assert list(stored(engine).values()) == ["yellow"] * 3
     assert engine.faults() == {}
 

@@ -122,11 +122,11 @@ def test_a_pause_freezes_the_colour(engine: Engine, people: People):
     unit = engine.unit(run_id, "a")
     people.claim(unit, "ada")
     people.wait(unit, "ada", ["waiting_human"])
-    engine.one("select fn_run_pause(1, %s, 'r')", (run_id,))
+    engine.one("select fn_run_pause(1, %s, 'cli:r')", (run_id,))
     people.resume(unit, "ada", "mail:1")
     assert (kept(engine, run_id), computed(engine, run_id)["rollup_state_code"]) == ("yellow", "yellow")
     assert computed(engine, run_id)["frozen_at"] is not None
-    engine.one("select fn_run_resume(1, %s, 'r')", (run_id,))
+    engine.one("select fn_run_resume(1, %s, 'cli:r')", (run_id,))
     assert check(engine, run_id) == "green"
     assert computed(engine, run_id)["frozen_at"] is None
 

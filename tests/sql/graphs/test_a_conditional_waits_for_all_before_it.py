@@ -74,7 +74,7 @@ def test_a_conditional_waits_again_when_the_failed_step_is_replayed(engine: Engi
     session = engine.worker()
     leased = leases(engine, session)
     engine.kill(session, leased["a"])
-    engine.one("select fn_job_retry(1, %s, 'ada', 'fixed')", (engine.unit(run_id, "a"),))
+    engine.one("select fn_job_retry(1, %s, 'cli:ada', 'fixed')", (engine.unit(run_id, "a"),))
     assert engine.states(run_id)["x"] == "not_started"
     engine.complete(session, leased["c"])
     assert engine.states(run_id)["if.d"] == "ready"
@@ -101,7 +101,7 @@ def test_a_waiting_conditional_counts_a_replayed_step_again(engine: Engine, fail
         engine.complete(session, leased["a"])
         leased |= leases(engine, session)
     engine.kill(session, leased[failing])
-    engine.one("select fn_job_retry(1, %s, 'ada', 'fixed')", (engine.unit(run_id, failing),))
+    engine.one("select fn_job_retry(1, %s, 'cli:ada', 'fixed')", (engine.unit(run_id, failing),))
     assert engine.faults() == {}
     engine.drain(session)
     assert engine.states(run_id)["if.d"] == "not_started", "y still runs"

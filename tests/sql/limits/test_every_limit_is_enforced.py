@@ -87,6 +87,11 @@ REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
     ),
     "step_count": (1, lambda e: e.publish("two", operation("a"), operation("b")), "at most 1 are accepted"),
     "tasks_per_step": (1, tasks_per_step, "at most 1 are accepted"),
+    "token_seconds": (
+        10,
+        lambda e: e.one("select _token_check(1, 1, 'a script', 11, null, 'api')"),
+        "expires_seconds: 1 to 10 are accepted",
+    ),
 }
 
 

@@ -142,5 +142,5 @@ def test_the_counters_are_right_after_a_red_block_is_cancelled(
 ):
     unit = blocked_step(engine, people)
     people.block_escalate(unit, "ben")
-    engine.one("select fn_run_cancel(1, %s, 'r')", (unit >> 20,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:r')", (unit >> 20,))
     assert engine.faults() == {}

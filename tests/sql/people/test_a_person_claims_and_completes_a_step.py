@@ -130,10 +130,10 @@ def test_a_person_cannot_claim_the_step_of_a_worker(engine: Engine, people: Peop
 
 def test_a_step_of_a_paused_run_cannot_be_claimed(engine: Engine, people: People):
     unit = one_step(engine)
-    engine.one("select fn_run_pause(1, %s, 'r')", (unit >> 20,))
+    engine.one("select fn_run_pause(1, %s, 'cli:r')", (unit >> 20,))
     with refused("SW003", "paused"):
         people.claim(unit, "ada")
-    engine.one("select fn_run_resume(1, %s, 'r')", (unit >> 20,))
+    engine.one("select fn_run_resume(1, %s, 'cli:r')", (unit >> 20,))
     people.claim(unit, "ada")
 
 

@@ -140,7 +140,7 @@ def test_a_replay_binds_the_inputs_again(engine: Engine, people: People):
     run_id = engine.start("w", DATES)
     unit = engine.unit(run_id, "sign")
     engine.db.execute("update run_detail set input = '{\"items\": []}'")
-    engine.db.execute("select fn_run_retry(1, %s, 'ada', 'fixed')", (run_id,))
+    engine.db.execute("select fn_run_retry(1, %s, 'cli:ada', 'fixed')", (run_id,))
     assert (engine.state(unit), shown(engine, unit)[0]) == ("ready", {"bad": None})
     people.claim(unit, "ada")
     people.complete(unit, "ada", {})

@@ -64,8 +64,8 @@ def units(engine: Engine, people: People) -> dict[str, int]:
         "nobody": NOBODY,
     }
     paused, cancelled = sign(), sign()
-    engine.one("select fn_run_pause(1, %s, 'ben')", (paused >> 20,))
-    engine.one("select fn_run_cancel(1, %s, 'ben')", (cancelled >> 20,))
+    engine.one("select fn_run_pause(1, %s, 'cli:ben')", (paused >> 20,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:ben')", (cancelled >> 20,))
     return found | {"paused": paused, "cancelled": cancelled}
 
 
@@ -87,12 +87,12 @@ def walk(engine: Engine, people: People, units: dict[str, int]) -> Iterator[tupl
                 for error in refusal_of(engine, lambda n=name, u=unit, v=values: getattr(people, n)(u, *v)):
                     yield f"{name} by {actor}", error
         for query in (
-            "select fn_run_cancel(1, %s >> 20, 'ben')",
-            "select fn_run_pause(1, %s >> 20, 'ben')",
-            "select fn_run_resume(1, %s >> 20, 'ben')",
-            "select fn_run_retry(1, %s >> 20, 'ben')",
-            "select fn_job_cancel(1, %s, 'ben')",
-            "select fn_job_retry(1, %s, 'ben')",
+            "select fn_run_cancel(1, %s >> 20, 'cli:ben')",
+            "select fn_run_pause(1, %s >> 20, 'cli:ben')",
+            "select fn_run_resume(1, %s >> 20, 'cli:ben')",
+            "select fn_run_retry(1, %s >> 20, 'cli:ben')",
+            "select fn_job_cancel(1, %s, 'cli:ben')",
+            "select fn_job_retry(1, %s, 'cli:ben')",
             "select * from fn_signal(1, %s >> 20, 'paid', '{}', null)",
             "select fn_approval_request(1, 'reopen', %s, 'ada')",
             "select fn_approval_decide(1, %s, 'approve', 'ben')",

@@ -76,7 +76,7 @@ def test_a_failed_run_can_be_cancelled_and_its_approvals_end(engine: Engine, peo
     assert engine.run_state(run_id) == "failed"
     after = ask(engine, "workflow_cancel", run_id << 20)
     assert (last(engine, before), last(engine, after)) == (CANCELLED, OPEN)
-    engine.one("select fn_run_cancel(1, %s, 'ben')", (run_id,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:ben')", (run_id,))
     assert (engine.run_state(run_id), last(engine, after)) == ("cancelled", CANCELLED)
     assert engine.faults() == {}
 
@@ -88,7 +88,7 @@ def test_cancelling_the_run_cancels_every_open_approval(engine: Engine, people: 
         ask(engine, "reopen", (unit >> 20) << 20),
         ask(engine, "spend", unit + 1),
     ]
-    engine.one("select fn_run_cancel(1, %s, 'r')", (unit >> 20,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:r')", (unit >> 20,))
     assert [last(engine, approval) for approval in asked] == [CANCELLED] * 3
     assert engine.faults() == {}
 
@@ -116,7 +116,7 @@ def test_an_approval_to_replay_is_cancelled_when_the_step_is_reopened(engine: En
     session = engine.worker()
     engine.kill(session, *engine.claim(session))
     unit = engine.unit(run_id, "a")
-    replay = engine.one("select fn_job_retry(1, %s, 'ada')", (unit,))["approval_id"]
+    replay = engine.one("select fn_job_retry(1, %s, 'cli:ada')", (unit,))["approval_id"]
     reopen = ask(engine, "reopen", unit)
     engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (reopen,))
     people.reopen_for_correction(unit, "ben", "data_error", reopen)

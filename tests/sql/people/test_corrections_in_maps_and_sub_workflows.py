@@ -240,7 +240,7 @@ def test_a_step_of_a_cancelled_run_is_not_reopened(engine: Engine, people: Peopl
     approval = granted(engine, sign)
     with refused("SW004", "transition_refused_by_guard:actor_oversees"):
         people.reopen_for_correction(sign, "ada", "data_error", approval)
-    engine.one("select fn_run_cancel(1, %s, 'r')", (outer,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:r')", (outer,))
     with refused("SW003", "cancelled"):
         people.reopen_for_correction(sign, "ben", "data_error", approval)
     with refused("SW003", "only human and operation"):
@@ -255,7 +255,7 @@ def test_a_step_of_a_replaced_sub_run_is_not_reopened(engine: Engine, people: Pe
     sign = engine.unit(inner, "sign")
     people.claim(sign, "ada")
     people.cannot_complete(sign, "ada", "note:1")
-    engine.one("select fn_run_retry(1, %s, 'ben')", (outer,))
+    engine.one("select fn_run_retry(1, %s, 'cli:ada')", (outer,))
     with refused("SW003", "was replaced by run"):
         people.reopen_for_correction(sign, "ben", "data_error", granted(engine, sign))
 
@@ -265,7 +265,7 @@ def test_cancelling_the_run_ends_its_corrections(engine: Engine, people: People)
     run_id = mapped(engine, people)
     unit = items(engine, run_id, "pack")[0]
     people.reopen_for_correction(unit, "ben", "data_error", granted(engine, unit), "reopen")
-    engine.one("select fn_run_cancel(1, %s, 'r')", (run_id,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:r')", (run_id,))
     ends = engine.db.execute("select distinct closed_state from step_run_correction_cycle").fetchall()
     assert ends == [("cancelled",)]
     assert engine.one("select needs_attention from run_progress where run_id = %s", (run_id,)) is False

@@ -102,14 +102,16 @@ def test_an_approval_for_another_action_or_run_allows_nothing(engine: Engine, pe
     decide(engine, approval, "approve", "ben")
     with refused("SW004", "cancel_authorised"):
         engine.one(
-            "select fn_run_cancel(1, %s, 'ada', null, %s::jsonb)", (run_id, f'{{"approval_id": {approval}}}')
+            "select fn_run_cancel(1, %s, 'cli:ada', null, %s::jsonb)",
+            (run_id, f'{{"approval_id": {approval}}}'),
         )
     right = engine.one("select fn_approval_request(1, 'workflow_cancel', %s, 'ada')", (run_id << 20,))
     decide(engine, right, "approve", "ben")
     evidence = f'{{"approval_id": {right}}}'
     other = engine.start("w")
     with refused("SW004", "cancel_authorised"):
-        engine.one("select fn_run_cancel(1, %s, 'ada', null, %s::jsonb)", (other, evidence))
+        engine.one("select fn_run_cancel(1, %s, 'cli:ada', null, %s::jsonb)", (other, evidence))
     assert (
-        engine.one("select fn_run_cancel(1, %s, 'ada', null, %s::jsonb)", (run_id, evidence)) == "cancelled"
+        engine.one("select fn_run_cancel(1, %s, 'cli:ada', null, %s::jsonb)", (run_id, evidence))
+        == "cancelled"
     )

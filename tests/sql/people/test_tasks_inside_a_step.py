@@ -105,7 +105,7 @@ def test_open_tasks_end_with_their_step(engine: Engine, people: People):
 
 def test_open_tasks_end_with_their_run(engine: Engine, people: People):
     step = started(engine)
-    engine.one("select fn_run_cancel(1, %s, 'r')", (step >> 20,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:r')", (step >> 20,))
     assert set(states(engine, step).values()) == {"cancelled", "skipped"}
     assert engine.faults() == {}
 

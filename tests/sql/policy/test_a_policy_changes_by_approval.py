@@ -18,6 +18,11 @@ from tests.worker.acting import put_in_force, rule
 ALLOW, DENY = rule("one", "allow"), rule("one", "deny")
 
 
+@pytest.fixture(autouse=True)
+def known_people(engine: Engine) -> None:
+    engine.person("ada", "ben", "cleo")
+
+
 def propose(engine: Engine, *rules: dict[str, Any], actor: str = "ada") -> dict[str, Any]:
     found: dict[str, Any] = engine.one(
         "select fn_policy_propose(1, %s, 'source', %s, 'why')", (Jsonb(list(rules)), actor)
@@ -67,8 +72,8 @@ def test_a_later_policy_is_in_force_when_its_approval_is_granted(engine: Engine)
     assert judged(engine) | {"effect": "deny", "policy_version": 2} == judged(engine)
     assert states(engine) == [(1, "replaced"), (2, "active")]
     assert engine.events(made["proposal_id"]) == [
-        "proposal.drafted", "proposal.submitted", "proposal.review_started", "proposal.approved",
-        "policy.activated", "proposal.merged",
+        "proposal.drafted", "proposal.submitted", "approval.opened", "proposal.review_started",
+        "proposal.approved", "policy.activated", "proposal.merged",
     ]  # fmt: skip
     assert engine.faults() == {}
 

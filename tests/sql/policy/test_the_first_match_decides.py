@@ -20,7 +20,8 @@ MATCHES = {
     '$.connector == "mail"': False,
     "$.fields.amount > 10": True,
     "$.fields.amount > 100": False,
-    "$.fields.missing == 1": False,
+    "$.fields.missing == 1": None,
+    "exists($.fields ? (@.missing == 1))": False,
     '$.target starts with "/orders"': True,
     '!($.workflow == "order")': False,
     "exists($.input.customer)": True,
@@ -79,3 +80,25 @@ def test_the_trace_shows_every_rule_in_the_order_of_evaluation(engine: Engine):
         "select rule, answer from fn_policy_trace(%s, %s)", (Jsonb(rules), Jsonb(ACTION))
     ).fetchall()
     assert rows == [("a", "false"), ("b", "false"), ("c", "true")]
+
+
+@pytest.mark.requirement("RT-06")
+@pytest.mark.parametrize(
+    ("target", "denied", "allowed"),
+    [
+        ("/admin", True, True),
+        ("/Admin", True, False),
+        ("/admin/", True, False),
+        ("/ADMIN/?x=1", True, False),
+        ("/admin?x=1", True, False),
+        ("/administration", False, False),
+    ],
+)
+def test_a_rule_that_denies_reads_a_target_more_widely_than_one_that_allows(engine, target, denied, allowed):
+    match = '$.target == "/admin"'
+    action = {**ACTION, "target": target}
+    free = rule("free", "allow", "true", 20)
+    assert (tried(engine, [rule("no", "deny", match), free], action)["effect"] == "deny") is denied
+    asks = rule("ask", "needs_approval", match)
+    assert (tried(engine, [asks, free], action)["effect"] == "needs_approval") is denied
+    assert (tried(engine, [rule("yes", "allow", match)], action)["effect"] == "allow") is allowed

@@ -7,11 +7,17 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.sql.binding import bound
 from tests.sql.drive import Engine, human
 from tests.sql.people.asking import refused
 from tests.support.clock import Clock
 
 CHANNEL = "C0AAAA"
+
+
+@pytest.fixture(autouse=True)
+def known_people(engine: Engine) -> None:
+    engine.person("ada", "ben", "cleo")
 
 
 def asked(engine: Engine, **named: Any) -> int:
@@ -127,11 +133,11 @@ def test_an_invalid_channel_or_limit_is_refused(engine: Engine):
 
 
 def test_a_session_of_another_tenant_is_refused(engine: Engine):
-    engine.one("select set_config('stepwell.tenant_id', '2', false)")
+    engine.db.execute("insert into tenant (tenant_code) values ('other')")
     calls = (
         "fn_slack_cards_take(1, 'C0AAAA')", "fn_slack_card_note(1, 1)", "fn_slack_user_unmap(1, 'U1')",
         "fn_slack_user_map(1, 'U1', 'ada', 'x')", "fn_slack_callback_accept(1, 'v0=x', 1)",
     )  # fmt: skip
     for call in calls:
-        with refused("SW007", "bound to tenant 2"):
+        with refused("SW007", "bound to tenant 2"), bound(engine.db, 2):
             engine.one(f"select {call}")

@@ -141,6 +141,11 @@ def allowed(edge: tuple[str, str, str, str], rule: Rule) -> Question:
 def prepare(db: psycopg.Connection) -> None:
     """Inserts the rows that units refer to: an operation, a granted approval, a partition for the events."""
     db.execute("insert into operation (tenant_id, operation_name, executor_class_id) values (1, 'op', 1)")
+    # Which approval covers which unit is in test_evidence_belongs_to_its_unit.py.
+    db.execute(
+        """insert into dot_config (config_key, config_value, description)
+           values ('approval.required.reopen', 'false', 'in this test')"""
+    )
     db.execute(
         """insert into work_unit (tenant_id, unit_id, last_transition_at, scope, state_machine_id, state_code)
            values (1, %s, now(), 'approval', 'approval.1', 'approved')""",

@@ -37,8 +37,8 @@ def test_a_step_has_a_word_in_every_dialect_in_each_state(engine: Engine, clock:
     assert words(engine, a) == ("WAITING", "running", "running", "in_progress")
     engine.db.execute(
         """insert into approval_detail (
-               tenant_id, approval_id, action, subject_unit_id, requested_by, requested_at)
-           values (1, 5, 'pay', %s, 'ada', now())""",
+               tenant_id, approval_id, action, subject_unit_id, requested_by, requested_at, expires_at)
+           values (1, 5, 'pay', %s, 'ada', now(), now() + interval '1 day')""",
         (a,),
     )
     engine.db.execute("update work_unit set waiting_facet = 'waiting_human' where unit_id = %s", (a,))
@@ -58,7 +58,7 @@ def test_a_run_has_a_word_in_every_dialect(engine: Engine):
     leases = engine.claim(session)
     engine.complete(session, leases[0], leases[1], leases[4])
     engine.kill(session, leases[2], leases[3], leases[5])
-    engine.one("select fn_run_cancel(1, %s, 'ada')", (gone,))
+    engine.one("select fn_run_cancel(1, %s, 'cli:ada')", (gone,))
     assert words(engine, done << 20) == ("COMPLETED", "succeeded", "completed", "succeeded")
     assert words(engine, failed << 20) == ("FAILED", "failed_terminal", "failed", "failed")
     assert words(engine, partly << 20) == ("FAILED", "failed_terminal", "failed", "partially_failed")

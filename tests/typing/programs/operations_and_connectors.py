@@ -36,6 +36,9 @@ class Ledger:
         "put": OperationSpec(writes=True, idempotent=True, reversible=False, confirmable=False)
     }
 
+    def canonical(self, operation: str, target: str) -> str:
+        return target
+
     async def perform(self, action: Action) -> Effect:
         return Effect({"entry": action.target})
 

@@ -1,0 +1,67 @@
+"""300 sub-workflows start and end in batches; each state change costs at most 1.5 times that of a flat graph.
+
+A sub-workflow has three units where a flat step has one, so WAL is compared by state change. Calls of the
+transition core show whether sub-runs start and end together or one by one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import stepwell as sw
+from tests.sql.drive import Engine
+from tests.sql.graphs.publishing import publish
+
+COUNT = 300
+
+
+class Cost(NamedTuple):
+    core_calls: int
+    entries_read: float
+    wal_bytes: float
+
+
+def counted(engine: Engine) -> tuple[int, int, int]:
+    """Calls of the core, index entries read, state changes."""
+    engine.db.execute("select pg_stat_force_next_flush()")
+    row = engine.db.execute(
+        "select (select coalesce(sum(calls), 0)::int from pg_stat_user_functions"
+        " where funcname = '_transition_apply'),"
+        " (select sum(idx_tup_read)::int from pg_stat_user_indexes where schemaname = 'stepwell'),"
+        " (select count(*)::int from event_log where to_state is not null)"
+    ).fetchone()
+    assert row is not None
+    return row  # type: ignore[return-value]
+
+
+def run(engine: Engine, session: int) -> Cost:
+    """What one run costs from start to end: calls of the run, entries and WAL of each state change."""
+    before = counted(engine)
+    place = engine.one("select pg_current_wal_insert_lsn()")
+    run_id = engine.start("fan")
+    while leases := engine.claim(session, 50):
+        engine.complete(session, *leases, output=1)
+    written = float(engine.one("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), %s)", (place,)))
+    assert engine.run_state(run_id) == "completed"
+    calls, entries, changes = (after - old for after, old in zip(counted(engine), before, strict=True))
+    return Cost(calls, entries / changes, written / changes)
+
+
+def costs(engine: Engine, part: type[sw.Operation] | type[sw.SubWorkflow], name: str) -> list[Cost]:
+    parts = [part(name, id=f"s{number}") for number in range(COUNT)]
+    publish(engine, sw.Sequential(sw.Parallel(*parts), sw.Operation("op", id="last")), name="fan")
+    session = engine.worker()
+    return [run(engine, session) for _ in range(3)]
+
+
+def test_sub_workflows_cost_for_each_change_what_a_flat_graph_costs(engine: Engine):
+    engine.db.execute("set track_functions = 'all'")
+    publish(engine, sw.Operation("op", id="leaf"), name="child")
+    # First, on young tables: the plans that are made now stay for the life of the connection.
+    subs = costs(engine, sw.SubWorkflow, "child")
+    flat = costs(engine, sw.Operation, "op")[-1]
+    assert max(found.core_calls for found in subs) <= 4 * flat.core_calls, (subs, flat)
+    assert max(found.wal_bytes for found in subs) <= 1.5 * flat.wal_bytes, (subs, flat)
+    # Nothing reads all units of the tenant.
+    assert max(found.entries_read for found in subs) <= 4 * flat.entries_read, (subs, flat)
+    assert engine.faults() == {}

@@ -1,0 +1,249 @@
+"""One person has one name, however it is written; no name looks like another; unknown people do nothing."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import psycopg
+import pytest
+
+from tests.sql.drive import Engine, human
+from tests.sql.people.asking import People, refused
+
+ZERO_WIDTH = "a\u200bda"
+CYRILLIC_ADA = "\u0430d\u0430"
+
+
+@pytest.fixture
+def run_id(engine: Engine) -> int:
+    engine.publish("w", human("sign", role="office"))
+    return engine.start("w")
+
+
+def asked(engine: Engine, run_id: int, quorum: int = 1) -> int:
+    found: int = engine.one(
+        "select fn_approval_request(1, 'reopen', %s, 'cleo', p_quorum => %s)", (run_id << 20, quorum)
+    )
+    return found
+
+
+def decide(engine: Engine, approval: int, actor: str | None) -> str:
+    found: str = engine.one("select fn_approval_decide(1, %s, 'approve', %s)", (approval, actor))
+    return found
+
+
+@pytest.mark.parametrize(
+    "unknown", ["nobody-at-all", ZERO_WIDTH, CYRILLIC_ADA, "ada\u202e", "client", "", None]
+)
+def test_unknown_people_never_vote(engine: Engine, people: People, run_id: int, unknown: str | None):
+    approval = asked(engine, run_id)
+    for actor in (unknown, unknown and f"slack:{unknown}", unknown and f"cli:{unknown}"):
+        with pytest.raises(psycopg.Error) as caught:
+            decide(engine, approval, actor)
+        assert caught.value.sqlstate in ("SW007", "SW001")
+    assert engine.state(approval) == "requested"
+    assert engine.one("select count(*) from approval_vote") == 0
+
+
+@pytest.mark.parametrize(
+    "written", ["ben", "Ben", "BEN ", " ben", "cli:ben", "slack:Ben", "\uff42\uff45\uff4e"]
+)
+def test_one_person_is_one_vote_however_the_name_is_written(
+    engine: Engine, people: People, run_id: int, written: str
+):
+    approval = asked(engine, run_id, quorum=2)
+    assert decide(engine, approval, "ben") == "requested"
+    assert decide(engine, approval, written) == "requested"
+    assert engine.one("select array_agg(voter) from approval_vote") == ["ben"]
+    assert decide(engine, approval, "ada") == "approved"
+
+
+def test_the_requester_cannot_decide_under_another_spelling(engine: Engine, people: People, run_id: int):
+    approval = asked(engine, run_id)
+    for written in ("Cleo", "cleo ", "cli:CLEO", "mcp:cleo"):
+        with refused("SW007", "the requester of an approval cannot decide it"):
+            decide(engine, approval, written)
+
+
+def test_votes_of_an_earlier_release_by_unknown_people_do_not_count(
+    engine: Engine, people: People, run_id: int
+):
+    approval = asked(engine, run_id, quorum=2)
+    for voter in ("nobody-at-all", "Ben"):
+        engine.db.execute(
+            "insert into approval_vote (tenant_id, approval_id, voter, decision, voted_at)"
+            " values (1, %s, %s, 'approve', now())",
+            (approval, voter),
+        )
+    assert decide(engine, approval, "ben") == "requested"
+    assert decide(engine, approval, "ada") == "approved"
+
+
+@pytest.mark.parametrize("unknown", ["mallory", ZERO_WIDTH, "engine", "system", "keeper", None])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "fn_run_cancel(1, {run}, {who})",
+        "fn_run_pause(1, {run}, {who})",
+        "fn_run_resume(1, {run}, {who})",
+        "fn_run_retry(1, {run}, {who})",
+        "fn_job_cancel(1, {step}, {who})",
+        "fn_job_retry(1, {step}, {who})",
+        "fn_step_claim(1, {step}, {who})",
+    ],
+)
+def test_unknown_people_never_cancel_pause_retry_or_claim(
+    engine: Engine, people: People, run_id: int, call: str, unknown: str | None
+):
+    step = engine.unit(run_id, "sign")
+    with pytest.raises(psycopg.Error) as caught:
+        engine.db.execute("select " + call.format(run=run_id, step=step, who="%s::text"), (unknown,))
+    assert caught.value.sqlstate == ("SW002" if "claim" in call else "SW007")
+    assert (engine.run_state(run_id), engine.state(step)) == ("in_progress", "ready")
+
+
+def test_a_person_who_is_not_active_any_more_does_nothing(engine: Engine, people: People, run_id: int):
+    engine.db.execute("select fn_person_set(1, 'ben', p_is_active => false)")
+    for written in ("ben", "Ben", "cli:ben"):
+        with refused("SW007", f"nobody is called {written}"):
+            engine.one("select fn_run_pause(1, %s, %s)", (run_id, written))
+    with refused("SW007"):
+        decide(engine, asked(engine, run_id), "ben")
+
+
+def test_the_command_line_of_the_owner_acts_as_a_named_operator(engine: Engine, people: People, run_id: int):
+    assert engine.one("select fn_run_pause(1, %s, 'cli:grace')", (run_id,)) == "paused"
+    assert engine.one("select fn_run_resume(1, %s, 'cli:Grace ')", (run_id,)) == "in_progress"
+    rows = engine.db.execute(
+        "select tenant_id, principal_name from principal where kind = 'operator'"
+    ).fetchall()
+    assert rows == [(0, "grace")]
+    actors = engine.db.execute(
+        "select distinct actor from event_log where event_type in ('workflow.paused', 'workflow.resumed')"
+    ).fetchall()
+    assert actors == [("cli:grace",)]
+    with refused("SW007", "only a person can decide an approval"):
+        decide(engine, asked(engine, run_id), "cli:grace")
+    # An operator is no person; the same human may become one.
+    people.add("grace", "office")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", "1 to 200"),
+        ("   ", "1 to 200"),
+        ("x" * 201, "1 to 200"),
+        (ZERO_WIDTH, "cannot be seen"),
+        ("ada\u202elive", "cannot be seen"),
+        ("ad\u00ada", "cannot be seen"),
+        ("ada\ufe0f", "cannot be seen"),
+        ("\U000e0041da", "cannot be seen"),
+        ("a\nda", "control characters"),
+        ("a\tda", "control characters"),
+        ("ada\x7f", "control characters"),
+        ("cli:ada", "a colon"),
+        ("cli\uff1aada", "a colon"),
+        ("Engine", "reserved"),
+    ],
+)
+def test_a_name_that_is_not_accepted_is_refused(engine: Engine, name: str, words: str):
+    with refused("SW001", "person_name", words):
+        engine.one("select fn_person_set(1, %s)", (name,))
+    assert engine.one("select count(*) from person") == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "like"),
+    [
+        ("ada", CYRILLIC_ADA),
+        ("ben", "\u0412en"),
+        ("pascal", "\u0440\u0430\u0455\u0441\u0430l"),
+        ("nina", "\u03b7in\u03b1"),
+        ("helen", "\u0397elen"),
+        ("Ian", "lan"),
+        ("bob", "b0b"),
+        ("paul", "pau1"),
+        ("bernard", "bemard"),
+        ("jean-luc", "jean\u2013luc"),
+        ("\u0430\u043d\u043d\u0430", "\u0430hha"),
+        ("client", "c1ient"),
+    ],
+)
+def test_a_name_that_looks_like_another_is_refused(engine: Engine, name: str, like: str):
+    if name != "client":
+        engine.one("select fn_person_set(1, %s)", (name,))
+    with refused("SW003", "looks like", name):
+        engine.one("select fn_person_set(1, %s)", (like,))
+
+
+def test_the_same_name_written_otherwise_is_the_same_person(engine: Engine):
+    first = engine.one("select fn_person_set(1, %s, array['office'])", (" Ada  Lovelace",))
+    for written in ("ada lovelace", "ADA LOVELACE", "Ada\u00a0Lovelace"):
+        assert engine.one("select fn_person_set(1, %s, array['lead'])", (written,)) == first
+    assert engine.db.execute("select person_name, name_key from person").fetchall() == [
+        ("Ada Lovelace", "ada lovelace")
+    ]
+    engine.publish("w", human("sign", assignee="ada LOVELACE"))
+    unit = engine.unit(engine.start("w"), "sign")
+    assert engine.one("select pic_id from work_unit where unit_id = %s", (unit,)) == first
+    engine.one("select fn_step_claim(1, %s, 'Ada lovelace')", (unit,))
+    assert engine.one("select count(*) from fn_inbox_read(1, 'ADA lovelace')") == 1
+
+
+@pytest.mark.parametrize(
+    "names", [("nam", "n\u0103m"), ("hung", "h\u00f9ng", "h\u01b0ng"), ("jose", "jos\u00e9")]
+)
+def test_marks_make_different_names(engine: Engine, names: tuple[str, ...]):
+    assert len({engine.one("select fn_person_set(1, %s)", (name,)) for name in names}) == len(names)
+
+
+def test_letters_are_folded_as_unicode_says(engine: Engine):
+    """Latin, Greek and Cyrillic, whatever the collation of the database."""
+    letters = [
+        chr(code)
+        for start, end in ((0x20, 0x250), (0x370, 0x400), (0x400, 0x530), (0x1E00, 0x1F00))
+        for code in range(start, end)
+        if unicodedata.category(chr(code)) in ("Lu", "Ll", "Lt", "Lo")
+    ]
+
+    def folded(letter: str) -> str:
+        return unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", letter).casefold())
+
+    rows = engine.db.execute("select x, _name_fold(x) from unnest(%s::text[]) as x", (letters,)).fetchall()
+    assert len(rows) > 900
+    assert {letter: key for letter, key in rows if key != folded(letter)} == {}
+    again = engine.db.execute(
+        "select count(*) from unnest(%s::text[]) as x where _name_fold(_name_fold(x)) <> _name_fold(x)",
+        (letters,),
+    )
+    assert again.fetchone() == (0,)
+
+
+def test_two_sessions_cannot_add_one_name_at_the_same_time(engine: Engine, dsn: str):
+    with psycopg.connect(dsn) as first, psycopg.connect(dsn) as second:
+        first.execute("select stepwell.fn_person_set(1, 'ada')")
+        second.execute("set lock_timeout = '100ms'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            second.execute("select stepwell.fn_person_set(1, %s)", (CYRILLIC_ADA,))
+
+
+def test_people_of_an_earlier_release_keep_the_oldest_of_two_names_that_look_alike(engine: Engine):
+    db = engine.db
+    db.execute("alter table principal disable trigger names_can_be_told_apart")
+    db.execute(
+        "insert into principal (tenant_id, principal_name, created_at)"
+        " select 1, x, now() from unnest(%s::text[]) with ordinality as q (x, n) order by n",
+        (["ben", "Ben", "ada ", ZERO_WIDTH, "cleo"],),
+    )
+    db.execute("alter table principal enable trigger names_can_be_told_apart")
+    for _ in range(2):
+        db.execute("select _names_settle()")
+        rows = db.execute("select person_name, name_key, is_active from person order by person_id").fetchall()
+        assert rows == [
+            ("ben", "ben", True),
+            ("Ben", None, False),
+            ("ada", "ada", True),
+            (ZERO_WIDTH, None, False),
+            ("cleo", "cleo", True),
+        ]

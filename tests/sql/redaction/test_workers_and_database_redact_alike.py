@@ -1,0 +1,146 @@
+"""One redactor: workers and the database remove the same secrets, by name and by shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
+
+from stepwell import redaction
+from tests.sql.drive import Engine
+
+CANARY = "c4n4ryc4n4ryc4n4ryc4n4ryc4n4ry"
+JWT = f"eyJ{CANARY}.{CANARY}.{CANARY}"
+KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{CANARY}\n-----END RSA PRIVATE KEY-----"
+NAMES = (
+    "password",
+    "user_pwd",
+    "auth",
+    "session",
+    "sessionId",
+    "secret_key",
+    "passphrase",
+    "accessToken",
+    "client-secret",
+    "API_KEY",
+    "Authorization",
+    "Set-Cookie",
+    "private_key",
+    "aws_access_key",
+    "credentials",
+    "jwt",
+)
+SECRETS: list[Any] = [
+    *({name: CANARY} for name in NAMES),
+    *({"headers": [{"name": name, "value": CANARY}]} for name in NAMES),
+    *([[name, CANARY], "x"] for name in NAMES),
+    *(
+        f"calling with {name}={CANARY} failed"
+        for name in ("password", "pwd", "api_key", "token", "session_id")
+    ),
+    f'{{"passphrase": "{CANARY}", "a": 1}}',
+    f"'secret_key': '{CANARY}'",
+    f"Authorization: Digest {CANARY}",
+    f"Set-Cookie: sid={CANARY}; Path=/",
+    f"https://user:{CANARY}@host/x",
+    f"https://host/x?sig={CANARY}&a=1",
+    f"Bearer {CANARY}",
+    JWT,
+    f"text {JWT} text",
+    "AKIA" + "C4N4RYC4N4RYC4N4",
+    f"xoxb-{CANARY}",
+    f"xapp-{CANARY}",
+    f"ghp_{CANARY}",
+    f"github_pat_{CANARY}",
+    f"glpat-{CANARY}",
+    f"sk-{CANARY}",
+    f"sk_live_{CANARY}",
+    f"AIza{CANARY}xxxx",
+    f"npm_{CANARY}xxxx",
+    f"pypi-{CANARY}",
+    KEY,
+    f"x {KEY} y",
+    KEY.partition("-----END")[0],
+    {"password": {"value": CANARY}},
+    {"nested": [{"deep": {"token": [CANARY]}}]},
+]
+PLAIN: list[Any] = [
+    {"author": "ada", "token_count": 7, "max_tokens": 5, "keyboard": "qwerty", "passenger": "ben"},
+    {"password": None, "has_secret": True, "secret": "env:TOKEN"},
+    "the design is done",
+    "order 7: amount=20, item=A",
+    ["a", "b"],
+    [{"name": "colour", "value": "red"}],
+    7,
+    None,
+    "https://host/x?page=2",
+    "password=[redacted]",
+    "password=***",
+]
+
+
+def in_database(engine: Engine, value: Any) -> Any:
+    return engine.one("select _redact(%s, _redaction_pattern())", (Jsonb(value),))
+
+
+def test_both_have_the_same_names_of_secrets(engine: Engine):
+    assert engine.one("select _redaction_pattern()") == redaction.KEY_PATTERN
+
+
+@pytest.mark.requirement("RT-12")
+def test_no_secret_remains_and_both_agree(engine: Engine):
+    for value in SECRETS:
+        found = redaction.value(value)
+        assert "c4n4ry" not in str(found).lower(), (value, found)
+        assert in_database(engine, value) == found, value
+        assert redaction.value(found) == found, "a second time changes nothing"
+
+
+def test_what_is_no_secret_stays(engine: Engine):
+    for value in PLAIN:
+        assert redaction.value(value) == value
+        assert in_database(engine, value) == value
+
+
+PIECES = st.sampled_from(
+    [
+        "password",
+        "token",
+        "auth",
+        "sig",
+        "cookie",
+        ": ",
+        "=",
+        '"',
+        "'",
+        " ",
+        "&",
+        ";",
+        "\n",
+        "[redacted]",
+        "***",
+        "env:X",
+        "://",
+        "@",
+        "user",
+        CANARY,
+        "Bearer ",
+        "eyJ",
+        ".",
+        "xoxb-",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END ",
+        "PRIVATE KEY-----",
+        "ok",
+        "7",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(PIECES, max_size=10).map("".join))
+def test_they_agree_about_any_text(engine: Engine, text: str):
+    assert engine.one("select _redact_text(%s)", (text,)) == redaction.text(text)

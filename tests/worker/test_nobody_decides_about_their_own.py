@@ -1,0 +1,148 @@
+"""Separation of duties along the whole line: who began something does not decide about it."""
+
+from __future__ import annotations
+
+import pytest
+
+import stepwell as sw
+from tests.support.wait import until_async
+from tests.worker.acting import open_approval, put_in_force, rule, state_of
+
+
+@pytest.fixture
+def nested(app, db, ledger):
+    """A run whose sub-workflow acts."""
+    for name in ("carl", "dora", "emil", "fred"):
+        db.execute("select fn_person_set(1, %s)", (name,))
+
+    @app.operation
+    async def book(ctx: sw.Context):
+        return (await ctx.act("ledger", "put", "A", {"amount": 5}))["entry"]
+
+    app.publish(sw.Workflow("inner", sw.Operation("book")))
+    app.publish(sw.Workflow("outer", sw.SubWorkflow("inner")))
+
+
+async def asked(db) -> int:
+    await until_async(lambda: open_approval(db))
+    return open_approval(db)
+
+
+@pytest.mark.requirement("RT-06")
+def test_who_started_a_run_does_not_approve_the_action_of_its_sub_workflow(app, play, db, ledger, nested):
+    put_in_force(db, rule("ask", "needs_approval"))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.acting_as("ada").start("outer")
+            approval = await asked(db)
+            for name in ("ada", "cli:ada", "slack:ada"):
+                with pytest.raises(sw.PermissionDenied, match="cannot decide it"):
+                    await app.approval_decide(approval, "approve", name)
+            await app.approval_decide(approval, "approve", "ben")
+            assert await run.result() == "A"
+
+    play(scenario)
+    assert db.execute("select requested_by from approval_detail where action = 'act'").fetchone() == ("ada",)
+
+
+@pytest.mark.requirement("RT-06")
+def test_who_published_scheduled_or_repeated_it_does_not_decide(app, play, db, turn, ledger, nested):
+    put_in_force(db, rule("ask", "needs_approval"))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.acting_as("ada").start("outer")
+            approval = await asked(db)
+            db.execute("update workflow_version set published_by = 'cli:dora'")
+            db.execute("update run_detail set started_by = 'schedule:nightly' where parent_unit_id is null")
+            db.execute(
+                """insert into workflow_schedule (tenant_id, schedule_name, workflow_id, cron, created_at,
+                       created_by)
+                   select tenant_id, 'nightly', workflow_id, '0 0 * * *', now(), 'api:emil' from run_detail
+                   where parent_unit_id is null"""
+            )
+            db.execute(
+                """insert into dlq_replay_request (tenant_id, unit_id, approval_id, proposal_state,
+                       idempotency_key, requested_by, requested_at)
+                   select tenant_id, step_run_id, %s, 'scheduled', 'k', 'fred', now() from step_run
+                   where step_id = 'book'""",
+                (approval,),
+            )
+            for name in ("dora", "emil", "fred"):
+                with pytest.raises(sw.PermissionDenied, match="cannot decide it"):
+                    await app.approval_decide(approval, "approve", name)
+            await app.approval_decide(approval, "approve", "ben")
+            assert await run.result() == "A"
+
+    play(scenario)
+
+
+@pytest.mark.requirement("RT-06")
+def test_who_started_a_run_does_not_approve_that_another_undoes_it(app, play, db, ledger, nested):
+    put_in_force(
+        db, rule("undo", "needs_approval", "$.reverses > 0", priority=1), rule("free", "allow", priority=2)
+    )
+
+    async def scenario():
+        async with sw.Worker(app):
+            await (await app.acting_as("ada").start("outer")).result()
+            (done,) = await app.receipts()
+            job = await app.acting_as("carl").reverse(done.receipt_id)
+            approval = await asked(db)
+            for name in ("ada", "carl"):
+                with pytest.raises(sw.PermissionDenied, match="cannot decide it"):
+                    await app.approval_decide(approval, "approve", name)
+            await app.approval_decide(approval, "approve", "ben")
+            await job.result()
+
+    play(scenario)
+
+
+@pytest.mark.requirement("RT-06")
+@pytest.mark.parametrize(
+    "tightened",
+    [{"role": "lead"}, {"approvers": ["cleo", "dora"]}, {"two_person": True}, {"tier": "high"}, {}],
+    ids=["role", "approvers", "quorum", "tier", "policy version"],
+)
+def test_a_rule_made_stricter_while_the_question_is_open_asks_again(app, play, db, ledger, nested, tightened):
+    put_in_force(db, rule("ask", "needs_approval"))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.acting_as("ada").start("outer")
+            first = await asked(db)
+            put_in_force(db, rule("ask", "needs_approval", **tightened), rule("other", "deny", priority=99))
+            await app.approval_decide(first, "approve", "ben")
+            await until_async(lambda: open_approval(db) not in (None, first))
+            assert ledger.keys() == []
+            assert state_of(db) == "waiting" or await run.state() == "in_progress"
+            await run.cancel()
+
+    play(scenario)
+    assert ledger.keys() == []
+
+
+@pytest.mark.requirement("RT-06")
+def test_two_runs_with_one_key_both_go_on(app, play, db, ledger):
+    put_in_force(db, rule("ask", "needs_approval"))
+
+    @app.operation
+    async def book(ctx: sw.Context):
+        return (await ctx.act("ledger", "put", "A", {"amount": 5}, key="order-7"))["entry"]
+
+    app.publish(sw.Workflow("one", sw.Operation("book")))
+    waiting = "select count(*) from v_approval where state_code = 'requested'"
+
+    async def scenario():
+        async with sw.Worker(app):
+            runs = [await app.acting_as("ada").start("one") for _ in range(2)]
+            await until_async(lambda: db.execute(waiting).fetchone() == (2,))
+            for (approval,) in db.execute(
+                "select approval_id from v_approval where action = 'act'"
+            ).fetchall():
+                await app.approval_decide(approval, "approve", "ben")
+            assert [await run.result() for run in runs] == ["A", "A"]
+
+    play(scenario)
+    assert ledger.keys() == ["order-7"]
