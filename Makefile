@@ -5,7 +5,8 @@ PYTHON   ?= $(shell sh scripts/find_python.sh)
 VENV     := .venv
 PY       := $(VENV)/bin/python
 SNAPSHOT := src/stepwell/sql/schema.snapshot.sql
-JOBS     ?= 2
+# More processes than cores: a test often waits, for a server that starts or a page that opens.
+JOBS     ?= 3
 # The tests run on the embedded PostgreSQL; PG=15 takes the programs of another one that is installed.
 PG       ?=
 PG_BINS   = $(wildcard /usr/lib/postgresql/$(PG)/bin /usr/pgsql-$(PG)/bin /opt/homebrew/opt/postgresql@$(PG)/bin)
@@ -30,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check bench chaos docs snapshot ui clean
+.PHONY: help setup run test lint check bench chaos docs snapshot ui clean
 
 help: ## Show this list
 	@echo "Usage: make <target> [ARGS=...]"
@@ -45,18 +46,20 @@ test: $(PROJECT) ## Run every test, in parallel, with a real browser
 	@$(PY) scripts/ensure_programs.py
 	@$(if $(PG),STEPWELL_TEST_PG_BIN=$(PG_BIN)) $(PY) -m pytest -n $(JOBS) --dist worksteal --session-timeout=3000 $(ARGS)
 
-check: $(PROJECT) ## Lint, types, import direction, tidy and documentation tests; under a minute
+lint: $(PROJECT) ## Lint and types of Python; lint, types and unit tests of the web UI
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 	@$(PY) scripts/check_ui.py
+
+check: lint ## What make lint does, then import direction, tidy and documentation tests; under a minute
 	@$(PY) -m pytest -q tests/tidy tests/docs
 
 bench: $(PROJECT) ## Measure against the peers that are installed; prints ratios
 	@$(PY) -m bench $(ARGS)
 
 chaos: $(PROJECT) ## Hours of random calls, random workflows and killed workers; the invariants are asked after each
-	@STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) STEPWELL_SOAK_SECONDS=$(SOAK) $(PY) -m pytest tests/model tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py tests/worker/test_hostile_tenant.py tests/acceptance/test_worker_kill.py --timeout=14400 $(ARGS)
+	@STEPWELL_TAMPER=all STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) STEPWELL_SOAK_SECONDS=$(SOAK) $(PY) -m pytest tests/model tests/unit/define/test_properties.py tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py tests/worker/test_hostile_tenant.py tests/acceptance/test_worker_kill.py tests/govern/test_no_tampering_is_silent.py tests/govern/test_no_bundle_tampering_is_silent.py --timeout=14400 $(ARGS)
 
 docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) scripts/write_reference.py
