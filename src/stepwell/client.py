@@ -86,14 +86,10 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         pool: Connections = await stack.enter_async_context(opened)
         client = cls(conninfo, pool, stack, actor, listen_conninfo)
         try:
-            tenant_id = await client.perform(tenants.tenant_id(tenant))
-            if tenant_id is None:
-                hint = await client.perform(words.suggestion(0, "tenant", tenant))
-                raise NotFound(f"tenant {tenant} does not exist", hint=hint, field="tenant")
+            client.tenant_id = await client.perform(tenants.tenant_id(tenant))
         except BaseException:
             await stack.aclose()
             raise
-        client.tenant_id = tenant_id
         return client
 
     def acting_as(self, actor: str) -> Self:

@@ -7,7 +7,13 @@ from contextlib import contextmanager
 
 import psycopg
 
-APPLICATION_ROLES = ["stepwell_api", "stepwell_worker", "stepwell_reader"]
+APPLICATION_ROLES = [
+    "stepwell_api",
+    "stepwell_keeper",
+    "stepwell_reader",
+    "stepwell_slack",
+    "stepwell_worker",
+]
 
 
 def token(

@@ -332,7 +332,10 @@ create table stepwell.clock_shift (
     stopped_at timestamp with time zone
 );
 -- granted to stepwell_api: select
+-- granted to stepwell_keeper: select
 -- granted to stepwell_reader: select
+-- granted to stepwell_slack: select
+-- granted to stepwell_worker: select
 
 -- table: stepwell.concurrency_slot
 create table stepwell.concurrency_slot (
@@ -921,7 +924,10 @@ create table stepwell.schema_migration (
     applied_at timestamp with time zone default clock_timestamp() not null
 );
 -- granted to stepwell_api: select
+-- granted to stepwell_keeper: select
 -- granted to stepwell_reader: select
+-- granted to stepwell_slack: select
+-- granted to stepwell_worker: select
 
 -- table: stepwell.schema_routine
 create table stepwell.schema_routine (
@@ -932,7 +938,10 @@ create table stepwell.schema_routine (
     applied_at timestamp with time zone default clock_timestamp() not null
 );
 -- granted to stepwell_api: select
+-- granted to stepwell_keeper: select
 -- granted to stepwell_reader: select
+-- granted to stepwell_slack: select
+-- granted to stepwell_worker: select
 
 -- table: stepwell.slack_callback
 create table stepwell.slack_callback (
@@ -1165,7 +1174,6 @@ create table stepwell.tenant (
 alter table stepwell.tenant enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
--- granted to stepwell_worker: select
 
 -- table: stepwell.tenant_lease
 create table stepwell.tenant_lease (
@@ -2603,9 +2611,6 @@ create policy tenant_is_bound on stepwell.task_detail as permissive for all to p
 -- policy: stepwell.tenant.tenant_is_bound
 create policy tenant_is_bound on stepwell.tenant as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
--- policy: stepwell.tenant.worker_finds_tenants
-create policy worker_finds_tenants on stepwell.tenant as permissive for select to stepwell_worker using (true);
-
 -- policy: stepwell.tenant_lease.tenant_is_bound
 create policy tenant_is_bound on stepwell.tenant_lease as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
@@ -3469,31 +3474,26 @@ create function stepwell._action_decided(p_tenant_id integer, p_approval_id bigi
 create function stepwell._action_document(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_action jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._action_read(p_tenant_id integer, p_unit_id bigint, p_action jsonb)
 create function stepwell._action_read(p_tenant_id integer, p_unit_id bigint, p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._action_type_verdict(p_action jsonb)
 create function stepwell._action_type_verdict(p_action jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._actor_bound(p_tenant_id integer, p_actor text, p_verb text)
 create function stepwell._actor_bound(p_tenant_id integer, p_actor text, p_verb text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._actor_channel(p_actor text)
 create function stepwell._actor_channel(p_actor text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._actor_known(p_tenant_id integer, p_actor text, p_verb text)
 create function stepwell._actor_known(p_tenant_id integer, p_actor text, p_verb text) returns text language plpgsql set search_path=stepwell, pg_temp;
@@ -3502,13 +3502,11 @@ create function stepwell._actor_known(p_tenant_id integer, p_actor text, p_verb 
 create function stepwell._actor_plain(p_actor text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._acts_for_all()
 create function stepwell._acts_for_all() returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3520,7 +3518,6 @@ create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint
 create function stepwell._approval_covers(p_unit stepwell.work_unit, p_evidence jsonb, p_action text, p_is_own boolean) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._approval_end(p_tenant_id integer, p_approval_id bigint, p_state text, p_actor text, p_reason text)
 create function stepwell._approval_end(p_tenant_id integer, p_approval_id bigint, p_state text, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3529,13 +3526,11 @@ create function stepwell._approval_end(p_tenant_id integer, p_approval_id bigint
 create function stepwell._approval_granted(p_tenant_id integer, p_approval_id bigint, p_action text, p_unit_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._approval_quorum(p_tenant_id integer, p_approval_id bigint)
 create function stepwell._approval_quorum(p_tenant_id integer, p_approval_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier integer, p_quorum integer, p_expires_seconds integer, p_key text, p_acting text, p_approvers text[], p_role text, p_about jsonb)
 create function stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier integer, p_quorum integer, p_expires_seconds integer, p_key text, p_acting text, p_approvers text[], p_role text, p_about jsonb) returns bigint language plpgsql set search_path=stepwell, pg_temp;
@@ -3547,7 +3542,6 @@ create function stepwell._approval_settle(p_tenant_id integer, p_approval_id big
 create function stepwell._approval_voter(p_approval stepwell.approval_detail, p_actor text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._approvals_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._approvals_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3562,7 +3556,6 @@ create function stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigin
 create function stepwell._attempt_no(p_state_code text, p_failed_count integer, p_started_at timestamp with time zone) returns integer language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._attention_settle(p_tenant_id integer, p_run_id bigint)
 create function stepwell._attention_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3583,7 +3576,6 @@ create function stepwell._audit_chain_lock(p_tenant_id integer) returns stepwell
 create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._audit_leaves_remove()
 create function stepwell._audit_leaves_remove() returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3592,7 +3584,6 @@ create function stepwell._audit_leaves_remove() returns void language plpgsql se
 create function stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit_ids bigint[]) returns TABLE(unit_id bigint, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint)
 create function stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint) returns record language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
@@ -3601,7 +3592,6 @@ create function stepwell._binding(OUT tenant_id integer, OUT principal_id bigint
 create function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint)
 create function stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3610,61 +3600,51 @@ create function stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint) ret
 create function stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[]) returns TABLE(tenant_id integer, unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._calendar_add(p_tenant_id integer, p_calendar_name text, p_from timestamp with time zone, p_seconds numeric)
 create function stepwell._calendar_add(p_tenant_id integer, p_calendar_name text, p_from timestamp with time zone, p_seconds numeric) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._caller_name()
 create function stepwell._caller_name() returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._caps_check(p_settings jsonb, p_known text[])
 create function stepwell._caps_check(p_settings jsonb, p_known text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._catches(p_step_kind text, p_config jsonb, p_step_no integer)
 create function stepwell._catches(p_step_kind text, p_config jsonb, p_step_no integer) returns boolean language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._chain_growth(p_chains text, p_size double precision)
 create function stepwell._chain_growth(p_chains text, p_size double precision) returns double precision language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._chain_path(p_chain text, p_scope text)
 create function stepwell._chain_path(p_chain text, p_scope text) returns text language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail)
 create function stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._checkpoint_count_check(p_tenant_id integer, p_unit_id bigint, p_name text)
 create function stepwell._checkpoint_count_check(p_tenant_id integer, p_unit_id bigint, p_name text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[])
 create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[]) returns SETOF stepwell.job_lease language plpgsql;
@@ -3673,7 +3653,6 @@ create function stepwell._claim(p_session_id bigint, p_executor_class_ids intege
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._classes_are_empty(p_executor_class_ids integer[])
 create function stepwell._classes_are_empty(p_executor_class_ids integer[]) returns boolean language plpgsql;
@@ -3694,13 +3673,11 @@ create function stepwell._conditionals_resume(p_tenant_id integer, p_run_id bigi
 create function stepwell._content_current(p_tenant_id integer, p_code text) returns TABLE(iu_id bigint, version_no integer, content_hash text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._content_hash(p_tenant_id integer, p_body text, p_items text[])
 create function stepwell._content_hash(p_tenant_id integer, p_body text, p_items text[]) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._content_pin(p_tenant_id integer, p_version_id integer, p_run_ids bigint[])
 create function stepwell._content_pin(p_tenant_id integer, p_version_id integer, p_run_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
@@ -3712,19 +3689,16 @@ create function stepwell._content_refuse() returns trigger language plpgsql set 
 create function stepwell._contrast_ratio(p_fg text, p_bg text) returns numeric language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._correction_around(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._correction_around(p_tenant_id integer, p_unit_id bigint) returns TABLE(place integer, unit_id bigint, scope text, state_code text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._correction_check(p_tenant_id integer, p_unit_id bigint, p_approval_id bigint, p_downstream text)
 create function stepwell._correction_check(p_tenant_id integer, p_unit_id bigint, p_approval_id bigint, p_downstream text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._correction_open(p_tenant_id integer, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_waits_for bigint[], p_person_id bigint)
 create function stepwell._correction_open(p_tenant_id integer, p_unit_id bigint, p_root_unit_id bigint, p_actor text, p_reason text, p_approval_id bigint, p_downstream text, p_waits_for bigint[], p_person_id bigint) returns stepwell.step_run_correction_cycle language plpgsql set search_path=stepwell, pg_temp;
@@ -3745,7 +3719,6 @@ create function stepwell._corrections_settle(p_tenant_id integer, p_run_id bigin
 create function stepwell._cycle_find(p_step_count integer, p_edges jsonb) returns integer[] language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._dead_letters_store(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dead_letters_store(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
@@ -3757,7 +3730,6 @@ create function stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint) 
 create function stepwell._deadline_of(p_tenant_id integer, p_config jsonb, p_from timestamp with time zone) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3769,13 +3741,11 @@ create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids b
 create function stepwell._edit_distance(p_from text, p_to text) returns integer language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean)
 create function stepwell._engine_complete(p_tenant_ids integer[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3793,7 +3763,6 @@ create function stepwell._engine_steps(p_tenant_ids integer[], p_unit_ids bigint
 create function stepwell._enqueue_input_check(p_payloads jsonb[], p_keys text[], p_priority integer, p_concurrency_key text, p_max_concurrency integer, p_trace_id text, p_rate_count integer, p_rate_seconds double precision) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer)
 create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id integer, p_run_ids bigint[], p_slot_key text, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT tenant_ids integer[], OUT unit_ids bigint[], OUT requests stepwell.transition_request[], OUT has_engine_steps boolean, OUT has_slots boolean, OUT direct_count integer) returns record language plpgsql set search_path=stepwell, pg_temp;
@@ -3802,7 +3771,6 @@ create function stepwell._entry_steps_find(p_tenant_id integer, p_version_id int
 create function stepwell._error_kept(p_error jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text)
 create function stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3814,7 +3782,6 @@ create function stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_
 create function stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._event_log_refuse()
 create function stepwell._event_log_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
@@ -3823,37 +3790,31 @@ create function stepwell._event_log_refuse() returns trigger language plpgsql se
 create function stepwell._event_payload_problem(p_event_type text, p_payload jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._events_back(p_tenant_id integer, p_types text[], p_actor text, p_low xid8, p_high xid8, p_high_id bigint, p_scan integer, p_scan_each integer)
 create function stepwell._events_back(p_tenant_id integer, p_types text[], p_actor text, p_low xid8, p_high xid8, p_high_id bigint, p_scan integer, p_scan_each integer) returns refcursor language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._evidence_names(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_names(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._evidence_run(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_run(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._evidence_streams(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_streams(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
@@ -3865,19 +3826,22 @@ create function stepwell._failures_follow(p_tenant_ids integer[], p_unit_ids big
 create function stepwell._failures_judge(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[], p_now timestamp with time zone) returns TABLE(ord bigint, tenant_id integer, unit_id bigint, lease_no integer, failure_class text, classification text, error jsonb, attempt_count smallint, next_eligible_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[])
 create function stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[]) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
 create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
+
+-- function: stepwell._function_rights()
+create function stepwell._function_rights() returns TABLE(process text, function_name text) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._gap_next(p_executor_class_id integer, p_place stepwell.queue_place)
 create function stepwell._gap_next(p_executor_class_id integer, p_place stepwell.queue_place) returns bigint language plpgsql;
@@ -3898,25 +3862,21 @@ create function stepwell._gaps_renew() returns boolean language plpgsql set sear
 create function stepwell._graph_cycle(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._graph_problem(p_graph jsonb)
 create function stepwell._graph_problem(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb)
 create function stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._graph_refusal(p_graph jsonb)
 create function stepwell._graph_refusal(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb)
 create function stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3925,37 +3885,31 @@ create function stepwell._graph_store(p_tenant_id integer, p_version_id integer,
 create function stepwell._graph_upgrade(p_graph jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_approval(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone)
 create function stepwell._guard_approval(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb)
 create function stepwell._guard_expression(p_path text, p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone)
 create function stepwell._guard_named(p_guard text, p_unit stepwell.work_unit, p_evidence jsonb, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb)
 create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evidence jsonb) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._guard_path_problem(p_path text)
 create function stepwell._guard_path_problem(p_path text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._handlers_of(p_operation_names text[])
 create function stepwell._handlers_of(p_operation_names text[]) returns integer[] language plpgsql set search_path=stepwell, pg_temp;
@@ -3964,25 +3918,26 @@ create function stepwell._handlers_of(p_operation_names text[]) returns integer[
 create function stepwell._has_ended(p_state_code text) returns boolean language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._hidden(p_value jsonb)
 create function stepwell._hidden(p_value jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+
+-- function: stepwell._hidden_columns()
+create function stepwell._hidden_columns() returns TABLE(table_name text, column_name text) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea)
 create function stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea) returns bytea[] language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._history_root(p_peaks bytea[])
 create function stepwell._history_root(p_peaks bytea[]) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3994,19 +3949,16 @@ create function stepwell._humans_show(p_tenant_id integer, p_unit_ids bigint[]) 
 create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb, p_is_alone boolean) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._inputs_join(p_item jsonb, p_bound jsonb)
 create function stepwell._inputs_join(p_item jsonb, p_bound jsonb) returns jsonb language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._inputs_show(p_unit stepwell.work_unit, p_inputs jsonb, p_reads jsonb, OUT inputs jsonb, OUT problem text)
 create function stepwell._inputs_show(p_unit stepwell.work_unit, p_inputs jsonb, p_reads jsonb, OUT inputs jsonb, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._inputs_store(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._inputs_store(p_tenant_id integer, p_unit_id bigint) returns text language plpgsql set search_path=stepwell, pg_temp;
@@ -4015,73 +3967,61 @@ create function stepwell._inputs_store(p_tenant_id integer, p_unit_id bigint) re
 create function stepwell._invariant_counts() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_effects()
 create function stepwell._invariant_effects() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_explained()
 create function stepwell._invariant_explained() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_fold()
 create function stepwell._invariant_fold() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_leases()
 create function stepwell._invariant_leases() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_leftovers()
 create function stepwell._invariant_leftovers() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._invariant_slots()
 create function stepwell._invariant_slots() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._is_fault_of_row(p_error_code text)
 create function stepwell._is_fault_of_row(p_error_code text) returns boolean language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._is_list(p_chain text)
 create function stepwell._is_list(p_chain text) returns boolean language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._is_same_lane(p_place stepwell.queue_place, p_other stepwell.queue_place)
 create function stepwell._is_same_lane(p_place stepwell.queue_place, p_other stepwell.queue_place) returns boolean language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._is_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_now timestamp with time zone)
 create function stepwell._is_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_now timestamp with time zone) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item_no integer)
 create function stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item_no integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._items_release(p_tenant_id integer, p_map_ids bigint[])
 create function stepwell._items_release(p_tenant_id integer, p_map_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4093,13 +4033,11 @@ create function stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigi
 create function stepwell._jsonpath_problem(p_expression text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[])
 create function stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[]) returns boolean language plpgsql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._lane_next(p_executor_class_id integer, p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, OUT tenant_id integer, OUT workspace_id integer, OUT rank integer, OUT operation_id integer, OUT unit_id bigint)
 create function stepwell._lane_next(p_executor_class_id integer, p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, OUT tenant_id integer, OUT workspace_id integer, OUT rank integer, OUT operation_id integer, OUT unit_id bigint) returns record language plpgsql;
@@ -4123,13 +4061,11 @@ create function stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p
 create function stepwell._lease_lost(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._leased_count(p_tenant_id integer, p_executor_class_id integer)
 create function stepwell._leased_count(p_tenant_id integer, p_executor_class_id integer) returns bigint language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[], p_session_id bigint)
 create function stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[], p_session_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -4141,19 +4077,16 @@ create function stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigin
 create function stepwell._limit(p_key text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._log_position(p_tenant_id integer, p_at timestamp with time zone)
 create function stepwell._log_position(p_tenant_id integer, p_at timestamp with time zone) returns xid8 language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._machine_of(p_scope text)
 create function stepwell._machine_of(p_scope text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._map_abort(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._map_abort(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4168,25 +4101,21 @@ create function stepwell._map_forget(p_tenant_id integer, p_unit_id bigint) retu
 create function stepwell._map_is_same(p_tenant_id integer, p_unit_id bigint, p_items jsonb) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._map_result(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._map_result(p_tenant_id integer, p_unit_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._map_result_bytes(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._map_result_bytes(p_tenant_id integer, p_unit_id bigint) returns bigint language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._map_size_problem(p_tenant_id integer, p_unit_id bigint, p_item_count integer)
 create function stepwell._map_size_problem(p_tenant_id integer, p_unit_id bigint, p_item_count integer) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._maps_count(p_changes stepwell.unit_change[])
 create function stepwell._maps_count(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4195,7 +4124,6 @@ create function stepwell._maps_count(p_changes stepwell.unit_change[]) returns v
 create function stepwell._maps_input_problem(p_version stepwell.workflow_version, p_input jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[])
 create function stepwell._maps_open(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4210,7 +4138,6 @@ create function stepwell._marks_clear(p_changes stepwell.unit_change[]) returns 
 create function stepwell._merkle_root(p_leaves bytea) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
 create function stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause) returns bigint[] language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
@@ -4219,37 +4146,31 @@ create function stepwell._must_apply(p_requests stepwell.transition_request[], p
 create function stepwell._name_check(p_field text, p_name text) returns void language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._name_fold(p_name text)
 create function stepwell._name_fold(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._name_problem(p_name text)
 create function stepwell._name_problem(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._name_skeleton(p_name text)
 create function stepwell._name_skeleton(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._name_tidy(p_name text)
 create function stepwell._name_tidy(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._names_known(p_tenant_id integer, p_kind text, p_within text)
 create function stepwell._names_known(p_tenant_id integer, p_kind text, p_within text) returns TABLE(name text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._names_settle()
 create function stepwell._names_settle() returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4270,97 +4191,81 @@ create function stepwell._others_have_work(p_tenant_id integer, p_executor_class
 create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._pairs_count(p_document jsonb, p_scope text, p_left text, p_right text)
 create function stepwell._pairs_count(p_document jsonb, p_scope text, p_left text, p_right text) returns double precision language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean)
 create function stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean) returns record language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_bound(p_bare text, p_size double precision)
 create function stepwell._path_bound(p_bare text, p_size double precision) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision)
 create function stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision) returns double precision language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_count(p_document jsonb, p_path text)
 create function stepwell._path_count(p_document jsonb, p_path text) returns double precision language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_document(p_document jsonb, p_path text)
 create function stepwell._path_document(p_document jsonb, p_path text) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, p_is_alone boolean, OUT result jsonb, OUT problem text, OUT is_costly boolean)
 create function stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, p_is_alone boolean, OUT result jsonb, OUT problem text, OUT is_costly boolean) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_excess(p_document jsonb, p_path text, p_is_alone boolean)
 create function stepwell._path_excess(p_document jsonb, p_path text, p_is_alone boolean) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_gap(p_document jsonb, p_path text)
 create function stepwell._path_gap(p_document jsonb, p_path text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_is_plain(p_path text)
 create function stepwell._path_is_plain(p_path text) returns boolean language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_problem(p_step jsonb)
 create function stepwell._path_problem(p_step jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_refusal(p_path text)
 create function stepwell._path_refusal(p_path text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_sites(p_path text)
 create function stepwell._path_sites(p_path text) returns jsonb language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_strict(p_path text)
 create function stepwell._path_strict(p_path text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._path_unknown_root(p_path text, p_known text[])
 create function stepwell._path_unknown_root(p_path text, p_known text[]) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamp with time zone, p_preview boolean)
 create function stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamp with time zone, p_preview boolean) returns text language plpgsql set search_path=stepwell, pg_temp;
@@ -4372,7 +4277,6 @@ create function stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint
 create function stepwell._people_behind(p_tenant_id integer, p_unit_id bigint) returns text[] language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4384,13 +4288,11 @@ create function stepwell._people_wake(p_tenant_ids integer[], p_unit_ids bigint[
 create function stepwell._person_find(p_tenant_id integer, p_person_name text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._person_name(p_tenant_id integer, p_person_id bigint)
 create function stepwell._person_name(p_tenant_id integer, p_person_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text)
 create function stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4405,7 +4307,6 @@ create function stepwell._plans_apply() returns void language plpgsql set search
 create function stepwell._policy_answer(p_rule jsonb, p_action jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_decided(p_tenant_id integer, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text)
 create function stepwell._policy_decided(p_tenant_id integer, p_approval_id bigint, p_proposal_id bigint, p_state text, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4414,37 +4315,31 @@ create function stepwell._policy_decided(p_tenant_id integer, p_approval_id bigi
 create function stepwell._policy_diff(p_old jsonb, p_new jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_document(p_action jsonb, p_match text)
 create function stepwell._policy_document(p_action jsonb, p_match text) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_hash(p_rules jsonb)
 create function stepwell._policy_hash(p_rules jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_judge(p_rules jsonb, p_action jsonb)
 create function stepwell._policy_judge(p_rules jsonb, p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_match(p_match text, p_action jsonb)
 create function stepwell._policy_match(p_match text, p_action jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_match_problem(p_match text)
 create function stepwell._policy_match_problem(p_match text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_put(p_policy stepwell.policy_set, p_actor text, p_approval_id bigint)
 create function stepwell._policy_put(p_policy stepwell.policy_set, p_actor text, p_approval_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4453,13 +4348,11 @@ create function stepwell._policy_put(p_policy stepwell.policy_set, p_actor text,
 create function stepwell._policy_refusals(p_rules jsonb) returns TABLE(rule_no integer, problem text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_rule_problems(p_rule jsonb)
 create function stepwell._policy_rule_problems(p_rule jsonb) returns TABLE(field text, problem text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._policy_set_refuse()
 create function stepwell._policy_set_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
@@ -4470,12 +4363,6 @@ create function stepwell._principal_name_set() returns trigger language plpgsql 
 -- function: stepwell._principal_set(p_tenant_id integer, p_kind text, p_field text, p_name text, p_roles text[], p_display_name text, p_is_active boolean)
 create function stepwell._principal_set(p_tenant_id integer, p_kind text, p_field text, p_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._privileges_of(p_role text)
-create function stepwell._privileges_of(p_role text) returns TABLE(statement text) language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
-
 -- function: stepwell._problem_check()
 create function stepwell._problem_check() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4484,6 +4371,11 @@ create function stepwell._problem_close(p_tenant_id integer, p_problem_id bigint
 
 -- function: stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text)
 create function stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._process_roles()
+create function stepwell._process_roles() returns text[] language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._progress_notify()
 create function stepwell._progress_notify() returns trigger language plpgsql set search_path=stepwell, pg_temp;
@@ -4531,97 +4423,81 @@ create function stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigi
 create function stepwell._redact(p_value jsonb, p_pattern text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._redact_text(p_text text)
 create function stepwell._redact_text(p_text text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._redaction_pattern()
 create function stepwell._redaction_pattern() returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._refusal_clause(p_unit stepwell.work_unit, p_problem text, p_evidence jsonb, p_lang text, OUT text_key text, OUT problem text, OUT next text)
 create function stepwell._refusal_clause(p_unit stepwell.work_unit, p_problem text, p_evidence jsonb, p_lang text, OUT text_key text, OUT problem text, OUT next text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._refusal_sentence(p_unit stepwell.work_unit, p_to_state text, p_problems text[], p_evidence jsonb, p_lang text)
 create function stepwell._refusal_sentence(p_unit stepwell.work_unit, p_to_state text, p_problems text[], p_evidence jsonb, p_lang text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb)
 create function stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._regex_cost(p_document jsonb, p_path text, p_pattern text)
 create function stepwell._regex_cost(p_document jsonb, p_path text, p_pattern text) returns double precision language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._regex_fault(p_pattern text)
 create function stepwell._regex_fault(p_pattern text) returns text language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._regex_refusal(p_pattern text)
 create function stepwell._regex_refusal(p_pattern text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._regex_size(p_pattern text)
 create function stepwell._regex_size(p_pattern text) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._regex_steps(p_pattern text, p_text text)
 create function stepwell._regex_steps(p_pattern text, p_text text) returns double precision language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_machines()
 create function stepwell._registry_machines() returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_state_faults()
 create function stepwell._registry_state_faults() returns TABLE(check_name text, fault text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_text_faults()
 create function stepwell._registry_text_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_transition_faults()
 create function stepwell._registry_transition_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._registry_word_faults()
 create function stepwell._registry_word_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text)
 create function stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
@@ -4633,7 +4509,6 @@ create function stepwell._replay_request(p_tenant_id integer, p_unit_ids bigint[
 create function stepwell._replay_set(p_tenant_id integer, p_unit_id bigint) returns bigint[] language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[], p_evidence jsonb[], p_actor text)
 create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[], p_evidence jsonb[], p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4657,13 +4532,11 @@ create function stepwell._report_others(p_session_id bigint, p_tenant_ids intege
 create function stepwell._reports_limit(p_outcomes text[], p_bodies text[], OUT outcomes text[], OUT bodies text[]) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._reports_refuse(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._reports_refuse(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns SETOF stepwell.job_lease language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
@@ -4690,31 +4563,31 @@ create function stepwell._retention_slots(p_limit integer) returns bigint langua
 create function stepwell._reversal_judge(p_tenant_id integer, p_action jsonb, p_verdict jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._reversal_problem(p_tenant_id integer, p_receipt_id bigint)
 create function stepwell._reversal_problem(p_tenant_id integer, p_receipt_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
+
+-- function: stepwell._rights(p_role text)
+create function stepwell._rights(p_role text) returns TABLE(statement text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._roles_of(p_tenant_id integer, p_principal_id bigint)
 create function stepwell._roles_of(p_tenant_id integer, p_principal_id bigint) returns text[] language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
 create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT direct_ids bigint[], OUT leaves_more boolean)
 create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
@@ -4723,31 +4596,26 @@ create function stepwell._run_create(p_tenant_id integer, p_version stepwell.wor
 create function stepwell._run_of(p_unit_id bigint) returns bigint language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._run_result(p_tenant_id integer, p_run_id bigint)
 create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._run_state(p_tenant_id integer, p_run_id bigint)
 create function stepwell._run_state(p_tenant_id integer, p_run_id bigint) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._run_unit(p_run_id bigint)
 create function stepwell._run_unit(p_run_id bigint) returns bigint language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._runs_above(p_tenant_id integer, p_run_id bigint)
 create function stepwell._runs_above(p_tenant_id integer, p_run_id bigint) returns TABLE(run_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._runs_and_jobs_lock(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_and_jobs_lock(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4783,55 +4651,46 @@ create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, 
 create function stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[]) returns TABLE(run_id bigint, is_new boolean) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._schema_alternatives_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb, p_hops integer)
 create function stepwell._schema_alternatives_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb, p_hops integer) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._schema_array_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb)
 create function stepwell._schema_array_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._schema_number_problem(p_schema jsonb, p_value numeric, p_path text)
 create function stepwell._schema_number_problem(p_schema jsonb, p_value numeric, p_path text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._schema_object_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb)
 create function stepwell._schema_object_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb, p_hops integer)
 create function stepwell._schema_problem(p_schema jsonb, p_value jsonb, p_path text, p_root jsonb, p_hops integer) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._schema_ref_path(p_ref text)
 create function stepwell._schema_ref_path(p_ref text) returns text[] language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._schema_refusal(p_schema jsonb, p_path text)
 create function stepwell._schema_refusal(p_schema jsonb, p_path text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._schema_text_problem(p_schema jsonb, p_value text, p_path text)
 create function stepwell._schema_text_problem(p_schema jsonb, p_value text, p_path text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone)
 create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
@@ -4849,7 +4708,6 @@ create function stepwell._sessions_lock_gone(p_now timestamp with time zone, p_l
 create function stepwell._settled_result_check(p_outcome text, p_result jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integer[], p_limit integer)
 create function stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integer[], p_limit integer) returns TABLE(turn_no integer, share integer) language plpgsql;
@@ -4858,55 +4716,46 @@ create function stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integ
 create function stepwell._site_extend(p_at jsonb, p_suffix text) returns jsonb language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._site_inside(p_at jsonb, p_is_filter boolean)
 create function stepwell._site_inside(p_at jsonb, p_is_filter boolean) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._site_outside(p_before jsonb, p_at jsonb)
 create function stepwell._site_outside(p_before jsonb, p_at jsonb) returns jsonb language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._site_refusal(p_site jsonb)
 create function stepwell._site_refusal(p_site jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._sites_of(p_at jsonb)
 create function stepwell._sites_of(p_at jsonb) returns jsonb[] language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text)
 create function stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._slack_card_approval(p_tenant_id integer, p_approval_id bigint)
 create function stepwell._slack_card_approval(p_tenant_id integer, p_approval_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._slack_card_face(p_tenant_id integer, p_approval_id bigint)
 create function stepwell._slack_card_face(p_tenant_id integer, p_approval_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._slot_place(p_tenant_id integer, p_slot_key text)
 create function stepwell._slot_place(p_tenant_id integer, p_slot_key text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._slot_set(p_tenant_id integer, p_slot_key text, p_max_count integer, p_rate_count integer, p_rate_seconds double precision)
 create function stepwell._slot_set(p_tenant_id integer, p_slot_key text, p_max_count integer, p_rate_count integer, p_rate_seconds double precision) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4936,13 +4785,11 @@ create function stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_to
 create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._start_maps_check(p_version stepwell.workflow_version, p_inputs jsonb[])
 create function stepwell._start_maps_check(p_version stepwell.workflow_version, p_inputs jsonb[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._start_rate_check(p_tenant_id integer, p_workflow_id integer, p_now timestamp with time zone)
 create function stepwell._start_rate_check(p_tenant_id integer, p_workflow_id integer, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4951,7 +4798,6 @@ create function stepwell._start_rate_check(p_tenant_id integer, p_workflow_id in
 create function stepwell._start_schema_check(p_tenant_id integer, p_schema jsonb, p_inputs jsonb[], p_trigger_type text, p_trigger_refs text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._state_change(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer)
 create function stepwell._state_change(p_run_id bigint, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_preview boolean, p_tenant_id integer) returns jsonb language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
@@ -4960,13 +4806,11 @@ create function stepwell._state_change(p_run_id bigint, p_run_kind text, p_from_
 create function stepwell._state_word(p_machine_id text, p_state_code text, p_lang text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_actor_check(p_tenant_id integer, p_unit_id bigint, p_actor text, p_guard text)
 create function stepwell._step_actor_check(p_tenant_id integer, p_unit_id bigint, p_actor text, p_guard text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_answer(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text)
 create function stepwell._step_answer(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
@@ -4975,19 +4819,16 @@ create function stepwell._step_answer(p_tenant_id integer, p_unit_id bigint, p_c
 create function stepwell._step_asks(p_unit stepwell.work_unit) returns TABLE(step_kind text, role text, assignee text, form jsonb, config jsonb, name text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id bigint)
 create function stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_candidate_check(p_unit stepwell.work_unit, p_person_id bigint)
 create function stepwell._step_candidate_check(p_unit stepwell.work_unit, p_person_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text)
 create function stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
@@ -4996,13 +4837,11 @@ create function stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_ca
 create function stepwell._step_evaluate(p_tenant_id integer, p_unit_id bigint, p_kind text, p_config jsonb, p_inputs jsonb, p_is_alone boolean, OUT value jsonb, OUT problem text, OUT is_costly boolean) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_expressions(p_step jsonb)
 create function stepwell._step_expressions(p_step jsonb) returns TABLE(field text, path text) language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb)
 create function stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
@@ -5011,7 +4850,6 @@ create function stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_ca
 create function stepwell._step_maps_input(p_step jsonb) returns boolean language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb, p_payload jsonb)
 create function stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_actor text, p_evidence jsonb, p_payload jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
@@ -5020,19 +4858,16 @@ create function stepwell._step_move(p_tenant_id integer, p_unit_id bigint, p_to_
 create function stepwell._step_overseer(p_unit stepwell.work_unit, p_person_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, p_actor text)
 create function stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, p_actor text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint[]) returns TABLE(tenant_id integer, waiting_id bigint, unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._steps_defer(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_defer(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5050,7 +4885,6 @@ create function stepwell._subrun_colours_show(p_tenant_ids integer[], p_run_ids 
 create function stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text)
 create function stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5068,7 +4902,6 @@ create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[
 create function stepwell._subruns_open(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[]) returns bigint[] language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[])
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5080,7 +4913,6 @@ create function stepwell._successors_release(p_session_id bigint, p_tenant_ids i
 create function stepwell._target_readings(p_target text) returns text[] language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5095,7 +4927,6 @@ create function stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, 
 create function stepwell._tenant_bound(p_tenant_id integer) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5107,13 +4938,11 @@ create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency int
 create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._texts_of(p_array jsonb)
 create function stepwell._texts_of(p_array jsonb) returns text[] language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._timers_fire(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._timers_fire(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -5128,19 +4957,16 @@ create function stepwell._timers_people(p_timer_kind text, p_tenant_ids integer[
 create function stepwell._title_of(p_tenant_id integer, p_unit_id bigint, p_lang text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._token_check(p_tenant_id integer, p_principal_id bigint, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text)
 create function stepwell._token_check(p_tenant_id integer, p_principal_id bigint, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._too_large(p_what text, p_bytes bigint, p_limit integer)
 create function stepwell._too_large(p_what text, p_bytes bigint, p_limit integer) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._transition_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[])
 create function stepwell._transition_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, OUT applied_count integer, OUT applied_ids bigint[], OUT slot_tenant_ids integer[], OUT slot_ids bigint[], OUT direct_ids bigint[], OUT due_tenant_ids integer[], OUT due_ids bigint[]) returns record language plpgsql;
@@ -5161,7 +4987,6 @@ create function stepwell._turns_find(p_executor_class_ids integer[], p_tenant_id
 create function stepwell._turns_quota(p_turns stepwell.tenant_turn[], p_window integer) returns integer language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
@@ -5173,25 +4998,21 @@ create function stepwell._unit_change(p_unit stepwell.work_unit, p_requests step
 create function stepwell._unit_document(p_tenant_id integer, p_unit_id bigint, p_step_nos integer[]) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._unit_name(p_unit stepwell.work_unit)
 create function stepwell._unit_name(p_unit stepwell.work_unit) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._unit_no(p_unit_id bigint)
 create function stepwell._unit_no(p_unit_id bigint) returns integer language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._unit_ref(p_unit_id bigint)
 create function stepwell._unit_ref(p_unit_id bigint) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text)
 create function stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5200,7 +5021,6 @@ create function stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, 
 create function stepwell._units_after(p_tenant_id integer, p_unit_id bigint, p_version_id integer, p_def_no integer) returns SETOF bigint language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._units_bury(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5245,13 +5065,11 @@ create function stepwell._value_digest(p_tenant_id integer, p_label text, p_valu
 create function stepwell._verb_allowed(p_verb text) returns boolean language sql stable parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._verb_check(p_tenant_id integer, p_verb text)
 create function stepwell._verb_check(p_tenant_id integer, p_verb text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._verdict_record(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint, p_receipt_id bigint)
 create function stepwell._verdict_record(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_actor text, p_action jsonb, p_verdict jsonb, p_approval_id bigint, p_receipt_id bigint) returns bigint language plpgsql set search_path=stepwell, pg_temp;
@@ -5260,7 +5078,6 @@ create function stepwell._verdict_record(p_tenant_id integer, p_unit_id bigint, 
 create function stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer) returns stepwell.workflow_version language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._waits_expire(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._waits_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5275,7 +5092,6 @@ create function stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[]
 create function stepwell._wake_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._walked_count()
 create function stepwell._walked_count() returns bigint language sql;
@@ -5287,25 +5103,21 @@ create function stepwell._walked_far(p_walked_count bigint) returns boolean lang
 create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._why_not_started(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_not_started(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._why_waiting(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._workers_wake(p_executor_class_ids integer[])
 create function stepwell._workers_wake(p_executor_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5320,13 +5132,11 @@ create function stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integ
 create function stepwell._workspace_of(p_unit_id bigint) returns integer language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._writes_cap(p_tenant_id integer, p_run_id bigint)
 create function stepwell._writes_cap(p_tenant_id integer, p_run_id bigint) returns integer language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._writes_return(p_tenant_id integer, p_run_ids bigint[])
 create function stepwell._writes_return(p_tenant_id integer, p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5337,13 +5147,17 @@ create function stepwell._writes_take(p_tenant_id integer, p_unit_id bigint) ret
 -- function: stepwell.bound_principal()
 create function stepwell.bound_principal() returns bigint language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 -- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.bound_tenant()
 create function stepwell.bound_tenant() returns integer language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 -- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_action_limit()
@@ -5364,15 +5178,15 @@ create function stepwell.fn_action_settle(p_session_id bigint, p_tenant_id integ
 
 -- function: stepwell.fn_anchor_backlog(p_tenant_id integer, p_anchor text, p_limit integer)
 create function stepwell.fn_anchor_backlog(p_tenant_id integer, p_anchor text, p_limit integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_anchor_record(p_tenant_id integer, p_anchor text, p_block_no bigint, p_error text)
 create function stepwell.fn_anchor_record(p_tenant_id integer, p_anchor text, p_block_no bigint, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_anchor_tenants(p_anchor text)
 create function stepwell.fn_anchor_tenants(p_anchor text) returns integer[] language sql stable security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text)
 create function stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5388,12 +5202,12 @@ create function stepwell.fn_approval_withdraw(p_tenant_id integer, p_approval_id
 
 -- function: stepwell.fn_audit_due(p_limit integer)
 create function stepwell.fn_audit_due(p_limit integer) returns TABLE(interval_seconds integer, tenant_ids integer[]) language plpgsql stable security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_audit_seal(p_tenant_id integer)
 create function stepwell.fn_audit_seal(p_tenant_id integer) returns TABLE(block_no bigint, event_count integer, block_hash bytea, is_full boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb)
 create function stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5418,7 +5232,7 @@ create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_bo
 
 -- function: stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_error_code text, p_reason text)
 create function stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
 create function stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5428,7 +5242,6 @@ create function stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer,
 create function stepwell.fn_event_type_schema(p_event_type text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_events_ack(p_tenant_id integer, p_reader text, p_tx bigint, p_event_id bigint)
 create function stepwell.fn_events_ack(p_tenant_id integer, p_reader text, p_tx bigint, p_event_id bigint) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5438,19 +5251,16 @@ create function stepwell.fn_events_ack(p_tenant_id integer, p_reader text, p_tx 
 create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, request_id integer, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, trace_id text, correlation_id text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before_tx bigint, p_before_event_id bigint, p_limit integer)
 create function stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before_tx bigint, p_before_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text)
 create function stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5468,13 +5278,11 @@ create function stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id
 create function stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer) returns SETOF stepwell.v_inbox language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_invariants_check()
 create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
@@ -5511,27 +5319,25 @@ create function stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_a
 
 -- function: stepwell.fn_keeper_lead(p_holder text, p_fence bigint, p_seconds integer)
 create function stepwell.fn_keeper_lead(p_holder text, p_fence bigint, p_seconds integer) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_leases_find(p_from_page integer, p_page_count integer)
 create function stepwell.fn_leases_find(p_from_page integer, p_page_count integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_leases_recover(p_limit integer)
 create function stepwell.fn_leases_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_looks_read(p_lang text)
 create function stepwell.fn_looks_read(p_lang text) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text)
 create function stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb)
 create function stepwell.fn_operation_register(p_tenant_id integer, p_operations jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5540,7 +5346,7 @@ create function stepwell.fn_operation_register(p_tenant_id integer, p_operations
 
 -- function: stepwell.fn_partitions_ensure(p_from timestamp with time zone, p_months_ahead integer)
 create function stepwell.fn_partitions_ensure(p_from timestamp with time zone, p_months_ahead integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_person_set(p_tenant_id integer, p_person_name text, p_roles text[], p_display_name text, p_is_active boolean)
 create function stepwell.fn_person_set(p_tenant_id integer, p_person_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5553,13 +5359,11 @@ create function stepwell.fn_policy_activate(p_tenant_id integer, p_version_no in
 create function stepwell.fn_policy_check(p_rules jsonb) returns TABLE(rule_no integer, field text, problem text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_policy_evaluate(p_tenant_id integer, p_action jsonb)
 create function stepwell.fn_policy_evaluate(p_tenant_id integer, p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_policy_propose(p_tenant_id integer, p_rules jsonb, p_source text, p_actor text, p_reason text)
 create function stepwell.fn_policy_propose(p_tenant_id integer, p_rules jsonb, p_source text, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5569,13 +5373,11 @@ create function stepwell.fn_policy_propose(p_tenant_id integer, p_rules jsonb, p
 create function stepwell.fn_policy_trace(p_rules jsonb, p_action jsonb) returns TABLE(priority integer, rule text, effect text, answer text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_policy_try(p_rules jsonb, p_action jsonb)
 create function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_principal_set(p_tenant_id integer, p_kind text, p_name text, p_roles text[], p_display_name text, p_is_active boolean)
 create function stepwell.fn_principal_set(p_tenant_id integer, p_kind text, p_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5590,7 +5392,7 @@ create function stepwell.fn_problem_close(p_tenant_id integer, p_problem_id bigi
 
 -- function: stepwell.fn_problems_settle(p_limit integer)
 create function stepwell.fn_problems_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[])
 create function stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[]) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5606,19 +5408,17 @@ create function stepwell.fn_receipt_settle(p_tenant_id integer, p_receipt_id big
 
 -- function: stepwell.fn_receipts_recover(p_limit integer)
 create function stepwell.fn_receipts_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_registry_check()
 create function stepwell.fn_registry_check() returns TABLE(check_name text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_registry_read()
 create function stepwell.fn_registry_read() returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_registry_refresh()
 create function stepwell.fn_registry_refresh() returns bigint language plpgsql set search_path=stepwell, pg_temp;
@@ -5627,31 +5427,29 @@ create function stepwell.fn_registry_refresh() returns bigint language plpgsql s
 create function stepwell.fn_rehearsal_asked(p_tenant_id integer, p_run_id bigint) returns TABLE(run_id bigint, name text, state_code text, why text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_rehearsal_flight(p_executors text[], p_operations text[])
 create function stepwell.fn_rehearsal_flight(p_executors text[], p_operations text[]) returns TABLE(ready_count bigint, leased_count bigint, next_due_at timestamp with time zone, next_expiry_at timestamp with time zone, now_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_rehearsal_standing(p_tenant_id integer)
 create function stepwell.fn_rehearsal_standing(p_tenant_id integer) returns TABLE(run_id bigint, name text, state_code text, why text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_replays_settle(p_limit integer)
 create function stepwell.fn_replays_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_retention_sweep(p_limit integer)
 create function stepwell.fn_retention_sweep(p_limit integer) returns TABLE(swept text, removed_count bigint) language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint) returns TABLE(unit_id bigint, blocker_unit_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb)
 create function stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
@@ -5660,6 +5458,7 @@ create function stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_a
 -- function: stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigint) returns TABLE(place integer, unit_id bigint, step_id text, state_code text) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_run_follow(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_follow(p_tenant_id integer, p_run_id bigint) returns TABLE(state_code text, last_event_id bigint, oldest_tx bigint, before_tx bigint) language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5689,12 +5488,12 @@ create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit in
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
 create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone) returns TABLE(unit_id bigint, scope text, step_id text, item_no integer, state_code text, since_at timestamp with time zone, event_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer)
 create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, inputs jsonb, progress jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_runs_watch(p_tenant_id integer, p_run_ids bigint[])
 create function stepwell.fn_runs_watch(p_tenant_id integer, p_run_ids bigint[]) returns TABLE(run_id bigint, state_code text, result jsonb) language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5706,11 +5505,11 @@ create function stepwell.fn_schedule_delete(p_tenant_id integer, p_schedule_name
 
 -- function: stepwell.fn_schedule_due(p_limit integer)
 create function stepwell.fn_schedule_due(p_limit integer) returns TABLE(tenant_id integer, schedule_name text, cron text, time_zone text, misfire text, backfill_limit integer, next_at timestamp with time zone, now_at timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone)
 create function stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone) returns TABLE(run_id bigint, fire_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name text, p_is_paused boolean)
 create function stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name text, p_is_paused boolean) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5723,7 +5522,9 @@ create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name te
 -- function: stepwell.fn_session_bind(p_token text)
 create function stepwell.fn_session_bind(p_token text) returns TABLE(tenant_id integer, principal_id bigint, principal_name text) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 -- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text)
@@ -5731,17 +5532,25 @@ create function stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_slack_approval_decide(p_tenant_id integer, p_slack_user_id text, p_approval_id bigint, p_decision text, p_reason text)
+create function stepwell.fn_slack_approval_decide(p_tenant_id integer, p_slack_user_id text, p_approval_id bigint, p_decision text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_slack: execute
+
 -- function: stepwell.fn_slack_callback_accept(p_tenant_id integer, p_signature text, p_sent_epoch bigint)
 create function stepwell.fn_slack_callback_accept(p_tenant_id integer, p_signature text, p_sent_epoch bigint) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
+-- granted to stepwell_slack: execute
 
 -- function: stepwell.fn_slack_card_note(p_tenant_id integer, p_approval_id bigint, p_message_ts text, p_face text, p_is_final boolean, p_error text, p_retry_seconds integer)
 create function stepwell.fn_slack_card_note(p_tenant_id integer, p_approval_id bigint, p_message_ts text, p_face text, p_is_final boolean, p_error text, p_retry_seconds integer) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_slack: execute
 
 -- function: stepwell.fn_slack_cards_take(p_tenant_id integer, p_channel text, p_limit integer, p_hold_seconds integer)
 create function stepwell.fn_slack_cards_take(p_tenant_id integer, p_channel text, p_limit integer, p_hold_seconds integer) returns TABLE(approval_id bigint, channel text, message_ts text, try_count integer, face text, approval jsonb) language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_worker: execute
+-- granted to stepwell_slack: execute
+
+-- function: stepwell.fn_slack_user_find(p_tenant_id integer, p_slack_user_id text)
+create function stepwell.fn_slack_user_find(p_tenant_id integer, p_slack_user_id text) returns TABLE(slack_user_id text, person_name text, is_active boolean, mapped_at timestamp with time zone, mapped_by text) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_slack: execute
 
 -- function: stepwell.fn_slack_user_map(p_tenant_id integer, p_slack_user_id text, p_person_name text, p_actor text)
 create function stepwell.fn_slack_user_map(p_tenant_id integer, p_slack_user_id text, p_person_name text, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5771,7 +5580,6 @@ create function stepwell.fn_step_block_escalate(p_tenant_id integer, p_unit_id b
 create function stepwell.fn_step_blocked_severity(p_step_run_id bigint, p_tenant_id integer) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_step_cannot_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_evidence_ref text, p_reason text, p_key text)
 create function stepwell.fn_step_cannot_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_evidence_ref text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5789,7 +5597,6 @@ create function stepwell.fn_step_complete(p_tenant_id integer, p_unit_id bigint,
 create function stepwell.fn_step_correction_preview(p_tenant_id integer, p_unit_id bigint) returns TABLE(relation text, run_id bigint, step_run_id bigint, step_id text, step_kind text, state_code text, can_reopen boolean, waits_for bigint[]) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_step_deadline_change(p_tenant_id integer, p_unit_id bigint, p_actor text, p_deadline_at timestamp with time zone, p_reason text, p_key text)
 create function stepwell.fn_step_deadline_change(p_tenant_id integer, p_unit_id bigint, p_actor text, p_deadline_at timestamp with time zone, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5807,7 +5614,6 @@ create function stepwell.fn_step_escalate(p_tenant_id integer, p_unit_id bigint,
 create function stepwell.fn_step_find(p_tenant_id integer, p_run_id bigint, p_step_id text, p_task_id text, p_item_no integer) returns bigint language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_step_release(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text)
 create function stepwell.fn_step_release(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5829,12 +5635,20 @@ create function stepwell.fn_step_unblock(p_tenant_id integer, p_unit_id bigint, 
 create function stepwell.fn_step_wait(p_tenant_id integer, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text, p_resume_at timestamp with time zone, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_tenant_find(p_tenant_code text)
+create function stepwell.fn_tenant_find(p_tenant_code text) returns integer language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_tenant_set(p_tenant_code text, p_settings jsonb)
 create function stepwell.fn_tenant_set(p_tenant_code text, p_settings jsonb) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 
 -- function: stepwell.fn_timers_fire(p_limit integer)
 create function stepwell.fn_timers_fire(p_limit integer) returns TABLE(fired_count integer, next_due_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
--- granted to stepwell_worker: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_token_create(p_tenant_id integer, p_principal_name text, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text)
 create function stepwell.fn_token_create(p_tenant_id integer, p_principal_name text, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text) returns TABLE(token_id bigint, token text) language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5852,7 +5666,6 @@ create function stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name te
 create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer) returns TABLE(code text, sentence_en text, sentence_vi text, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_worker_close(p_session_id bigint)
 create function stepwell.fn_worker_close(p_session_id bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
@@ -5887,10 +5700,11 @@ create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb,
 create function stepwell.fn_workflow_rollup_compute(p_workflow_run_id bigint, p_tenant_id integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell.now()
 create function stepwell.now() returns timestamp with time zone language plpgsql parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 -- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute

@@ -37,7 +37,7 @@ ACCEPTED = {
     (
         "fn_privileges_apply()",
         "security: text type variable is not sanitized (The EXECUTE expression is SQL injection vulnerable.)",
-    ): "_privileges_of builds each statement with format('%I') from names in the catalog",
+    ): "_rights builds each statement with format('%I') from names in the catalog",
 }
 # (a function body, the finding that plpgsql_check must report)
 PLANTED = [

@@ -40,7 +40,7 @@ def test_the_owner_cannot_change_one_month_of_the_log(db: psycopg.Connection, mo
     assert caught.value.sqlstate == "SW007"
 
 
-@pytest.mark.parametrize("role", ["stepwell_api", "stepwell_worker", "stepwell_reader"])
+@pytest.mark.parametrize("role", ["stepwell_api", "stepwell_keeper", "stepwell_worker", "stepwell_reader"])
 def test_no_role_inserts_into_the_log_directly(db: psycopg.Connection, month: str, role: str):
     with db.transaction(force_rollback=True):
         db.execute(f"set local role {role}")

@@ -164,10 +164,10 @@ def test_fn_audit_due_names_no_tenant_when_all_is_sealed_or_sealing_is_off(engin
     assert engine.db.execute("select * from fn_audit_due()").fetchone() == (0, [])
 
 
-def test_a_keeper_with_the_rights_of_a_worker_can_seal(engine: Engine):
+def test_a_keeper_seals_under_its_role(engine: Engine):
     append(engine.db, 5 << 20)
     with engine.db.transaction():
-        engine.db.execute("set local role stepwell_worker")
+        engine.db.execute("set local role stepwell_keeper")
         engine.db.execute("select * from fn_audit_due()")
         engine.db.execute("select * from fn_audit_seal(1)")
         engine.db.execute(

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from tests.sql.binding import bound
 from tests.sql.drive import Engine, operation
 
-ROLES = ["stepwell_api", "stepwell_worker", "stepwell_reader"]
+ROLES = ["stepwell_api", "stepwell_keeper", "stepwell_reader", "stepwell_slack", "stepwell_worker"]
 WORKERS_CALLS = [
     "fn_job_claim",
     "fn_job_report",
@@ -20,8 +20,13 @@ WORKERS_CALLS = [
     "fn_worker_leases_read",
     "fn_progress_save",
     "fn_expression_evaluate",
+]
+KEEPERS_CALLS = [
+    "fn_keeper_lead",
     "fn_timers_fire",
     "fn_leases_recover",
+    "fn_partitions_ensure",
+    "fn_audit_due",
 ]
 API_CALLS = [
     "fn_run_cancel",
@@ -140,7 +145,7 @@ def test_a_bound_role_reads_reasons_and_events_of_its_own_tenant_only(db: psycop
 
 def test_a_worker_works_through_functions_only(db: psycopg.Connection, two_tenants):
     with acting_as(db, "stepwell_worker"):
-        assert db.execute("select count(*) from stepwell.tenant").fetchone() == (2,)
+        assert db.execute("select stepwell.fn_tenant_find('other')").fetchone() == (2,)
         (session,) = db.execute("select stepwell.fn_worker_register('w', array['default'], 10)").fetchone()  # type: ignore[misc]
         leases = db.execute(
             "select tenant_id, unit_id, lease_no from stepwell.fn_job_claim(%s, 10)", (session,)
@@ -198,9 +203,15 @@ def test_a_session_bound_to_a_tenant_cannot_act_for_another(db: psycopg.Connecti
 @pytest.mark.parametrize(
     ("role", "may", "may_not"),
     [
-        ("stepwell_worker", WORKERS_CALLS, API_CALLS),
-        ("stepwell_api", API_CALLS, WORKERS_CALLS),
-        ("stepwell_reader", ["fn_why_not_running", "fn_events_read"], [*API_CALLS, *WORKERS_CALLS]),
+        ("stepwell_worker", WORKERS_CALLS, [*API_CALLS, *KEEPERS_CALLS]),
+        ("stepwell_keeper", KEEPERS_CALLS, [*API_CALLS, *WORKERS_CALLS]),
+        ("stepwell_slack", ["fn_slack_cards_take"], [*API_CALLS, *WORKERS_CALLS, *KEEPERS_CALLS]),
+        ("stepwell_api", API_CALLS, [*WORKERS_CALLS, *KEEPERS_CALLS]),
+        (
+            "stepwell_reader",
+            ["fn_why_not_running", "fn_events_read"],
+            [*API_CALLS, *WORKERS_CALLS, *KEEPERS_CALLS],
+        ),
     ],
 )
 def test_each_role_can_call_only_its_own_functions(db: psycopg.Connection, role: str, may, may_not):

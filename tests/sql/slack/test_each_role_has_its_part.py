@@ -1,28 +1,47 @@
-"""The keeper's role sends cards, the API's role accepts callbacks; each sees only its own tenant."""
+"""What speaks with Slack has a role of its own: it sends cards, accepts callbacks, decides for accounts."""
 
 from __future__ import annotations
 
 import pytest
+from psycopg import Error
 from psycopg.errors import InsufficientPrivilege
 
-from tests.sql.drive import Engine
+from tests.sql.drive import Engine, human
 from tests.sql.fn_privileges_apply.test_each_role_has_only_its_own_rights import acting_as
 
 TAKE = "select count(*) from stepwell.fn_slack_cards_take(1, 'C0AAAA')"
 ACCEPT = "select stepwell.fn_slack_callback_accept(1, 'v0=a', extract(epoch from stepwell.now())::bigint)"
 
 
-def test_the_keeper_takes_cards_and_the_api_accepts_callbacks(engine: Engine):
-    with acting_as(engine.db, "stepwell_worker", 1):
+def test_the_slack_role_takes_cards_and_accepts_callbacks(engine: Engine):
+    with acting_as(engine.db, "stepwell_slack"):
         engine.one(TAKE)
-    with acting_as(engine.db, "stepwell_api", 1):
         engine.one(ACCEPT)
 
 
-@pytest.mark.parametrize(("role", "query"), [("stepwell_api", TAKE), ("stepwell_worker", ACCEPT)])
-def test_neither_role_can_call_the_function_of_the_other(engine: Engine, role: str, query: str):
+@pytest.mark.parametrize("query", [TAKE, ACCEPT])
+@pytest.mark.parametrize("role", ["stepwell_api", "stepwell_keeper", "stepwell_worker"])
+def test_no_other_role_can_call_its_functions(engine: Engine, role: str, query: str):
     with pytest.raises(InsufficientPrivilege), acting_as(engine.db, role, 1):
         engine.one(query)
+
+
+def test_the_slack_role_decides_only_as_the_person_of_an_account(engine: Engine):
+    """It names the account that pressed the button; who that is, the database says."""
+    engine.one("select fn_person_set(1, 'ben')")
+    engine.one("select fn_slack_user_map(1, 'U0BEN', 'ben', 'root')")
+    engine.publish("order.check", human("sign-off", role="office"))
+    step = engine.unit(engine.start("order.check"), "sign-off")
+    asked = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (step,))
+    with pytest.raises(InsufficientPrivilege), acting_as(engine.db, "stepwell_slack"):
+        engine.one("select stepwell.fn_approval_decide(1, %s, 'approve', 'slack:ben')", (asked,))
+    with pytest.raises(Error) as caught, acting_as(engine.db, "stepwell_slack"):
+        engine.one("select stepwell.fn_slack_approval_decide(1, 'U0NOBODY', %s, 'approve')", (asked,))
+    assert caught.value.sqlstate == "SW007"
+    with acting_as(engine.db, "stepwell_slack"):
+        engine.one("select stepwell.fn_slack_approval_decide(1, 'U0BEN', %s, 'approve')", (asked,))
+        engine.db.execute("reset role")
+        assert engine.one("select decided_by from v_approval where approval_id = %s", (asked,)) == "slack:ben"
 
 
 def test_accounts_of_another_tenant_are_hidden(engine: Engine):

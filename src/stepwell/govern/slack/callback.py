@@ -23,7 +23,7 @@ from stepwell.connectors.slack_api import SlackApi
 from stepwell.errors import DatabaseFailure, InvalidInput, PermissionDenied, StepwellError
 from stepwell.govern.slack import card
 from stepwell.govern.slack.settings import SlackSettings
-from stepwell.store.calls import people, slack
+from stepwell.store.calls import slack
 
 HEADER_LENGTH_LIMIT: Final = 200
 
@@ -95,10 +95,10 @@ class SlackCallback:
         if press is None:
             return Answered()
         try:
-            person = await self._person(client, press)
+            await self._check_person(client, press)
             if press.decision == "reject":
                 return Answered(later=partial(self._ask_why, press))
-            await self._decide(client, press, person)
+            await self._decide(client, press)
         except StepwellError as error:
             return Answered(later=partial(self._tell, press, _refusal(error)))
         return Answered()
@@ -108,12 +108,13 @@ class SlackCallback:
         if press is None:
             return Answered()
         try:
-            await self._decide(client, press, await self._person(client, press))
+            await self._check_person(client, press)
+            await self._decide(client, press)
         except StepwellError as error:
             return Answered({"response_action": "errors", "errors": {card.REASON: _refusal(error)}})
         return Answered()
 
-    async def _person(self, client: Client, press: Press) -> str:
+    async def _check_person(self, client: Client, press: Press) -> None:
         if press.tenant_id != client.tenant_id:
             raise PermissionDenied("this approval belongs to another tenant")
         found = await client.perform(slack.user(client.tenant_id, press.slack_user_id))
@@ -124,14 +125,12 @@ class SlackCallback:
             )
         if not found.is_active:
             raise PermissionDenied(f"{found.person_name} is not active any more")
-        return found.person_name
 
-    async def _decide(self, client: Client, press: Press, person: str) -> None:
-        await client.perform(
-            people.decide_approval(
-                client.tenant_id, press.approval_id, press.decision, f"slack:{person}", press.reason
-            )
+    async def _decide(self, client: Client, press: Press) -> None:
+        decision = slack.decide(
+            client.tenant_id, press.slack_user_id, press.approval_id, press.decision, press.reason
         )
+        await client.perform(decision)
 
     async def _ask_why(self, press: Press) -> None:
         await self._say(

@@ -106,9 +106,18 @@ def users(tenant: int, limit: int) -> Call[list[SlackUser]]:
 
 def user(tenant: int, slack_user_id: str) -> Call[SlackUser | None]:
     return Call(
-        f"select {_USER} from stepwell.v_slack_user as u where u.tenant_id = %s and u.slack_user_id = %s",
+        f"select {_USER} from stepwell.fn_slack_user_find(%s, %s) as u",
         (tenant, slack_user_id),
         lambda rows: SlackUser(*rows[0]) if rows else None,
+    )
+
+
+def decide(tenant: int, slack_user_id: str, approval_id: int, decision: str, reason: str | None) -> Call[str]:
+    """Decide as the person of the Slack account."""
+    return Call(
+        "select stepwell.fn_slack_approval_decide(%s, %s, %s, %s, %s)",
+        (tenant, slack_user_id, approval_id, decision, reason),
+        lambda rows: str(rows[0][0]),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stepwell import json_text
-from stepwell.store.connection.call import Call, value_or_none
+from stepwell.store.connection.call import Call, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,9 @@ class Tenant(Caps):
     weight: int
 
 
-def tenant_id(code: str) -> Call[int | None]:
-    return Call(
-        "select t.tenant_id from stepwell.tenant as t where t.tenant_code = %s", (code,), value_or_none
-    )
+def tenant_id(code: str) -> Call[int]:
+    """Raises NotFound, or PermissionDenied if the caller must be bound and is not."""
+    return Call("select stepwell.fn_tenant_find(%s)", (code,), value)
 
 
 def set_tenant(code: str, settings: Mapping[str, object]) -> Call[int]:

@@ -87,6 +87,46 @@ begin
 end
 $$;
 
+-- The person of a Slack account, for who answers Slack; nothing when the account belongs to nobody.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW007 for another tenant.
+create or replace function stepwell.fn_slack_user_find(p_tenant_id int, p_slack_user_id text)
+returns table (slack_user_id text, person_name text, is_active boolean, mapped_at timestamptz, mapped_by text)
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    perform stepwell._tenant_bound(p_tenant_id);
+    return query select u.slack_user_id, u.person_name, u.is_active, u.mapped_at, u.mapped_by
+    from stepwell.v_slack_user as u where u.tenant_id = p_tenant_id and u.slack_user_id = p_slack_user_id;
+end
+$$;
+
+-- Decides an approval as the person of a Slack account. What speaks with Slack has proved that the account pressed the
+-- button; which person that is, only the database says.
+-- Locks: as fn_approval_decide.
+-- Idempotency: as fn_approval_decide.
+-- Raises: SW007 when the account belongs to nobody, or for another tenant; and as fn_approval_decide.
+create or replace function stepwell.fn_slack_approval_decide(
+    p_tenant_id int, p_slack_user_id text, p_approval_id bigint, p_decision text, p_reason text default null
+) returns text
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_person record;
+begin
+    select u.person_name, u.is_active into v_person from stepwell.fn_slack_user_find(p_tenant_id, p_slack_user_id) as u;
+    if not found then
+        raise exception using errcode = 'SW007', message = 'your Slack account belongs to no person',
+            hint = 'an operator can assign it with: stepwell slack map PERSON ' || p_slack_user_id;
+    end if;
+    return stepwell.fn_approval_decide(p_tenant_id, p_approval_id, p_decision, 'slack:' || v_person.person_name, p_reason);
+end
+$$;
+
 -- Slack accounts and the people they belong to.
 create or replace view stepwell.v_slack_user with (security_invoker = true) as
 select s.tenant_id, s.slack_user_id, p.person_name, p.is_active, s.mapped_at, s.mapped_by

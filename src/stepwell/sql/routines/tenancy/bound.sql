@@ -88,17 +88,48 @@ as $$
     from stepwell.binding_key as k
 $$;
 
--- Whether the caller acts for every tenant without a binding: the owner of the schema, and workers, whose calls are
--- fenced by their session. Functions that change something run as the owner, so the caller is told by session and role.
+-- Whether the caller acts for every tenant without a binding: the owner of the schema, and the processes that serve all
+-- tenants: workers, whose calls are fenced by their session, keepers, and what speaks with Slack. Each of them can call
+-- only what _function_rights lists. Functions that change something run as the owner, so the caller is told by session
+-- and role.
 create or replace function stepwell._acts_for_all() returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select bool_and(pg_has_role(c.caller, n.nspowner, 'member')) or coalesce(bool_and(pg_has_role(c.caller, w.oid, 'member')), false)
+    select bool_and(pg_has_role(c.caller, n.nspowner, 'member')
+        or coalesce(pg_has_role(c.caller, to_regrole('stepwell_worker')::oid, 'member'), false)
+        or coalesce(pg_has_role(c.caller, to_regrole('stepwell_keeper')::oid, 'member'), false)
+        or coalesce(pg_has_role(c.caller, to_regrole('stepwell_slack')::oid, 'member'), false))
     from pg_namespace as n
-    left join pg_roles as w on w.rolname = 'stepwell_worker'
     cross join unnest(array[session_user, nullif(current_setting('role'), 'none')]) as c (caller)
     where n.nspname = 'stepwell' and c.caller is not null
+$$;
+
+-- The tenant with this code, for a program that connects: the bound one, or any for a caller that needs no binding.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW002 when there is none; SW007 when the transaction is bound to another tenant, or to none and must be.
+create or replace function stepwell.fn_tenant_find(p_tenant_code text) returns int
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_tenant_id constant int := (select t.tenant_id from stepwell.tenant as t where t.tenant_code = p_tenant_code);
+begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' or not stepwell._acts_for_all() then
+        if stepwell.bound_tenant() <> v_tenant_id or (stepwell.bound_tenant() is not null and v_tenant_id is null) then
+            -- The same for a tenant that does not exist: nobody learns which tenants there are.
+            raise exception using errcode = 'SW007', column = 'tenant',
+                message = format('this transaction is bound to another tenant than %s', p_tenant_code);
+        end if;
+        perform stepwell._tenant_bound(v_tenant_id);
+    end if;
+    if v_tenant_id is null then
+        raise exception using errcode = 'SW002', column = 'tenant', message = format('tenant %s does not exist', p_tenant_code),
+            hint = stepwell.fn_name_suggest(0, 'tenant', p_tenant_code);
+    end if;
+    return v_tenant_id;
+end
 $$;
 
 -- Refuses to act for another tenant than the transaction is bound to. Functions that change something run as their
@@ -117,7 +148,7 @@ begin
     v_bound := stepwell.bound_tenant();
     if v_bound is null then
         raise exception using errcode = 'SW007', message = 'this transaction is bound to no tenant',
-            hint = 'call stepwell.fn_session_bind with a token in the same transaction';
+            hint = 'give a token (STEPWELL_TOKEN), or call stepwell.fn_session_bind in the same transaction';
     end if;
     if v_bound <> p_tenant_id or p_tenant_id is null then
         raise exception using errcode = 'SW007', message = format(

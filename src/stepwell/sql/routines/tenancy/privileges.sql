@@ -1,8 +1,9 @@
--- The rights of the three group roles: grants and row level security, applied after every migration.
+-- The rights of the roles of our processes: which functions each may call, which tables it may read, and row level
+-- security. Applied after every migration, and when a role appears later.
 
--- Sets the rights: no function is open to the public, the group roles get the functions they need, the API and readers
--- may read tables, only the functions write them. In every table with a tenant a role sees only the rows of the tenant
--- that its transaction is bound to (bound_tenant).
+-- Sets the rights: no function is open to the public, each role gets what _rights lists for it and loses everything else.
+-- Only functions write tables. In every table with a tenant a role sees only the rows of the tenant that its transaction
+-- is bound to (bound_tenant).
 -- Locks: exclusive on a table that is not yet secured; catalog rows otherwise.
 -- Idempotency: yes; a role that does not exist is left out.
 -- Raises: nothing of its own.
@@ -28,64 +29,96 @@ begin
         execute format('create policy tenant_is_bound on stepwell.%I using (tenant_id = (select stepwell.bound_tenant()))',
             v_object.relname);
     end loop;
+    -- An earlier release let workers read the table; fn_tenant_find is enough.
+    drop policy if exists worker_finds_tenants on stepwell.tenant;
     revoke all on all functions in schema stepwell from public;
-    foreach v_role in array array['stepwell_api', 'stepwell_worker', 'stepwell_reader'] loop
-        if exists (select from pg_roles as r where r.rolname = v_role) then
-            execute format('grant usage on schema stepwell to %I', v_role);
-            execute format('revoke all on all tables in schema stepwell from %I', v_role);
-            execute format('revoke all on all functions in schema stepwell from %I', v_role);
-            for v_object in select g.statement from stepwell._privileges_of(v_role) as g order by g.statement loop
-                execute v_object.statement;
-            end loop;
-        end if;
+    for v_role in select r.rolname::text from pg_roles as r where r.rolname = any (stepwell._process_roles()) order by r.rolname loop
+        execute format('grant usage on schema stepwell to %I', v_role);
+        execute format('revoke all on all tables in schema stepwell from %I', v_role);
+        execute format('revoke all on all functions in schema stepwell from %I', v_role);
+        for v_object in select g.statement from stepwell._rights(v_role) as g order by g.statement loop
+            execute v_object.statement;
+        end loop;
     end loop;
-    -- A worker must find its tenant by name before it can act for it.
-    if exists (select from pg_roles as r where r.rolname = 'stepwell_worker') then
-        drop policy if exists worker_finds_tenants on stepwell.tenant;
-        create policy worker_finds_tenants on stepwell.tenant for select to stepwell_worker using (true);
-    end if;
 end
 $$;
 
--- The rights of one group role, as grant statements. Functions that read run as their caller, so that row level
--- security holds in them; functions that change something run as their owner and are granted by name.
-create or replace function stepwell._privileges_of(p_role text)
-returns table (statement text)
+-- The login roles, one for each process.
+create or replace function stepwell._process_roles() returns text[]
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select array['stepwell_api', 'stepwell_keeper', 'stepwell_reader', 'stepwell_slack', 'stepwell_worker']
+$$;
+
+-- The functions that each process calls, by name: the one place that opens a function. A function that is not listed is
+-- closed to every role but the owner. A process is the part of the role name after stepwell_.
+create or replace function stepwell._function_rights() returns table (process text, function_name text)
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select p.process, f.function_name
+    from (values
+        ('all', '{now, bound_tenant, bound_principal, fn_session_bind, fn_tenant_find}'::text[]),
+        ('worker', '{fn_worker_register, fn_worker_serves, fn_worker_heartbeat, fn_worker_close, fn_worker_leases_read,
+            fn_job_claim, fn_job_claim_each, fn_job_report, fn_job_report_free, fn_job_report_set_aside, fn_run_start_here,
+            fn_checkpoint_save, fn_progress_save, fn_event_emit, fn_expression_evaluate,
+            fn_action_propose, fn_action_limit, fn_action_settle, fn_action_reversal,
+            fn_operation_register, fn_workflow_publish, fn_run_start, fn_job_enqueue, fn_signal}'),
+        ('keeper', '{fn_keeper_lead, fn_partitions_ensure, fn_leases_recover, fn_leases_find, fn_receipts_recover,
+            fn_timers_fire, fn_replays_settle, fn_schedule_due, fn_schedule_fire, fn_problems_settle, fn_duty_set_aside,
+            fn_retention_sweep, fn_audit_due, fn_audit_seal, fn_anchor_tenants, fn_anchor_backlog, fn_anchor_record}'),
+        ('slack', '{fn_slack_cards_take, fn_slack_card_note, fn_slack_callback_accept, fn_slack_user_find, fn_slack_approval_decide}'),
+        ('api', '{fn_run_start, fn_job_enqueue, fn_signal, fn_runs_watch, fn_run_follow, fn_run_state_at,
+            fn_run_cancel, fn_run_pause, fn_run_resume, fn_run_retry, fn_job_cancel, fn_job_retry, fn_state_transition_validate,
+            fn_step_claim, fn_step_release, fn_step_assign, fn_step_delegate, fn_step_complete, fn_step_cannot_complete,
+            fn_step_wait, fn_step_resume, fn_step_block, fn_step_unblock, fn_step_block_escalate, fn_step_escalate,
+            fn_step_deadline_change, fn_step_reopen_for_correction,
+            fn_approval_request, fn_approval_decide, fn_approval_withdraw,
+            fn_workflow_publish, fn_operation_register, fn_workflow_caps_set, fn_content_write,
+            fn_schedule_set, fn_schedule_pause, fn_schedule_delete,
+            fn_policy_propose, fn_receipt_settle, fn_receipt_reverse, fn_problem_close,
+            fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_events_ack,
+            fn_person_set, fn_principal_set, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
+            fn_slack_user_map, fn_slack_user_unmap,
+            fn_run_critical_path, fn_run_blocked_downstream, _leased_count}'),
+        ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count}')
+    ) as p (process, function_names)
+    cross join lateral unnest(p.function_names) as f (function_name)
+$$;
+
+-- Columns and tables that no role reads: what proves who somebody is.
+create or replace function stepwell._hidden_columns() returns table (table_name text, column_name text)
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null)
+$$;
+
+-- The rights of one role, as grant statements. The API and readers read tables and views, under row level security;
+-- functions that only read run as their caller, so that it holds in them too, and these two roles may call them all.
+-- Functions that change something run as their owner and are granted by name. The other roles read only what says which
+-- release the database has, and the clock of tests.
+create or replace function stepwell._rights(p_role text) returns table (statement text)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    with execution (name_pattern, role_name) as (
-        values
-        ('^fn_worker_', 'stepwell_worker'), ('^fn_action_', 'stepwell_worker'),
-        ('^fn_job_(claim|claim_each|report|report_free|report_set_aside|enqueue)$', 'stepwell_worker'),
-        ('^fn_(checkpoint_save|progress_save|event_emit|expression_evaluate)$', 'stepwell_worker'),
-        ('^fn_(operation_register|workflow_publish|run_start|run_start_here|signal)$', 'stepwell_worker'),
-        ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$',
-            'stepwell_worker'),
-        ('^fn_(leases_find|receipts_recover|problems_settle|duty_set_aside|keeper_lead)$', 'stepwell_worker'), ('^fn_(audit_due|audit_seal|anchor_\w+)$', 'stepwell_worker'),
-        ('^fn_slack_card', 'stepwell_worker')
-    ), reserved (name_pattern) as (
-        -- Not for the API: sessions and leases, the work of the keeper, what belongs to the owner.
-        values
-        ('^fn_worker_'), ('^fn_action_'), ('^fn_job_(claim|claim_each|report|report_free|report_set_aside)$'),
-        ('^fn_(run_start_here|checkpoint_save|progress_save|event_emit|expression_evaluate)$'),
-        ('^fn_(leases_recover|timers_fire|schedule_due|schedule_fire|partitions_ensure|retention_sweep|replays_settle)$'),
-        ('^fn_(leases_find|receipts_recover|problems_settle|duty_set_aside|keeper_lead)$'),
-        ('^fn_(audit_due|anchor_\w+)$'), ('^fn_slack_card'), ('^fn_(privileges_apply|registry_refresh|tenant_set|policy_activate|clock_\w+)$')
-    )
-    select format('grant execute on function stepwell.%I(%s) to %I', f.proname,
-        pg_get_function_identity_arguments(f.oid), p_role)
+    select format('grant execute on function stepwell.%I(%s) to %I', f.proname, pg_get_function_identity_arguments(f.oid), p_role)
     from pg_proc as f
     where f.pronamespace = 'stepwell'::regnamespace and f.prorettype <> 'trigger'::regtype and (
-        f.proname in ('now', '_leased_count', 'bound_tenant', 'bound_principal', 'fn_session_bind')
-        or (f.provolatile <> 'v' and not f.prosecdef and f.proname not in ('_binding', '_stamp'))
-        or exists (select from execution as e where e.role_name = p_role and f.proname ~ e.name_pattern)
-        or (p_role = 'stepwell_api' and f.proname ~ '^fn_'
-            and not exists (select from reserved as r where f.proname ~ r.name_pattern)))
+        exists (select from stepwell._function_rights() as r
+            where r.process in ('all', substr(p_role, 10)) and r.function_name = f.proname)
+        or (p_role in ('stepwell_api', 'stepwell_reader') and f.provolatile <> 'v' and not f.prosecdef
+            and f.proname not in ('_binding', '_stamp')))
     union all
-    select format('grant select on stepwell.%I to %I', c.relname, p_role)
+    select case when string_agg(h.column_name, '') is null then format('grant select on stepwell.%I to %I', c.relname, p_role)
+        else format('grant select (%s) on stepwell.%I to %I', (select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+            from pg_attribute as a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                and a.attname <> all (array_agg(h.column_name))), c.relname, p_role) end
     from pg_class as c
+    left join stepwell._hidden_columns() as h on c.relname = h.table_name
     where c.relnamespace = 'stepwell'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition
-        and case p_role when 'stepwell_worker' then c.relname = 'tenant'
-            else c.relname not in ('worker_lease', 'binding_key', 'credential', 'access_token') end
+        and (p_role in ('stepwell_api', 'stepwell_reader') or c.relname in ('clock_shift', 'schema_migration', 'schema_routine'))
+        and (h.table_name is null or h.column_name is not null)
+    group by c.oid, c.relname
 $$;
