@@ -19,6 +19,7 @@ from stepwell.connectors.base import Connector
 from stepwell.content import ContentCalls
 from stepwell.define import Graph, Retry, Workflow, freeze
 from stepwell.define.duration import Duration, seconds_of
+from stepwell.define.names import require_id
 from stepwell.define.problem import code_place
 from stepwell.errors import InvalidInput, LimitExceeded, UsageError
 from stepwell.govern.calls import GovernCalls
@@ -55,7 +56,10 @@ class App(AppCalls):
         data_dir: str | None = None,
         tenant: str = "default",
         actor: str = "client",
+        name: str = "stepwell",
     ) -> None:
+        # The first part of the names of its workers.
+        self.name = require_id(name, "name")
         self._settings = config.load(database_url=database_url, data_dir=data_dir)
         self._tenant = tenant
         self._actor = actor

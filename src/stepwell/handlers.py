@@ -90,6 +90,7 @@ class Handler:
                 "initial_seconds": self.retry.initial,
                 "max_seconds": self.retry.max,
                 "multiplier": self.retry.multiplier,
+                "delays_seconds": list(self.retry.delays) or None,
                 "non_retryable": list(self.retry.non_retryable),
             }
         if self.timeout_seconds is not None:

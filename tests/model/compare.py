@@ -1,4 +1,9 @@
-"""Compares how one example ends in both engines and in a rebuild of its log: returns the differences."""
+"""Compares one example in both engines and in a rebuild of its log: returns the differences.
+
+The simulation answers a call when it starts it; the database leases it first: only how the example ends is
+compared, and what has not started is one word. The rebuild has the same calls: every word of every node is
+compared, after each action.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +66,29 @@ def rebuilt_statuses(side: PostgresSide, driven: Driven, given: dict[str, Any]) 
     found: dict[str, str] = {}
     for prefix, run in driven.runs.items():
         projection = Projection(run.graph, input=given[prefix])
-        for event in call_events(run.graph, run.paths, side.log(run.run_id)):
-            projection.append(event)
+        for _, row in side.log(run.run_id):
+            for event in call_events(run.graph, run.paths, [row]):
+                projection.append(event)
         found[f"run:{prefix}"] = str(projection.run_status)
         found |= {prefix + path: word(str(status)) for path, status in projection.statuses().items()}
+    return found
+
+
+def different_words(side: PostgresSide, driven: Driven, given: dict[str, Any]) -> dict[str, Any]:
+    """Node and number of actions → (word of the database, word of the projection), where they differ."""
+    found: dict[str, Any] = {}
+    for prefix, run in driven.runs.items():
+        projection = Projection(run.graph, input=given[prefix])
+        rows = side.log(run.run_id)
+        for number, look in enumerate(driven.looks):
+            while rows and rows[0][0] <= look.event_id:
+                for event in call_events(run.graph, run.paths, [rows.pop(0)[1]]):
+                    projection.append(event)
+            found |= {
+                f"{prefix}{path} (after {number} actions)": (look.nodes[prefix + path], str(status))
+                for path, status in projection.statuses().items()
+                if look.nodes.get(prefix + path, str(status)) != str(status)
+            }
     return found
 
 
@@ -109,8 +133,9 @@ def differences(side: PostgresSide, example: Example, *, orders: int = 1) -> dic
     if is_confluent(example):
         for number in range(orders):
             others[f"memory, other order {number}"] = simulate(driven, seed=example.fate.seed + number)
-    others["log"] = rebuilt_statuses(side, driven, run_inputs(side, driven))
-    return {
+    given = run_inputs(side, driven)
+    others["log"] = rebuilt_statuses(side, driven, given)
+    return different_words(side, driven, given) | {
         f"{path} ({name})": (stored.get(path), found.get(path))
         for name, found in others.items()
         for path in sorted(stored.keys() | found.keys())

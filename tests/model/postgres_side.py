@@ -36,7 +36,8 @@ with recursive tree as (
     inner join run_detail as r
         on r.tenant_id = 1 and r.run_id > t.run_id and r.parent_unit_id >> 20 = t.run_id
 )
-select t.run_id, t.parent_unit_id, w.workflow_name, u.unit_id, u.def_no, u.parent_id, u.item_no, u.state_code
+select t.run_id, t.parent_unit_id, w.workflow_name, u.unit_id, u.def_no, u.parent_id, u.item_no, u.state_code,
+    (select d.node_code from v_unit_dialect as d where d.tenant_id = 1 and d.unit_id = u.unit_id)
 from tree as t
 inner join workflow_version as v on v.tenant_id = 1 and v.version_id = t.version_id
 inner join workflow_registry as w on w.tenant_id = 1 and w.workflow_id = v.workflow_id
@@ -45,13 +46,15 @@ inner join work_unit as u
 order by t.run_id, u.unit_id
 """
 LOG = """
-select e.unit_id, e.request_id, e.event_type, e.to_state, o.output
+select e.unit_id, e.request_id, e.event_type, e.to_state, o.output{position}
 from event_log as e
 left join unit_output as o on e.to_state = 'completed'
     and o.tenant_id = e.tenant_id and o.unit_id = e.unit_id and o.lease_no = e.request_id
 where e.tenant_id = 1 and e.run_id = %s
 order by e.event_id
 """
+POSITIONED_LOG = LOG.replace("{position}", ", e.event_id")
+LOG = LOG.replace("{position}", "")
 
 
 @dataclass
@@ -64,6 +67,16 @@ class StoredRun:
     state: str = ""
     paths: dict[int, str] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    # The same states in the words of document 002, as the database gives them.
+    nodes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The words of all nodes at one position of the log."""
+
+    event_id: int
+    nodes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,7 @@ class Driven:
     example: Example
     runs: Mapping[str, StoredRun]
     actions: tuple[Action, ...]
+    looks: tuple[Look, ...]
 
 
 class PostgresSide:
@@ -112,8 +126,10 @@ class PostgresSide:
             self.db.execute("select fn_run_cancel(1, %s, 'cli:test')", (run_id,))
             raise
 
-    def log(self, run_id: int) -> list[LogRow]:
-        return [LogRow(*row) for row in self.db.execute(LOG, (run_id,)).fetchall()]
+    def log(self, run_id: int) -> list[tuple[int, LogRow]]:
+        """The rows of the log with their positions."""
+        rows = self.db.execute(POSITIONED_LOG, (run_id,)).fetchall()
+        return [(row[-1], LogRow(*row[:-1])) for row in rows]
 
     def broken_invariants(self) -> list[tuple[Any, ...]]:
         # Thousands of new rows have no statistics yet: without them the plans of the check are bad.
@@ -136,6 +152,7 @@ class _Driving:
         self.full_paths: dict[int, str] = {}
         self.runs: dict[str, StoredRun] = {}
         self.done: list[Action] = []
+        self.looks: list[Look] = []
 
     def run(self) -> Driven:
         fate = self.example.fate
@@ -150,7 +167,8 @@ class _Driving:
                 if not self.act():
                     break
             self.read()
-        return Driven(self.example, self.runs, tuple(self.done))
+        self.read()
+        return Driven(self.example, self.runs, tuple(self.done), tuple(self.looks))
 
     def read(self) -> None:
         """Reads every unit of every run of the tree."""
@@ -165,10 +183,13 @@ class _Driving:
             stored = StoredRun(run_id, prefix, self.graphs[name], state=rows[0][7])
             stored.paths = paths_of(stored.graph, (UnitRow(*row[3:7]) for row in rows[1:]))
             stored.states = {stored.paths[row[3]]: row[7] for row in rows[1:]}
+            stored.nodes = {stored.paths[row[3]]: row[8] for row in rows[1:]}
             steps |= {unit_id: prefix + path for unit_id, path in stored.paths.items()}
             self.runs[prefix] = stored
         self.full_paths = steps
         self.unit_ids = {path: unit_id for unit_id, path in steps.items()}
+        nodes = {prefix + path: word for prefix, run in self.runs.items() for path, word in run.nodes.items()}
+        self.looks.append(Look(self.side.engine.one("select last_value from event_seq"), nodes))
 
     def claim(self) -> None:
         for lease in self.side.engine.claim(self.side.session_id, 500):

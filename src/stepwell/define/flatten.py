@@ -293,4 +293,6 @@ def _retry_json(retry: Retry) -> dict[str, Any]:
         "max_seconds": seconds_of(retry.max),
         "multiplier": retry.multiplier,
     }
+    if retry.delays:
+        found["delays_seconds"] = [seconds_of(delay) for delay in retry.delays]
     return found | {"non_retryable": list(retry.non_retryable)} if retry.non_retryable else found

@@ -164,7 +164,14 @@ def _test(value: object, field: str) -> str | dict[str, str]:
 
 
 def _retry(value: object, field: str) -> dict[str, Any]:
-    names = ("max_attempts", "initial_seconds", "max_seconds", "multiplier", "non_retryable")
+    names = (
+        "max_attempts",
+        "initial_seconds",
+        "max_seconds",
+        "multiplier",
+        "delays_seconds",
+        "non_retryable",
+    )
     found = _object(value, field, names[:4], names)
     require_int(found["max_attempts"], f"{field}.max_attempts", 1, MAX_ATTEMPTS)
     retry = Retry(
@@ -172,6 +179,7 @@ def _retry(value: object, field: str) -> dict[str, Any]:
         initial=found["initial_seconds"],
         max=found["max_seconds"],
         multiplier=found["multiplier"],
+        delays=tuple(found.get("delays_seconds", ())),
         non_retryable=tuple(found.get("non_retryable", ())),
     )
     plain: dict[str, Any] = {
@@ -180,6 +188,8 @@ def _retry(value: object, field: str) -> dict[str, Any]:
         "max_seconds": retry.max,
         "multiplier": retry.multiplier,
     }
+    if retry.delays:
+        plain["delays_seconds"] = list(retry.delays)
     return plain | {"non_retryable": list(retry.non_retryable)} if retry.non_retryable else plain
 
 

@@ -200,8 +200,9 @@ class _Reader:
             return None
         located, pairs = self.mapping(located, RETRY_WORDS)
         fields = {key: value.plain() for key, value in pairs.items()}
-        if isinstance(fields.get("non_retryable"), list):
-            fields["non_retryable"] = tuple(fields["non_retryable"])
+        for name in ("non_retryable", "delays"):
+            if isinstance(fields.get(name), list):
+                fields[name] = tuple(fields[name])
         found: Retry = self.build(Retry, located, within="retry", **fields)
         return found
 

@@ -87,6 +87,7 @@ _RETRY: Final[dict[str, Any]] = {
     "initial": _DURATION,
     "max": _DURATION,
     "multiplier": {"type": "number", "minimum": 1, "maximum": limits.MAX_MULTIPLIER, "default": 2},
+    "delays": {"type": "array", "items": _DURATION, "minItems": 1, "maxItems": limits.MAX_DELAYS},
     "non_retryable": {
         "anyOf": [_NAME, {"type": "array", "items": _NAME, "maxItems": limits.MAX_NON_RETRYABLE}]
     },

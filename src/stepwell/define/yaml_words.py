@@ -53,7 +53,7 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     ),
 }
 
-RETRY_WORDS: Final = ("max_attempts", "initial", "max", "multiplier", "non_retryable")
+RETRY_WORDS: Final = ("max_attempts", "initial", "max", "multiplier", "delays", "non_retryable")
 
 # Keys of earlier releases → the key that replaced it, and how it is written.
 FORMER_WORDS: Final = {"optional": ("mandatory", "mandatory: false")}

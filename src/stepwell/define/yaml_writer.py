@@ -148,6 +148,8 @@ def _value(name: str, value: Any) -> Any:
         return {k: _value(k, v) for k, v in kept.items()}
     if name in _DURATIONS and isinstance(value, int | float | str | timedelta):
         return format_duration(parse_duration(value, name, zero=True))
+    if name == "delays":
+        return [format_duration(delay) for delay in value]
     if isinstance(value, tuple):
         return list(value)
     if name == "inputs":

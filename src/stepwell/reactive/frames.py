@@ -76,6 +76,21 @@ class Unit:
             one.is_settled and one.status not in SATISFYING and one.node.no not in caught for one in before
         )
 
+    def unstarted(self, graph: Graph) -> NodeStatus:
+        """Idle, or waiting from the time when a unit before it starts; there is no way back."""
+        before = (self.frame.units[no].status for no in graph.predecessors[self.node.no])
+        started = (NodeStatus.RUNNING, NodeStatus.COMPLETED, NodeStatus.FAILED)
+        return NodeStatus.WAITING if any(status in started for status in before) else NodeStatus.IDLE
+
+    def must_wait(self, after: Unit) -> bool:
+        """True for an idle unit after a unit that has run, if it cannot start yet."""
+        has_run = after.status is not NodeStatus.SKIPPED
+        return (
+            has_run
+            and self.status is NodeStatus.IDLE
+            and (self.pending > 0 or self.node.kind == "conditional")
+        )
+
     def inside(self) -> Iterator[Unit]:
         """Every unit of every item, at any depth, the outermost first."""
         pending = list(reversed(self.items))

@@ -191,6 +191,8 @@ class Projection(RunState):
             if not is_satisfied and not rules.catches(successor.node, unit.node):
                 self._abort_blocked(successor)
             else:
+                if successor.must_wait(after=unit):
+                    self._set(successor, NodeStatus.WAITING)
                 self._consider(successor)
         if unit.node.kind == "conditional" and not is_satisfied:
             self._abort_branches(unit)
@@ -280,13 +282,13 @@ class Projection(RunState):
             frame.owner.open_item_count += 1
             frame.owner.failed_item_count -= frame.failed_count > 0
         for one in reopen(self.graph, unit):
-            self._set(one, NodeStatus.IDLE)
+            self._set(one, one.unstarted(self.graph))
         for no in self.graph.successors[unit.node.no]:
             # What had become ready must wait for the new attempt.
             after = frame.units[no]
             if after.status in (NodeStatus.READY, NodeStatus.WAITING):
                 self._release(after)
-                self._set(after, NodeStatus.IDLE)
+                self._set(after, after.unstarted(self.graph))
 
     def _run(self, unit: Unit) -> None:
         self._set(unit, NodeStatus.RUNNING)

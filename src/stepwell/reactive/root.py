@@ -366,12 +366,12 @@ class WorkflowReactiveRoot:
         log.error("reactive error, the run is aborted: %s", error)
         calls = [*self._to_abort, *self._projection.running_calls()]
         try:
+            for node, request_id in dict.fromkeys(calls):
+                self._abort_after_error(node, request_id)
             self._projection.abort_all()
             self._run_status.set(self._projection.run_status)
         finally:
             self.dispose()
-            for node, request_id in dict.fromkeys(calls):
-                self._abort_after_error(node, request_id)
             if self._on_error is not None:
                 self._on_error(error)
 

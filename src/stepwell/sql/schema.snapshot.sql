@@ -734,7 +734,8 @@ create table stepwell.operation (
     timeout_seconds real,
     updated_at timestamp with time zone default clock_timestamp() not null,
     handler_id integer not null,
-    registered_at timestamp with time zone
+    registered_at timestamp with time zone,
+    retry_delays_seconds real[]
 );
 alter table stepwell.operation enable row level security;
 -- granted to stepwell_api: select
@@ -1848,6 +1849,9 @@ alter table stepwell.operation add constraint operation_name_is_unique UNIQUE (o
 -- constraint: stepwell.operation.operation_pkey
 alter table stepwell.operation add constraint operation_pkey PRIMARY KEY (tenant_id, operation_id);
 
+-- constraint: stepwell.operation.retry_delays_are_bounded
+alter table stepwell.operation add constraint retry_delays_are_bounded CHECK ((((cardinality(retry_delays_seconds) >= 1) AND (cardinality(retry_delays_seconds) <= 100)) AND ((0)::double precision <= ALL (retry_delays_seconds))));
+
 -- constraint: stepwell.operation.retry_times_are_sane
 alter table stepwell.operation add constraint retry_times_are_sane CHECK (((retry_initial_seconds >= (0)::double precision) AND (retry_max_seconds >= retry_initial_seconds) AND (retry_multiplier >= (1)::double precision)));
 
@@ -2748,6 +2752,64 @@ create view stepwell.rollup_rule (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.runtime_approval
+create view stepwell.runtime_approval (
+    tenant_id integer,
+    approval_id bigint,
+    run_id bigint,
+    tier text,
+    two_person boolean,
+    status text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.runtime_receipt
+create view stepwell.runtime_receipt (
+    tenant_id integer,
+    receipt_id bigint,
+    run_id bigint,
+    step_id text,
+    idempotency_key text,
+    request_metadata jsonb,
+    response_metadata jsonb,
+    reversible boolean,
+    reversal jsonb,
+    status text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.runtime_run
+create view stepwell.runtime_run (
+    tenant_id integer,
+    run_id bigint,
+    workflow_version_id integer,
+    trigger_type text,
+    trigger_ref text,
+    status text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.runtime_step
+create view stepwell.runtime_step (
+    tenant_id integer,
+    run_id bigint,
+    step_id text,
+    step_index integer,
+    tool_name text,
+    idempotency_key text,
+    lease_owner text,
+    lease_expires_at timestamp with time zone,
+    status text,
+    attempt integer,
+    last_error jsonb,
+    next_eligible_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.step_run
 create view stepwell.step_run (
     tenant_id integer,
@@ -3421,6 +3483,22 @@ create view stepwell.vw_audit_event_timeline (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.workflow_instance
+create view stepwell.workflow_instance (
+    tenant_id integer,
+    instance_id bigint,
+    workflow_type text,
+    workflow_version integer,
+    status text,
+    current_step_seq integer,
+    current_step_type text,
+    created_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    failed_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.workflow_run
 create view stepwell.workflow_run (
     tenant_id integer,
@@ -3460,6 +3538,26 @@ create view stepwell.workflow_run (
     last_rollup_at timestamp with time zone,
     frozen_at timestamp with time zone,
     deadline_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.workflow_step
+create view stepwell.workflow_step (
+    tenant_id integer,
+    instance_id bigint,
+    step_seq integer,
+    step_type text,
+    status text,
+    locked_by text,
+    locked_until timestamp with time zone,
+    next_run_at timestamp with time zone,
+    attempts integer,
+    max_attempts integer,
+    waiting_event_type text,
+    deadline_at timestamp with time zone,
+    last_error text,
+    completed_at timestamp with time zone
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4594,6 +4692,11 @@ create function stepwell._run_create(p_tenant_id integer, p_version stepwell.wor
 
 -- function: stepwell._run_of(p_unit_id bigint)
 create function stepwell._run_of(p_unit_id bigint) returns bigint language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._run_qualifier(p_tenant_id integer, p_run_id bigint, p_state_code text)
+create function stepwell._run_qualifier(p_tenant_id integer, p_run_id bigint, p_state_code text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

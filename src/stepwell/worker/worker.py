@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -61,7 +62,8 @@ class Worker:
         if not 1 <= slots <= 10_000:
             raise UsageError(f"slots is {slots}", hint="accepted is 1 to 10000", field="slots")
         self.app = app
-        self.name = name or f"{socket.gethostname()}:{os.getpid()}"
+        # app:host:pid:suffix; the suffix tells the workers of one process apart.
+        self.name = name or f"{app.name}:{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(2)}"
         self._slots = slots
         self._executors = tuple(executors) if executors is not None else app.executors()
         self._lease_seconds = lease_seconds

@@ -109,10 +109,12 @@ as $$
             -- Not later than the deadline: an attempt after it would be useless.
             case when u.deadline_at > p_now then u.deadline_at end, p_now + make_interval(secs =>
             coalesce((q.body ->> 'delay_seconds')::float,
+                -- Of a list of delays the last one repeats; each is taken within a tenth of it.
+                x.delays[least(u.attempt_count + 1, cardinality(x.delays))] * (0.9 + 0.2 * j.jitter),
                 least(coalesce((d.config -> 'retry' ->> 'max_seconds')::float, o.retry_max_seconds),
                     coalesce((d.config -> 'retry' ->> 'initial_seconds')::float, o.retry_initial_seconds)
                     * power(m.multiplier, least(u.attempt_count, 80 / nullif(abs(ln(m.multiplier)), 0))))
-                * (hashint8extended(q.unit_id, u.attempt_count + (u.lease_no::bigint << 16)) & 1048575) / 1048576.0)))
+                * j.jitter)))
         end
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) with ordinality as q (tenant_id, unit_id, body, ord)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
@@ -135,6 +137,13 @@ as $$
     -- Above 0; and the exponent above is limited, so that no number of attempts leaves the range of the type.
     cross join lateral (select greatest(
         coalesce((d.config -> 'retry' ->> 'multiplier')::float, o.retry_multiplier), 0.001)) as m (multiplier)
+    cross join lateral (select
+        (hashint8extended(q.unit_id, u.attempt_count + (u.lease_no::bigint << 16)) & 1048575) / 1048576.0) as j (jitter)
+    -- The retry rule of a step replaces that of its operation.
+    cross join lateral (select case when d.config ? 'retry'
+        then (select array_agg(e.value::float order by e.ord) from jsonb_array_elements_text(d.config -> 'retry' -> 'delays_seconds')
+            with ordinality as e (value, ord))
+        else o.retry_delays_seconds::float[] end) as x (delays)
     order by q.ord
 $$;
 

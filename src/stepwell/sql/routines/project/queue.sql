@@ -1,5 +1,37 @@
 -- The queue under the names of document 001, its health, and the states of units in the words of the other documents.
 
+-- Narrows the state of a run where a document has several words for it: partial (not every step succeeded), queued (nothing
+-- has begun), approval and retry (nothing runs, because of these).
+create or replace function stepwell._run_qualifier(p_tenant_id int, p_run_id bigint, p_state_code text) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case
+        when p_state_code = 'failed' then case when q.succeeded then 'partial' else '' end
+        when p_state_code = 'completed' then case when q.not_succeeded then 'partial' else '' end
+        when p_state_code <> 'in_progress' then ''
+        when not q.begun then 'queued'
+        when q.runs then ''
+        when q.asks then 'approval'
+        when q.retries then 'retry'
+        else ''
+    end
+    from (
+        select
+            bool_or(s.state_code = 'completed') as succeeded,
+            bool_or(s.state_code not in ('completed', 'skipped')) as not_succeeded,
+            bool_or(s.state_code not in ('not_started', 'ready') or (s.state_code = 'ready' and s.executor_class_id is null)) as begun,
+            bool_or(s.state_code in ('ready', 'in_progress', 'overdue')) as runs,
+            bool_or(s.state_code = 'waiting' and s.waiting_facet = 'waiting_human' and exists (
+                select from stepwell.approval_detail as a
+                where a.tenant_id = s.tenant_id and a.subject_unit_id = s.unit_id and a.decided_at is null)) as asks,
+            bool_or(s.state_code = 'failed') as retries
+        from stepwell.work_unit as s
+        where s.tenant_id = p_tenant_id and s.scope = 'step'
+            and s.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+    ) as q
+$$;
+
 -- The state of every unit in the words of the other documents: linear (004), runtime (003), node (002), job (001). A
 -- qualifier is given where a document has two words for one state. Nothing executes on a dialect.
 create or replace view stepwell.v_unit_dialect with (security_invoker = true) as
@@ -42,19 +74,30 @@ from (
         u.state_code,
         case when u.scope = 'workflow_run' then u.scope else 'step' end as word_scope,
         case
-            when u.scope = 'workflow_run' then
-                case when u.state_code = 'failed' and exists (
-                    select from stepwell.run_progress as p
-                    where p.tenant_id = u.tenant_id and p.run_id = stepwell._run_of(u.unit_id) and p.completed_count > 0
-                ) then 'partial' else '' end
+            when u.scope = 'workflow_run' then stepwell._run_qualifier(u.tenant_id, stepwell._run_of(u.unit_id), u.state_code)
             when u.state_code = 'not_started' then
                 case when exists (
                     select from stepwell.workflow_step_relations as r
                     inner join stepwell.work_unit as b
                         on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
                     where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
-                        and b.state_code in ('in_progress', 'overdue', 'waiting', 'blocked', 'failed')
-                ) then 'predecessor_running' else '' end
+                        and b.state_code not in ('not_started', 'ready', 'skipped', 'cancelled')
+                ) then 'predecessor_started' else '' end
+            when u.state_code = 'ready' and u.started_at is not null and exists (
+                select from stepwell.unit_wake as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id
+            ) then 'resumed'
+            when u.state_code = 'ready' and u.executor_class_id is null then
+                case when exists (
+                    select from stepwell.workflow_step_def as d
+                    where d.tenant_id = u.tenant_id and d.version_id = u.version_id and d.step_no = u.def_no
+                        and d.step_kind = 'conditional'
+                ) then 'held' else '' end
+            when u.state_code = 'ready' and u.slot_key is not null then
+                case when exists (
+                    select from stepwell.job_line as l
+                    where l.tenant_id = u.tenant_id and l.slot_key = u.slot_key and l.rank = -u.priority
+                        and l.unit_id = u.unit_id
+                ) then 'held' else '' end
             when u.state_code = 'in_progress' then
                 case when exists (
                     select from stepwell.worker_session as s
