@@ -181,6 +181,7 @@ class App(AppCalls):
                     conninfo,
                     tenant=self._tenant,
                     actor=self._actor,
+                    token=self._settings.token,
                     pool_max_size=self._settings.pool_max_size,
                     listen_conninfo=self.listen_conninfo(),
                 )

@@ -39,6 +39,10 @@ __all__ = ["RUN_ENDS", "Client", "Connection", "JobHandle", "RunHandle"]
 T = TypeVar("T")
 R = TypeVar("R")
 
+DEFAULT_TENANT = "default"
+# Who acts when a program names nobody; in development mode, the person of that mode by this channel.
+SERVICES = ("client", "api")
+
 POLL_FIRST_SECONDS = 0.002
 POLL_LIMIT_SECONDS = 0.5
 # Each pause between two polls is this part of the time already waited.
@@ -56,8 +60,10 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         stack: AsyncExitStack,
         actor: str,
         listen_conninfo: str | None,
+        token: str | None = None,
     ) -> None:
         self.conninfo = conninfo
+        self._token = token
         self.tenant_id = 0
         self.actor = actor
         self._pool = pool
@@ -71,26 +77,36 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         cls,
         conninfo: str,
         *,
-        tenant: str = "default",
+        tenant: str = DEFAULT_TENANT,
         actor: str = "client",
+        token: str | None = None,
         pool_max_size: int = 10,
         listen_conninfo: str | None = None,
         is_command: bool = False,
     ) -> Self:
         """`listen_conninfo` is an address where LISTEN works, if `conninfo` is the address of a pooler.
 
-        A command makes one connection and fails at once when it cannot; a program has a pool.
+        A command makes one connection and fails at once when it cannot; a program has a pool. With a token
+        every call is bound to the tenant and the principal of the token, and the actor has its name.
         """
         stack = AsyncExitStack()
         opened = one_connection(conninfo) if is_command else async_pool(conninfo, max_size=pool_max_size)
         pool: Connections = await stack.enter_async_context(opened)
-        client = cls(conninfo, pool, stack, actor, listen_conninfo)
+        client = cls(conninfo, pool, stack, actor, listen_conninfo, token)
         try:
-            client.tenant_id = await client.perform(tenants.tenant_id(tenant))
+            await client._find_caller(tenant)
         except BaseException:
             await stack.aclose()
             raise
         return client
+
+    async def _find_caller(self, tenant: str) -> None:
+        """Which tenant it is, and who acts: the principal of the token, or of the development mode."""
+        code = tenant if self._token is None or tenant != DEFAULT_TENANT else None
+        self.tenant_id, name = await self.perform(tenants.caller(code))
+        channel, colon, _ = self.actor.partition(":")
+        if name is not None and (self._token is not None or self.actor in SERVICES):
+            self.actor = f"{channel}:{name}" if colon or channel in SERVICES else name
 
     def acting_as(self, actor: str) -> Self:
         """The same client, on the same connections, for another actor."""
@@ -106,8 +122,8 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
     ) -> T:
         """Perform one call, on the pool or on the caller's connection."""
         if connection is None:
-            return await perform.on_pool(self._pool, call, bounded=bounded)
-        return await perform.on_connection(connection, call)
+            return await perform.on_pool(self._pool, call, bounded=bounded, token=self._token)
+        return await perform.on_connection(connection, call, token=self._token)
 
     async def publish(self, graph: Graph) -> Published:
         return await self.perform(publish.publish_workflow(self.tenant_id, graph.canonical, self.actor))
@@ -173,7 +189,9 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
             version_no=more.get("version"), priority=more.get("priority", 0), trace_id=more.get("trace_id"),
             correlation_id=more.get("correlation_id"), is_watched=is_watched,
         )  # fmt: skip
-        started = await self.local_workers.start(start) if connection is None else None
+        # A worker starts runs on its own connection, where nobody is bound.
+        is_local = connection is None and self._token is None
+        started = await self.local_workers.start(start) if is_local else None
         started = started or (await self.perform(runs.start_runs(start), connection))[0]
         return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new, result_type)
 

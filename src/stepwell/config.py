@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import platformdirs
@@ -30,6 +31,8 @@ class Settings:
     log_format: str = "auto"
     pool_max_size: int = 10
     debug: bool = False
+    # Binds each call to the person or service that it belongs to.
+    token: str | None = field(default=None, repr=False)
     # Where the keeper writes what it sealed: a .jsonl file, https://…, or a folder, also of an object store.
     audit_anchor: str | None = None
     # Where sw.Ref stores large values: a folder that all workers share, or an object store.
@@ -62,10 +65,19 @@ def load(
         log_level=_choice(env, "STEPWELL_LOG_LEVEL", LOG_LEVELS, "info"),
         log_format=_choice(env, "STEPWELL_LOG_FORMAT", LOG_FORMATS, "auto"),
         pool_max_size=_count(env, "STEPWELL_POOL_MAX_SIZE", default=10, limit=POOL_SIZE_LIMIT),
+        token=env.get("STEPWELL_TOKEN") or None,
         debug=_flag(env, "STEPWELL_DEBUG"),
         audit_anchor=env.get("STEPWELL_AUDIT_ANCHOR") or None,
         ref_store=env.get("STEPWELL_REF_STORE") or None,
     )
+
+
+def user_name() -> str:
+    """The account of the user, as the command line names them; its number if it has no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def _checked_url(url: str | None, name: str) -> str | None:

@@ -32,7 +32,7 @@ def test_a_run_is_cancelled_with_the_approval_of_a_lead(run, db: psycopg.Connect
         "run 1 cannot become cancelled: a granted approval of the action workflow_cancel is required.\n"
     )
     for name, role in (("ben", "lead"), ("dan", "clerk")):
-        assert run("people", "add", name, "--role", role).returncode == 0
+        assert run("user", "add", name, "--role", role).returncode == 0
     asked = run(
         "approvals", "request", "workflow_cancel", str(number << 20), "--as", "ada", "--tier", "3",
         "--role", "lead", "--approver", "cleo", "--reason", "no longer needed",

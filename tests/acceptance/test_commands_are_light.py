@@ -40,7 +40,7 @@ print(json.dumps([code, len(begun), sorted(sys.modules)]))
 
 COMMANDS = [
     ("runs", "list"), ("runs", "show", "1"), ("inbox", "--all"), ("jobs", "list"), ("workflows", "list"),
-    ("schedule", "list"), ("people", "list"),
+    ("schedule", "list"), ("user", "list"),
 ]  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def run(dsn: str, tmp_path: Path):
     for arguments in (
         ("publish", "order.yaml"),
         ("start", "order.process", "--key", "A-1001"),
-        ("people", "add", "ada", "--role", "office"),
+        ("user", "add", "ada", "--role", "office"),
         ("schedule", "set", "nightly", "order.process", "--cron", "0 3 * * *"),
     ):
         done = typed(*arguments)

@@ -32,9 +32,9 @@ def test_a_step_is_completed_and_corrected_on_the_command_line(run, db: psycopg.
     run_id = engine.start("w")
 
     step = f"{run_id}/sign"
-    run("people", "add", "ada", "--role", "office")
-    run("people", "add", "ben", "--role", "lead", "--role", "reviewer")
-    assert "ada: office" in run("people", "list")
+    run("user", "add", "ada", "--role", "office")
+    run("user", "add", "ben", "--role", "lead", "--role", "reviewer")
+    assert "ada: office" in run("user", "list")
     assert "sign" in run("inbox", "--as", "ada")
     assert "nothing to do" in run("inbox", "--as", "ben")
     assert "may not take" in run("step", "claim", step, "--as", "ben", code=1)
@@ -68,7 +68,7 @@ def test_a_person_sees_the_inputs_of_the_step(run, db: psycopg.Connection):
     shown = {"amount": "$.input.amount", "to": "$.input.to", "lines": "$.input.lines"}
     engine.publish("w", human("sign", role="office", inputs=shown))
     run_id = engine.start("w", {"amount": 950.5, "to": "Ada Ltd", "lines": [{"sku": "x"}]})
-    run("people", "add", "ada", "--role", "office")
+    run("user", "add", "ada", "--role", "office")
     listed = run("inbox", "--as", "ada")
     assert "amount: 950.5" in listed
     assert "to: Ada Ltd" in listed
@@ -92,8 +92,8 @@ def test_items_are_named_by_number_and_the_escalation_is_shown(run, db: psycopg.
         edges=[],
     )
     run_id = engine.start("w", {"parts": ["a", "b"]})
-    run("people", "add", "ada", "--role", "office")
-    run("people", "add", "dao", "--role", "director")
+    run("user", "add", "ada", "--role", "office")
+    run("user", "add", "dao", "--role", "director")
     second = f"{run_id}/inspect[1]"
     assert run("step", "claim", second, "--as", "ada") == f"{second}: in_progress\n"
     assert second in run("inbox", "--as", "ada")

@@ -95,7 +95,7 @@ def test_a_policy_is_proposed_put_in_force_explained_and_changed(run, db: psycop
     changed.write_text(
         "rules:\n  - {name: stop, priority: 1, match: any, effect: deny, reason: closed for the audit}\n"
     )
-    assert run("people", "add", "ben").returncode == 0
+    assert run("user", "add", "ben").returncode == 0
     proposed = run("policy", "propose", changed, "--as", "ada")
     assert "  - 10 reads-are-free: allow" in proposed.stdout
     approval = db.execute("select approval_id from v_approval where state_code = 'requested'").fetchone()[0]

@@ -44,6 +44,7 @@ class Databases:
                 self._admin.execute(f"drop database if exists {building} with (force)")
                 self._admin.execute(f"create database {building} template template0 encoding 'UTF8'")
                 migrate.migrate(self.server.conninfo(building), files)
+                _waive_approvals(self.server.conninfo(building))
                 _shrink_catalogs(self.server.conninfo(building))
                 self._admin.execute(f"alter database {building} rename to {name}")
         finally:
@@ -69,6 +70,15 @@ class Databases:
     def _exists(self, name: str) -> bool:
         return (
             self._admin.execute("select from pg_database where datname = %s", (name,)).fetchone() is not None
+        )
+
+
+def _waive_approvals(conninfo: str) -> None:
+    """Most tests cancel and replay without an approval; those about the strict default ask for it again."""
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute(
+            "update stepwell.dot_config set config_value = 'false' where config_key"
+            " in ('approval.required.workflow_cancel', 'approval.required.replay')"
         )
 
 

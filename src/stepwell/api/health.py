@@ -17,6 +17,7 @@ from stepwell import __version__, errors
 from stepwell.api import problems
 from stepwell.api.ui import UI_DIST
 from stepwell.config import Settings
+from stepwell.store.calls.mode import Mode
 from stepwell.store.health import readings as store
 from stepwell.store.health.examine import Finding, Level, examine, unreachable, worded
 
@@ -71,6 +72,10 @@ class Health(BaseModel):
     python_version: str
     checked_at: datetime
     server_started_at: datetime
+    mode: Literal["development", "strict"] | None = Field(
+        description="development: one person acts where nobody is bound, and the engine grants cancels"
+    )
+    person: str | None = Field(description="who acts in development mode where nobody is bound")
     database: DatabaseFacts | None
     schema_: SchemaFacts | None = Field(alias="schema")
     counts: list[Count]
@@ -97,11 +102,13 @@ class HealthReader:
         database: store.DatabaseHealth | None = None
         schema: store.SchemaHealth | None = None
         counts: dict[str, int] = {}
+        mode: Mode | None = None
         try:
             database = store.read_database(self.conninfo)
             findings = list(examine(self.settings, self.conninfo))
             schema = store.read_schema(self.conninfo)
             if schema.is_current:
+                mode = store.read_mode(self.conninfo)
                 counts = store.read_counts(self.conninfo)
                 findings.append(_workers(counts))
         except errors.StepwellError as error:
@@ -113,6 +120,8 @@ class HealthReader:
             python_version=platform.python_version(),
             checked_at=datetime.now(UTC),
             server_started_at=self.started_at,
+            mode=None if mode is None else mode.mode,
+            person=None if mode is None else mode.person,
             database=None if database is None else self._facts(database),
             schema=None if schema is None else _schema_facts(schema),
             counts=[

@@ -70,7 +70,7 @@ def request(
     as_json: JsonOption = False,
 ) -> None:
     """Ask reviewers to allow an action on a step."""
-    name = person(who)
+    name = person(context, who)
     made = act(
         context,
         lambda people: people.approval_request(
@@ -90,7 +90,7 @@ def approve(
     as_json: JsonOption = False,
 ) -> None:
     """Approve; the approval is granted when enough reviewers approve."""
-    _decide(context, approval, "approve", person(who), reason, as_json)
+    _decide(context, approval, "approve", person(context, who), reason, as_json)
 
 
 @app.command()
@@ -102,7 +102,7 @@ def reject(
     as_json: JsonOption = False,
 ) -> None:
     """Reject; one rejection ends the approval, and it requires a reason."""
-    _decide(context, approval, "reject", person(who), reason, as_json)
+    _decide(context, approval, "reject", person(context, who), reason, as_json)
 
 
 @app.command()
@@ -114,7 +114,7 @@ def withdraw(
     as_json: JsonOption = False,
 ) -> None:
     """Withdraw an approval that you requested."""
-    name = person(who)
+    name = person(context, who)
     state = act(context, lambda people: people.approval_withdraw(approval, name, reason=reason))
     answer(as_json, {"approval_id": approval, "state": state}, f"approval {short(approval)}: {state}")
 

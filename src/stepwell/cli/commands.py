@@ -38,7 +38,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "inbox": _entry("inbox", "Show the open work of a person."),
         "step": _entry("step", "Claim, delegate, block, complete or correct a step as a person."),
         "approvals": _entry("approvals", "Request, list, grant and reject approvals."),
-        "people": _entry("people", "Add people, their roles and their calendars."),
+        "people": _entry("people", "Set the calendars of working hours."),
         "content": _entry("content", "Write, show and compare the texts that steps show to people."),
         "slack": _entry("slack", "Set up approvals in Slack: which account belongs to which person."),
     },
@@ -53,6 +53,10 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "evidence": _entry(
             "evidence", "Export a run as one file that can be verified offline, and verify it."
         ),
+    },
+    "Accounts": {
+        "user": _entry("user", "Add people, services and agents; change their roles."),
+        "token": _entry("token", "Create, list and revoke the tokens of accounts."),
     },
     "Operation": {
         "serve": _entry("serve", "Serve the API and the web interface."),

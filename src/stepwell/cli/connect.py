@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import json
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -14,7 +12,7 @@ import typer
 
 from stepwell.cli.ids import RunName
 from stepwell.client import Client
-from stepwell.config import Settings
+from stepwell.config import Settings, user_name
 from stepwell.errors import StepwellError, UsageError
 from stepwell.store.connection.target import database
 from stepwell.translations import Lang
@@ -33,7 +31,7 @@ def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T
     settings: Settings = context.obj
 
     async def connected(conninfo: str) -> T:
-        client = await Client.connect(conninfo, actor=actor(), is_command=True)
+        client = await Client.connect(conninfo, actor=actor(), token=settings.token, is_command=True)
         try:
             return await question(client)
         finally:
@@ -97,10 +95,7 @@ def _outcome(found: Any, done: str) -> str:
 
 def actor() -> str:
     """The user of the terminal, as the log names them."""
-    try:
-        return f"cli:{getpass.getuser()}"
-    except (KeyError, OSError):
-        return f"cli:{os.getuid()}"
+    return f"cli:{user_name()}"
 
 
 def print_json(value: Any) -> None:

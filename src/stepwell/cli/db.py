@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from stepwell.config import Settings
+from stepwell.store.calls import mode
 from stepwell.store.connection.target import database
 from stepwell.store.schema import migrate as migrating
 from stepwell.store.schema import verify as verifying
@@ -73,6 +74,20 @@ def verify(context: typer.Context, as_json: JsonOption = False) -> None:
                     typer.echo(f"  {label}: " + text.replace("\n", "\n  "))
     if verdict.drifts:
         raise typer.Exit(1)
+
+
+@app.command("leave-development")
+def leave_development(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Leave development mode for good: nobody acts unnamed, cancels and replays require an approval."""
+    from stepwell.cli.connect import ask
+
+    has_left = ask(context, lambda client: client.perform(mode.leave_development(client.actor)))
+    if as_json:
+        typer.echo(json.dumps({"mode": "strict", "has_changed": has_left}))
+    elif has_left:
+        typer.echo("development mode is left; the strict rules hold, and the mode cannot be entered again")
+    else:
+        typer.echo("nothing to do, the database is in strict mode")
 
 
 @app.command()

@@ -71,7 +71,7 @@ def close(
     as_json: JsonOption = False,
 ) -> None:
     """Close a problem that is settled: stepwell problems close 3 --reason 'mended'."""
-    govern(context, lambda calls: calls.problem_close(problem, reason), actor=person(who))
+    govern(context, lambda calls: calls.problem_close(problem, reason), actor=person(context, who))
     answer(as_json, {"problem_id": problem, "state": "closed"}, f"problem {problem}: closed")
 
 

@@ -29,7 +29,7 @@ def inbox(
 
     Example: stepwell inbox --as ada --escalated
     """
-    name = None if everybody else person(who)
+    name = None if everybody else person(context, who)
     found, look = look_at(context, lambda people: people.inbox(name, role=role, limit=limit), lang, as_json)
     if escalated:
         found = [step for step in found if step.escalation_level is not None]

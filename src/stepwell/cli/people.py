@@ -1,4 +1,4 @@
-"""Add people, roles and calendars in a terminal: receives names and roles, prints them."""
+"""Calendars of working hours in a terminal: receives hours and holidays, stores them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stepwell.cli.connect import JsonOption, answer, ask, json_object, print_json
-from stepwell.cli.people_words import act
+from stepwell.cli.connect import JsonOption, answer, ask, json_object
 from stepwell.client import Client
 from stepwell.errors import UsageError
 from stepwell.store.calls import people as calls
@@ -15,39 +14,9 @@ from stepwell.store.calls import people as calls
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
-@app.command()
-def add(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Name of the person, as --as takes it.")],
-    role: Annotated[list[str] | None, typer.Option(help="A role; may be given several times.")] = None,
-    title: Annotated[str | None, typer.Option(help="Full name, for display.")] = None,
-    inactive: Annotated[bool, typer.Option("--inactive", help="The person may no longer act.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Add a person, or replace the roles of a person."""
-    act(
-        context,
-        lambda people: people.person_set(name, role or [], display_name=title, is_active=not inactive),
-    )
-    document = {"name": name, "title": title, "is_active": not inactive, "roles": role or []}
-    answer(as_json, document, f"{name}: {', '.join(role or []) or 'no roles'}")
-
-
-@app.command("list")
-def list_people(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List people and their roles."""
-
-    async def read(client: Client) -> list[tuple[str, str | None, bool, list[str]]]:
-        return await client.perform(calls.people(client.tenant_id))
-
-    found = ask(context, read)
-    if as_json:
-        keys = ("name", "title", "is_active", "roles")
-        print_json([dict(zip(keys, row, strict=True)) for row in found])
-        return
-    for name, title, is_active, roles in found:
-        shown = f"{name} ({title})" if title else name
-        typer.echo(f"{shown}: {', '.join(roles) or 'no roles'}{'' if is_active else ', inactive'}")
+@app.callback()
+def people() -> None:
+    """Set the calendars of working hours."""
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -13,6 +12,7 @@ import typer
 from stepwell.cli.connect import answer, ask
 from stepwell.cli.render import Look
 from stepwell.client import Client
+from stepwell.config import Settings, user_name
 from stepwell.define.duration import parse_duration
 from stepwell.errors import UsageError
 from stepwell.people import People, StepName
@@ -29,7 +29,11 @@ StepArgument = Annotated[
     ),
 ]
 AsOption = Annotated[
-    str | None, typer.Option("--as", help="Name of the person who acts; default: your user name.")
+    str | None,
+    typer.Option(
+        "--as",
+        help="Name of the person who acts; default: who STEPWELL_TOKEN belongs to, else your user name.",
+    ),
 ]
 KeyOption = Annotated[
     str | None,
@@ -39,14 +43,18 @@ KeyOption = Annotated[
 ]
 
 
-def person(given: str | None) -> str:
-    """The person who acts: the name given, or the user name."""
+def person(context: typer.Context, given: str | None) -> str:
+    """The person who acts: the name given, else that of the token, else the user name."""
     if given:
         return given
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError) as error:
-        raise UsageError("your user name is not known", hint="give --as NAME", field="as") from error
+    settings: Settings = context.obj
+    if settings.token is None:
+        return user_name()
+
+    async def bound(client: Client) -> str:
+        return client.actor.partition(":")[2]
+
+    return ask(context, bound)
 
 
 def step_name(text: str) -> StepName:

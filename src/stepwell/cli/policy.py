@@ -154,7 +154,7 @@ def propose(
     as_json: JsonOption = False,
 ) -> None:
     """Ask reviewers to approve a policy: stepwell policy propose policy.yaml --reason 'two for orders'."""
-    text, name = _read(file), person(who)
+    text, name = _read(file), person(context, who)
     made = _located(
         lambda: govern(
             context, lambda calls: calls.policy_propose(text, file=str(file), reason=reason), actor=name
@@ -182,7 +182,7 @@ def activate(
 
     Only the operator can do this, once: every later version becomes active when its approval is granted.
     """
-    govern(context, lambda calls: calls.policy_activate(version), actor=person(who))
+    govern(context, lambda calls: calls.policy_activate(version), actor=person(context, who))
     answer(as_json, {"version_no": version, "state": "active"}, f"version {version}: active")
 
 

@@ -93,7 +93,7 @@ def settle(
     state = govern(
         context,
         lambda calls: calls.receipt_settle(receipt, outcome, reason, external_id=external_id, result=value),
-        actor=person(who),
+        actor=person(context, who),
     )
     answer(as_json, {"receipt_id": receipt, "state": state}, f"receipt {short(receipt)}: {state}")
 

@@ -35,7 +35,7 @@ def reverse(
     A worker with the connector does it as a new action: policy judges it, and it has its own receipt. The job
     stays in the queue after this command ends.
     """
-    name = person(who)
+    name = person(context, who)
 
     async def perform(client: Client) -> tuple[int, str, str | None]:
         job = await Govern(client.acting_as(name)).reverse(receipt, reason=reason)

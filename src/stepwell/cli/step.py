@@ -57,7 +57,11 @@ def claim(
     as_json: JsonOption = False,
 ) -> None:
     """Claim a ready step: you become the person in charge."""
-    tell(act(context, lambda people: people.step_claim(step_name(step), person(who), key=key)), as_json)
+    name = person(context, who)
+    tell(
+        act(context, lambda people: people.step_claim(step_name(step), name, key=key)),
+        as_json,
+    )
 
 
 @app.command()
@@ -71,7 +75,7 @@ def assign(
     as_json: JsonOption = False,
 ) -> None:
     """Set the person in charge of an open step."""
-    name = person(who)
+    name = person(context, who)
     tell(
         act(context, lambda people: people.step_assign(step_name(step), to, name, reason=reason, key=key)),
         as_json,
@@ -88,7 +92,7 @@ def release(
     as_json: JsonOption = False,
 ) -> None:
     """Give up a step that you claimed; any candidate may claim it."""
-    name = person(who)
+    name = person(context, who)
     tell(
         act(context, lambda people: people.step_release(step_name(step), name, reason=reason, key=key)),
         as_json,
@@ -106,7 +110,7 @@ def delegate(
     as_json: JsonOption = False,
 ) -> None:
     """Give your step to another candidate."""
-    name = person(who)
+    name = person(context, who)
     tell(
         act(context, lambda people: people.step_delegate(step_name(step), name, to, reason=reason, key=key)),
         as_json,
@@ -131,7 +135,7 @@ def wait(
     as_json: JsonOption = False,
 ) -> None:
     """Set a step to waiting, for one or several reasons."""
-    name, resume_at = person(who), None if until is None else moment(until, "--until")
+    name, resume_at = person(context, who), None if until is None else moment(until, "--until")
     tell(
         act(
             context,
@@ -153,8 +157,10 @@ def resume(
     as_json: JsonOption = False,
 ) -> None:
     """Continue a waiting step: the wait has ended."""
+    name = person(context, who)
     tell(
-        act(context, lambda people: people.step_resume(step_name(step), person(who), proof, key=key)), as_json
+        act(context, lambda people: people.step_resume(step_name(step), name, proof, key=key)),
+        as_json,
     )
 
 
@@ -169,7 +175,7 @@ def block(
     as_json: JsonOption = False,
 ) -> None:
     """Block a step: something is missing and the step cannot continue."""
-    name = person(who)
+    name = person(context, who)
     tell(
         act(context, lambda people: people.step_block(step_name(step), name, reason, detail=detail, key=key)),
         as_json,
@@ -186,8 +192,9 @@ def unblock(
     as_json: JsonOption = False,
 ) -> None:
     """Continue a blocked step: what was missing is there."""
+    name = person(context, who)
     tell(
-        act(context, lambda people: people.step_unblock(step_name(step), person(who), proof, key=key)),
+        act(context, lambda people: people.step_unblock(step_name(step), name, proof, key=key)),
         as_json,
     )
 
@@ -203,7 +210,7 @@ def escalate_block(
     as_json: JsonOption = False,
 ) -> None:
     """Mark a blocked step as urgent: it is shown and counted as red."""
-    name = person(who)
+    name = person(context, who)
     tell(
         act(
             context,
@@ -225,7 +232,7 @@ def escalate(
     as_json: JsonOption = False,
 ) -> None:
     """Notify the next level of the escalation chain now; a failed step becomes cannot_complete."""
-    name = person(who)
+    name = person(context, who)
     tell(act(context, lambda people: people.escalate(step_name(step), name, reason=reason, key=key)), as_json)
 
 
@@ -241,7 +248,7 @@ def complete(
     as_json: JsonOption = False,
 ) -> None:
     """Complete a step with its output; the form checks the output."""
-    given, name = json_object(output, "--output"), person(who)
+    given, name = json_object(output, "--output"), person(context, who)
     tell(act(context, lambda people: people.step_complete(step_name(step), name, given, key=key)), as_json)
 
 
@@ -256,7 +263,7 @@ def cannot_complete(
     as_json: JsonOption = False,
 ) -> None:
     """Declare that a step cannot be completed."""
-    name = person(who)
+    name = person(context, who)
     tell(
         act(
             context,
@@ -281,7 +288,7 @@ def deadline(
     as_json: JsonOption = False,
 ) -> None:
     """Change a deadline; an overdue step whose new deadline is in the future continues."""
-    name, due = person(who), moment(at, "TIME")
+    name, due = person(context, who), moment(at, "TIME")
     tell(
         act(
             context,
@@ -323,7 +330,7 @@ def reopen(
     as_json: JsonOption = False,
 ) -> None:
     """Open an ended step again for correction; the log keeps its first result."""
-    name = person(who)
+    name = person(context, who)
     answer = act(
         context,
         lambda people: people.step_reopen_for_correction(

@@ -16,7 +16,9 @@ from stepwell.cli.next_steps import commands, program
 from stepwell.cli.serve import HostOption, PortOption
 from stepwell.config import Settings
 from stepwell.errors import DatabaseUnavailable, StepwellError
+from stepwell.store.calls.mode import Mode
 from stepwell.store.embedded.server import EmbeddedServer
+from stepwell.store.health.readings import read_mode
 from stepwell.store.schema import migrate
 from stepwell.up.address import Address, listen
 from stepwell.up.children import ChildSpec
@@ -86,13 +88,14 @@ def run_tree(settings: Settings, host: str, port: int | None, data_dir: Path | N
     address = listen(host, port)
     with address.listener, signals_interrupt(), _database(settings) as (conninfo, embedded):
         migrate.migrate(conninfo)
-        asyncio.run(_supervise(settings, address, plan, embedded))
+        mode = read_mode(conninfo)
+        asyncio.run(_supervise(settings, address, plan, embedded, mode))
     with suppress(OSError):
         typer.echo("Stopped.")
 
 
 async def _supervise(
-    settings: Settings, address: Address, plan: Plan, embedded: EmbeddedServer | None
+    settings: Settings, address: Address, plan: Plan, embedded: EmbeddedServer | None, mode: Mode
 ) -> None:
     specs = _specs(settings, address, plan)
     # The worker loads the app as well; it is examined here to suggest the next commands.
@@ -101,7 +104,7 @@ async def _supervise(
     async def ready() -> None:
         await _answers(address)
         found = Examined([]) if examining is None else await examining
-        _greet(settings, address, specs, plan, found)
+        _greet(settings, address, specs, plan, found, mode)
 
     async def watch_database() -> None:
         if embedded is not None:
@@ -161,7 +164,9 @@ def _specs(settings: Settings, address: Address, plan: Plan) -> list[ChildSpec]:
     return specs
 
 
-def _greet(settings: Settings, address: Address, specs: list[ChildSpec], plan: Plan, found: Examined) -> None:
+def _greet(
+    settings: Settings, address: Address, specs: list[ChildSpec], plan: Plan, found: Examined, mode: Mode
+) -> None:
     if address.busy_port is not None:
         typer.echo(f"Port {address.busy_port} is in use; port {address.port} is used instead.")
     facts = {
@@ -169,6 +174,7 @@ def _greet(settings: Settings, address: Address, specs: list[ChildSpec], plan: P
         "Data folder" if settings.is_embedded else "Database": (
             str(settings.data_dir) if settings.is_embedded else "given by URL"
         ),
+        "Mode": f"development, as {mode.person}" if mode.is_development else "",
         "Running": ", ".join(spec.name for spec in specs),
         "Workflows": ", ".join(workflow["workflow"] for workflow in found.workflows),
         "Watching": ", ".join(map(str, plan.watched)),

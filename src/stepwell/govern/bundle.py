@@ -66,7 +66,9 @@ def contents(
     shown = sorted(values, key=lambda value: str(value["label"]))
     facts = run_facts(run_id, shown)
     graph = b"null\n" if facts["graph_hash"] is None else found["run"]["graph"].encode()
-    claims = {"run_id": run_id, "streams": list(streams), "with_payloads": with_payloads}
+    claims: dict[str, Any] = {"run_id": run_id, "streams": list(streams), "with_payloads": with_payloads}
+    if found["run"]["is_development"]:
+        claims["mode"] = "development"
     documents = story.documents(claims, chain.tenant_id, facts, json.loads(graph))
     if not with_payloads:
         shown = [{**value, "value": None, "salt": None} for value in shown]

@@ -97,6 +97,7 @@ class _Report:
             ("graph", f"{word('version')} {self.found['version_no']} · {_hash(self.found['graph_hash'])}"),
             ("trace", _code(run["trace_id"])), ("correlation", _code(run["correlation_id"])),
             ("parent", escape(str((run["parent_unit_id"] or 0) >> 20 or ""))),
+            ("mode", word("development") if "mode" in run else ""),
             ("children", escape(", ".join(map(str, self.found["child_run_ids"])))),
         ]  # fmt: skip
         rows = "".join(f"<div><dt>{word(key)}</dt><dd>{text}</dd></div>" for key, text in facts if text)

@@ -953,7 +953,8 @@ class Bundle {
       if (streamId !== this.run.run_id && !own.has(streamId)) this.say('stream.foreign', `stream ${streamId}`)
     }
     const { run_id, streams, with_payloads } = this.run
-    const wanted = this.story.documents({ run_id, streams, with_payloads }, this.chain.tenant_id, facts, graph)
+    const claims = { run_id, streams, with_payloads, ...('mode' in this.run ? { mode: this.run.mode } : {}) }
+    const wanted = this.story.documents(claims, this.chain.tenant_id, facts, graph)
     if (!isAscending(listed, byNumber)) this.say('document.differs', 'run.json')
     for (const name of DERIVED_FILES) {
       if (!same(writeJson(wanted[name]), this.entries.get(name))) {
@@ -1053,7 +1054,7 @@ function readRecords(entries) {
     })
   }
   const isRun = isObject(run) && hasType(run.run_id, 'i') && hasType(run.with_payloads, 'b') && Array.isArray(run.streams) &&
-    run.streams.every((stream) => hasFields(stream, 'stream'))
+    (!('mode' in run) || run.mode === 'development') && run.streams.every((stream) => hasFields(stream, 'stream'))
   if (!isRun) findings.push(finding('json.fields', 'run.json'))
   return [records, findings]
 }

@@ -483,6 +483,8 @@ OUTCOME = {
     "output_tokens": "i", "cost_micros": "i", "currency": "t",
 }  # fmt: skip
 # What the input of a run says beside the input itself.
+# What run.json says that no event proves; a bundle of a strict database has no mode.
+RUN_CLAIMS = ("run_id", "streams", "with_payloads", "mode")
 RUN_FACTS = (
     "workflow", "version_no", "graph_hash", "trigger_type", "trigger_ref", "trace_id", "correlation_id",
     "started_by", "parent_unit_id", "depth",
@@ -590,7 +592,7 @@ class Story:
             self.digests[label] = {"unit_id": event["unit_id"], "at": event["at"], "facts": [], **found}
 
     def documents(self, claims: Record, tenant_id: int, facts: Record, graph: Any) -> dict[str, Any]:
-        """The derived files. `claims` are run_id, streams and with_payloads; `facts` are RUN_FACTS."""
+        """The derived files. `claims` are RUN_CLAIMS; `facts` are RUN_FACTS."""
         receipts = [
             {
                 **self.receipts[receipt_id],
@@ -935,7 +937,7 @@ class Bundle:
         for stream_id in listed:
             if stream_id != run_id and stream_id not in self._streams_of_run():
                 self.say("stream.foreign", f"stream {stream_id}")
-        claims = {name: self.run[name] for name in ("run_id", "streams", "with_payloads")}
+        claims = {name: self.run[name] for name in RUN_CLAIMS if name in self.run}
         wanted = self.story.documents(claims, self.chain["tenant_id"], facts, graph)
         if listed != sorted(set(listed)):
             self.say("document.differs", "run.json")
@@ -1068,6 +1070,7 @@ def read_records(entries: Mapping[str, bytes]) -> tuple[dict[str, list[Any]], li
         isinstance(run, dict)
         and has_type(run.get("run_id"), "i")
         and has_type(run.get("with_payloads"), "b")
+        and run.get("mode", "development") == "development"
         and isinstance(run.get("streams"), list)
         and all(has_fields(stream, "stream") for stream in run["streams"])
     ):

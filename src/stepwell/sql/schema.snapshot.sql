@@ -364,6 +364,17 @@ create table stepwell.credential (
 );
 alter table stepwell.credential enable row level security;
 
+-- table: stepwell.development_mode
+create table stepwell.development_mode (
+    only_one boolean default true not null,
+    tenant_id integer not null,
+    principal_id bigint not null,
+    entered_at timestamp with time zone not null,
+    left_at timestamp with time zone,
+    left_by text
+);
+alter table stepwell.development_mode enable row level security;
+
 -- table: stepwell.dlq_replay_request
 create table stepwell.dlq_replay_request (
     tenant_id integer not null,
@@ -1660,6 +1671,18 @@ alter table stepwell.credential add constraint credential_pkey PRIMARY KEY (tena
 -- constraint: stepwell.credential.credential_principal_exists
 alter table stepwell.credential add constraint credential_principal_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id);
 
+-- constraint: stepwell.development_mode.development_mode_has_one_row
+alter table stepwell.development_mode add constraint development_mode_has_one_row CHECK (only_one);
+
+-- constraint: stepwell.development_mode.development_mode_pkey
+alter table stepwell.development_mode add constraint development_mode_pkey PRIMARY KEY (only_one);
+
+-- constraint: stepwell.development_mode.development_person_exists
+alter table stepwell.development_mode add constraint development_person_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id);
+
+-- constraint: stepwell.development_mode.who_left_the_mode_is_named
+alter table stepwell.development_mode add constraint who_left_the_mode_is_named CHECK (((left_at IS NULL) = (left_by IS NULL)));
+
 -- constraint: stepwell.dlq_replay_request.dlq_replay_request_pkey
 alter table stepwell.dlq_replay_request add constraint dlq_replay_request_pkey PRIMARY KEY (tenant_id, replay_request_id);
 
@@ -2423,6 +2446,12 @@ CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, run_i
 -- trigger: stepwell.audit_block.audit_block_is_final
 CREATE TRIGGER audit_block_is_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.audit_block FOR EACH STATEMENT EXECUTE FUNCTION stepwell._audit_block_refuse();
 
+-- trigger: stepwell.development_mode.development_mode_is_not_emptied
+CREATE TRIGGER development_mode_is_not_emptied BEFORE TRUNCATE ON stepwell.development_mode FOR EACH STATEMENT EXECUTE FUNCTION stepwell._development_mode_keep();
+
+-- trigger: stepwell.development_mode.development_mode_is_only_left
+CREATE TRIGGER development_mode_is_only_left BEFORE DELETE OR UPDATE ON stepwell.development_mode FOR EACH ROW EXECUTE FUNCTION stepwell._development_mode_keep();
+
 -- trigger: stepwell.event_log.event_log_is_append_only
 CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.event_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._event_log_refuse();
 
@@ -2494,6 +2523,9 @@ create policy tenant_is_bound on stepwell.concurrency_slot as permissive for all
 
 -- policy: stepwell.credential.tenant_is_bound
 create policy tenant_is_bound on stepwell.credential as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.development_mode.tenant_is_bound
+create policy tenant_is_bound on stepwell.development_mode as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.dlq_replay_request.tenant_is_bound
 create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
@@ -3233,6 +3265,22 @@ create view stepwell.v_policy_verdict (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_principal
+create view stepwell.v_principal (
+    tenant_id integer,
+    principal_id bigint,
+    principal_name text,
+    name_key text,
+    kind text,
+    display_name text,
+    is_active boolean,
+    created_at timestamp with time zone,
+    roles text[],
+    verbs text[]
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_queue_health
 create view stepwell.v_queue_health (
     tenant_id integer,
@@ -3641,6 +3689,12 @@ create function stepwell._approval_voter(p_approval stepwell.approval_detail, p_
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._approval_waiver(p_action text)
+create function stepwell._approval_waiver(p_action text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell._approvals_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._approvals_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3834,6 +3888,18 @@ create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bi
 
 -- function: stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb)
 create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._development_bind()
+create function stepwell._development_bind() returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell._development_enter(p_account text)
+create function stepwell._development_enter(p_account text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._development_mode_keep()
+create function stepwell._development_mode_keep() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._edit_distance(p_from text, p_to text)
 create function stepwell._edit_distance(p_from text, p_to text) returns integer language plpgsql immutable set search_path=stepwell, pg_temp;
@@ -5191,6 +5257,9 @@ create function stepwell._waits_match(p_tenant_id integer, p_run_id bigint, p_ev
 -- function: stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._waits_open(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._waiver_tell(p_tenant_id integer, p_unit_id bigint, p_action text)
+create function stepwell._waiver_tell(p_tenant_id integer, p_unit_id bigint, p_action text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._wake_read(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._wake_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5333,6 +5402,9 @@ create function stepwell.fn_clock_stop(p_at timestamp with time zone) returns ti
 create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text) returns TABLE(iu_id bigint, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_development_leave(p_actor text)
+create function stepwell.fn_development_leave(p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+
 -- function: stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_error_code text, p_reason text)
 create function stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
@@ -5437,6 +5509,12 @@ create function stepwell.fn_looks_read(p_lang text) returns jsonb language sql s
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell.fn_mode_read()
+create function stepwell.fn_mode_read() returns TABLE(mode text, person text, tenant_id integer, since timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text)
 create function stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5481,6 +5559,10 @@ create function stepwell.fn_policy_trace(p_rules jsonb, p_action jsonb) returns 
 create function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_principal_change(p_tenant_id integer, p_name text, p_add_roles text[], p_remove_roles text[], p_is_active boolean)
+create function stepwell.fn_principal_change(p_tenant_id integer, p_name text, p_add_roles text[], p_remove_roles text[], p_is_active boolean) returns text[] language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_principal_set(p_tenant_id integer, p_kind text, p_name text, p_roles text[], p_display_name text, p_is_active boolean)
 create function stepwell.fn_principal_set(p_tenant_id integer, p_kind text, p_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;

@@ -16,7 +16,7 @@ from stepwell.app import App
 from stepwell.client import Client, RunHandle
 from stepwell.errors import UsageError
 from stepwell.people import Answer, Approval, HumanStep, StepName
-from stepwell.store.calls import people, rehearsal, views
+from stepwell.store.calls import people, principals, rehearsal, views
 from stepwell.store.calls.rehearsal import Flight
 from stepwell.testing.stuck import Stuck, reasons_of
 
@@ -163,8 +163,7 @@ class PeopleActs(ABC):
         raise Stuck(f"no {what} was open after {self._jump_limit} jumps of the clock")
 
     async def _add_unknown(self, name: str, role: str | None) -> None:
-        known = await self.client.perform(people.people(self.client.tenant_id))
-        if name not in {row[0] for row in known}:
+        if not await self.client.perform(principals.principals(self.client.tenant_id, name)):
             await self.app.person_set(name, [role] if role else [])
 
 

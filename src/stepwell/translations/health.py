@@ -15,6 +15,16 @@ HEALTH: Final[dict[str, Translation]] = {
         "PostgreSQL {version}, tích hợp sẵn trong {folder}",
     ),
     "database.external": Translation("PostgreSQL {version}, external", "PostgreSQL {version}, theo địa chỉ"),
+    "mode.development": Translation(
+        "development: {person} acts where nobody is bound, the engine grants cancels and replays;"
+        " 'stepwell db leave-development' ends it",
+        "phát triển: {person} hành động khi không ai được xác định, hệ thống tự duyệt hủy và chạy lại;"
+        " 'stepwell db leave-development' kết thúc chế độ này",
+    ),
+    "mode.strict": Translation(
+        "strict: nobody acts without a binding, cancels and replays require an approval",
+        "nghiêm ngặt: không ai hành động khi chưa được xác định, hủy và chạy lại cần được duyệt",
+    ),
     "setting.value": Translation("{value}", "{value}"),
     "fsync.remedy": Translation(
         "alter system set fsync = on; without it a power cut loses committed work",

@@ -58,6 +58,11 @@ REPORT: Final[dict[str, Translation]] = {
     "tokens_in": Translation("Tokens in", "Token vào"),
     "tokens_out": Translation("Tokens out", "Token ra"),
     "cost": Translation("Cost", "Chi phí"),
+    "mode": Translation("Mode", "Chế độ"),
+    "development": Translation(
+        "development: one person acts where nobody is bound, the engine grants cancels and replays",
+        "phát triển: một người hành động khi không ai được xác định, hệ thống tự duyệt hủy và chạy lại",
+    ),
     "values": Translation("Values", "Giá trị"),
     "metadata_only": Translation(
         "Metadata only: sizes, names and salted hashes. This bundle does not contain the values.",

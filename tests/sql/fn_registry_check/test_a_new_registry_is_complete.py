@@ -98,7 +98,7 @@ def test_waiting_has_its_four_facets_in_order(db: psycopg.Connection):
         ("block_severity.threshold_seconds.default", 14400),
         ("ai_summary.min_confidence.default", 0.6),
         ("limits.payload_bytes", 1048576),
-        ("approval.required.workflow_cancel", False),
+        ("approval.expiry_seconds.default", 259200),
     ],
 )
 def test_thresholds_are_rows_of_dot_config(db: psycopg.Connection, key: str, value: object):

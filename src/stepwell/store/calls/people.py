@@ -184,15 +184,6 @@ def set_person(
     )
 
 
-def people(tenant: int) -> Call[list[tuple[str, str | None, bool, list[str]]]]:
-    return Call(
-        "select p.person_name, p.display_name, p.is_active, p.roles from stepwell.v_person as p"
-        " where p.tenant_id = %s order by p.person_name limit 500",
-        (tenant,),
-        lambda rows: [(row[0], row[1], row[2], row[3]) for row in rows],
-    )
-
-
 def set_calendar(
     tenant: int, name: str, time_zone: str, hours: Sequence[Mapping[str, Any]], holidays: Mapping[str, str]
 ) -> Call[None]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stepwell import json_text
-from stepwell.store.connection.call import Call, value
+from stepwell.store.connection.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,17 @@ class Tenant(Caps):
     weight: int
 
 
-def tenant_id(code: str) -> Call[int]:
-    """Raises NotFound, or PermissionDenied if the caller must be bound and is not."""
-    return Call("select stepwell.fn_tenant_find(%s)", (code,), value)
+def caller(code: str | None) -> Call[tuple[int, str | None]]:
+    """The number of a tenant, and the name of the principal that acts there if nobody is named.
+
+    Without a code it is the tenant of the token. Raises NotFound, or PermissionDenied if the caller must be
+    bound and is not.
+    """
+    return Call(
+        "select c.tenant_id, c.principal_name from stepwell.fn_caller_read(%s) as c",
+        (code,),
+        lambda rows: (rows[0][0], rows[0][1]),
+    )
 
 
 def set_tenant(code: str, settings: Mapping[str, object]) -> Call[int]:

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar
 
 import psycopg
-from psycopg.rows import tuple_row
+from psycopg.rows import TupleRow, tuple_row
 
 from stepwell.errors import (
     COLLISION_SQLSTATES,
@@ -18,7 +18,7 @@ from stepwell.errors import (
     StepwellError,
     from_database,
 )
-from stepwell.store.connection.call import Call
+from stepwell.store.connection.call import Call, Rows
 from stepwell.store.connection.pool import Connections
 
 T = TypeVar("T")
@@ -32,13 +32,22 @@ class Connection(Protocol):
     def cursor(self, *, row_factory: Any) -> Any: ...
 
 
-async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False) -> T:
-    """Perform it in a new transaction; `bounded`: with the time limit for the verdict on an action."""
+BIND = "select stepwell.fn_session_bind(%s)"
+
+
+async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, token: str | None = None) -> T:
+    """Perform it in a new transaction.
+
+    `bounded`: with the time limit for the verdict on an action. With a token the transaction is bound to whom
+    it belongs to; both statements are sent in one round trip.
+    """
     for attempt in range(1, ATTEMPT_LIMIT + 1):
         try:
             async with pool.connection() as own, own.transaction() if bounded else nullcontext():
                 if bounded:
                     await own.execute("select stepwell.fn_action_limit()")
+                if token is not None:
+                    return call.decode(await _bound(own, token, call))
                 cursor = await own.execute(call.text, call.parameters)
                 return call.decode(await cursor.fetchall())
         except psycopg.Error as error:
@@ -50,11 +59,23 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False) ->
     raise AssertionError("the last attempt returns or raises")
 
 
-async def on_connection(connection: Connection, call: Call[T]) -> T:
+async def _bound(own: psycopg.AsyncConnection[TupleRow], token: str, call: Call[Any]) -> Rows:
+    async with own.transaction(), own.pipeline():
+        binding = await own.execute(BIND, (token,))
+        cursor = await own.execute(call.text, call.parameters)
+        await binding.fetchall()
+        return await cursor.fetchall()
+
+
+async def on_connection(connection: Connection, call: Call[T], *, token: str | None = None) -> T:
     """Perform it as part of the caller's transaction, on a sync or async connection."""
     try:
         # Its own cursor with tuples, because the caller's connection may return dicts or models.
         cursor = connection.cursor(row_factory=tuple_row)
+        if token is not None:
+            binding = cursor.execute(BIND, (token,))
+            if inspect.isawaitable(binding):
+                await binding
         executing = cursor.execute(call.text, call.parameters)
         if inspect.isawaitable(executing):
             await executing

@@ -32,6 +32,7 @@ from stepwell.store.embedded import account as embedded_account
 from stepwell.store.embedded import cluster as embedded_cluster
 from stepwell.store.embedded.account import Account
 from stepwell.store.embedded.cluster import CLUSTER_NAME, ROLE_NAME, tool
+from stepwell.store.embedded.mark import mark_created
 
 DATABASE_NAME = "stepwell"
 # Is in the folder of a cluster that has the database, so that a command need not connect to ask.
@@ -224,7 +225,11 @@ class EmbeddedServer:
             return
         with psycopg.connect(self.conninfo("postgres"), autocommit=True) as connection:
             if connection.execute(support_text("database_exists"), (DATABASE_NAME,)).fetchone() is None:
-                connection.execute(f"create database {DATABASE_NAME}")
+                # Under its name the database has its mark, also when this process is killed in between.
+                connection.execute(f"drop database if exists {DATABASE_NAME}_new")
+                connection.execute(f"create database {DATABASE_NAME}_new")
+                mark_created(connection, f"{DATABASE_NAME}_new")
+                connection.execute(f"alter database {DATABASE_NAME}_new rename to {DATABASE_NAME}")
         made.touch()
 
     def _stop_server(self) -> None:

@@ -20,7 +20,7 @@ from psycopg.rows import TupleRow
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
 from stepwell.sql import support_text
-from stepwell.store.calls import registry
+from stepwell.store.calls import mode, registry
 from stepwell.store.connection.pool import named
 from stepwell.store.schema import migrate
 from stepwell.translations.health import say
@@ -275,6 +275,15 @@ def check_seal(subject: Subject) -> Iterable[Finding]:
         yield worded("seal", Level.OK, "seal.current", count=block_count or 0)
 
 
+def check_mode(subject: Subject) -> Iterable[Finding]:
+    """Development mode is no problem, but everybody must know of it."""
+    if subject.value("select to_regprocedure('stepwell.fn_mode_read()')::oid") is None:
+        return
+    call = mode.read()
+    found = call.decode(subject.connection.execute(call.text.encode()).fetchall())
+    yield worded("mode", Level.OK, f"mode.{found.mode}", person=found.person)
+
+
 def check_receipts(subject: Subject) -> Iterable[Finding]:
     """Effects in other systems that only a person can settle."""
     if subject.value("select to_regclass('stepwell.v_action_receipt')::oid") is None:
@@ -300,4 +309,5 @@ CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_registry,
     check_seal,
     check_receipts,
+    check_mode,
 ]

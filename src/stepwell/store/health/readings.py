@@ -18,6 +18,8 @@ from psycopg.rows import TupleRow
 
 from stepwell.errors import SchemaError, from_database
 from stepwell.sql import support_text
+from stepwell.store.calls import mode
+from stepwell.store.calls.mode import Mode
 from stepwell.store.schema import migrate
 
 CONNECT_LIMIT_SECONDS = 3
@@ -75,6 +77,13 @@ def read_schema(conninfo: str) -> SchemaHealth:
         return SchemaHealth("current", len(status.applied), latest, None)
     waiting = ", ".join(status.pending) or "the routines"
     return SchemaHealth("pending", len(status.applied), latest, f"not applied: {waiting}")
+
+
+def read_mode(conninfo: str) -> Mode:
+    """Development or strict. Needs a current schema."""
+    call = mode.read()
+    with _connect(conninfo) as connection:
+        return call.decode(connection.execute(call.text.encode()).fetchall())
 
 
 def read_counts(conninfo: str) -> dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import psycopg
+from psycopg import sql
 from psycopg.rows import TupleRow
 
 from stepwell.errors import SchemaError, UnsupportedDatabase, from_database
@@ -98,7 +99,8 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     connection.execute("set local client_min_messages = warning")
     connection.execute(support_text("bookkeeping"))
     connection.execute("set local search_path = stepwell, public")
-    pending = _pending(files, _recorded(connection))
+    recorded = _recorded(connection)
+    pending = _pending(files, recorded)
     for file in pending:
         routines.apply_file(connection, file)
         connection.execute(support_text("migration_record"), (file.number, file.name, file.sha256))
@@ -113,7 +115,18 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     if connection.execute("select to_regproc('stepwell.fn_privileges_apply')").fetchone() != (None,):
         # PostgreSQL lets every role call a new function, so set the privileges again.
         connection.execute("select stepwell.fn_privileges_apply()")
+    if not recorded:
+        _begin_development(connection)
     return Report(tuple(file.name for file in pending), routines_applied=True, dropped=dropped)
+
+
+def _begin_development(connection: Connection) -> None:
+    """A new database that stepwell created itself is in development mode; no other database is."""
+    marked = connection.execute(support_text("development_mark")).fetchone()
+    if marked is not None:
+        connection.execute("select stepwell._development_enter(%s)", marked)
+        name = sql.Identifier(connection.info.dbname)
+        connection.execute(sql.SQL("alter database {} reset stepwell.created_for").format(name))
 
 
 def _make_partitions(connection: Connection) -> None:

@@ -17,6 +17,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from stepwell.store.embedded.mark import mark_created
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
 
@@ -53,6 +54,8 @@ class _Shared:
                 atexit.register(self._end, server, folder)
                 server.start()
                 _execute(server.conninfo("postgres"), "create database {} template template0", TEMPLATE_NAME)
+                with psycopg.connect(server.conninfo("postgres"), autocommit=True) as connection:
+                    mark_created(connection, TEMPLATE_NAME)
                 migrate.migrate(server.conninfo(TEMPLATE_NAME))
                 self._server = server
             return self._server

@@ -29,7 +29,7 @@ declare
     v_actor text;
 begin
     v_actor := stepwell._actor_bound(p_tenant_id, p_evidence ->> 'actor', case when v_in_charge then 'step.work' else 'step.oversee' end);
-    if stepwell.bound_principal() is not null then
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
         if not (v_in_charge or p_actor_class in ('reviewer', 'escalation_handler')) then
             raise exception using errcode = 'SW007', column = 'actor_class', message = format(
                 'actor_class: %s acts as pic_human, task_pic_human, reviewer or escalation_handler, not as %s', v_actor, p_actor_class);

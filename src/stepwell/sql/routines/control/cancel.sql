@@ -33,6 +33,9 @@ begin
         perform stepwell._refuse(p_tenant_id, j.unit_id, 'cancelled', j.problems, p_evidence || jsonb_build_object('actor', v_actor))
         from stepwell._transition_judge(v_requests, v_cause) as j;
     end if;
+    if p_evidence ->> 'approval_id' is null then
+        perform stepwell._waiver_tell(p_tenant_id, stepwell._run_unit(p_run_id), 'workflow_cancel');
+    end if;
     perform stepwell._runs_clear(p_tenant_id, stepwell._subruns_open(p_tenant_id, p_run_id, null), p_run_id, v_actor, p_reason);
     perform stepwell._subruns_end(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     return 'cancelled';

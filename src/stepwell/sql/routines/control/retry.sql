@@ -1,8 +1,8 @@
 -- Somebody retries a failed run, step or job. A unit that failed for good (dead) requires a replay request and its
 -- approval.
 
--- Continues a failed run: every dead step of it gets a replay request, all under one approval. When the configuration
--- requires no approval (approval.required.replay), it is granted at once and the run continues in this call.
+-- Continues a failed run: every dead step of it gets a replay request, all under one approval. When no
+-- approval is required (_approval_waiver), the engine grants it and the run continues in this call.
 -- Locks: the run.
 -- Idempotency: a run that has not failed is refused; a step is requested once for each time it died.
 -- Raises: SW002 when there is no such run; SW003 when it has not failed, has no dead step, or is a sub-run; SW007 when nobody
@@ -154,9 +154,9 @@ begin
         perform stepwell._event_append(p_tenant_id, v_request.unit_id, 'dlq_replay.proposed', p_actor,
             jsonb_build_object('replay_request_id', v_request.replay_request_id, 'approval_id', v_approval_id), 'reviewer');
     end loop;
-    if exists (select from stepwell.dot_config as c
-        where c.config_key = 'approval.required.replay' and c.config_value = 'false') then
-        perform stepwell._approval_end(p_tenant_id, v_approval_id, 'approved', 'engine', null);
+    if stepwell._approval_waiver('replay') is not null then
+        perform stepwell._approval_end(p_tenant_id, v_approval_id, 'approved', 'engine', stepwell._approval_waiver('replay'));
+        perform stepwell._waiver_tell(p_tenant_id, p_unit_ids[1], 'replay');
         return stepwell._replay_apply(p_tenant_id, v_approval_id, p_actor);
     end if;
     return jsonb_build_object('state', 'approval_requested', 'approval_id', v_approval_id, 'unit_ids', p_unit_ids);

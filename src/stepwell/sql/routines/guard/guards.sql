@@ -130,7 +130,7 @@ begin
 end
 $$;
 
--- Whether an action on a unit may go ahead as far as approvals are concerned: the configuration requires none, or the
+-- Whether an action on a unit may go ahead as far as approvals are concerned: none is required (_approval_waiver), or the
 -- approval named in the evidence is granted for this action on this unit, and what else the evidence names exists and belongs
 -- to it. An approval of a replay or a cancel covers its own run; that of a correction also the runs around it. p_is_own: the
 -- request or the record must be of this very unit, or of a step of this run.
@@ -140,9 +140,7 @@ create or replace function stepwell._approval_covers(
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select coalesce(
-        (select c.config_value = 'false' from stepwell.dot_config as c
-            where c.config_key = 'approval.required.' || p_action), false)
+    select stepwell._approval_waiver(p_action) is not null
         or exists (
             select from stepwell.approval_detail as d
             inner join stepwell.work_unit as a on d.tenant_id = a.tenant_id and d.approval_id = a.unit_id
@@ -184,8 +182,7 @@ create or replace function stepwell._approval_quorum(p_tenant_id int, p_approval
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select coalesce((select c.config_value = 'false' from stepwell.dot_config as c
-            where c.config_key = 'approval.required.' || a.action), false)
+    select stepwell._approval_waiver(a.action) is not null
         or (select count(distinct p.person_id) from stepwell.approval_vote as v
             inner join stepwell.person as p
                 on v.tenant_id = p.tenant_id and stepwell._actor_plain(v.voter) = p.name_key and p.is_active

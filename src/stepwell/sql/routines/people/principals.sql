@@ -39,6 +39,36 @@ begin
 end
 $$;
 
+-- Adds and removes roles of a principal, and sets whether it is active. What is null stays. Returns its roles.
+-- Locks: the row of the principal.
+-- Idempotency: the same change again changes nothing.
+-- Raises: SW002 when there is no such principal; SW007 when the caller may not change principals, or for another tenant.
+create or replace function stepwell.fn_principal_change(
+    p_tenant_id int, p_name text, p_add_roles text[] default null, p_remove_roles text[] default null, p_is_active boolean default null
+) returns text[]
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_found stepwell.principal;
+begin
+    perform stepwell._verb_check(p_tenant_id, 'principal.change');
+    select p.* into v_found from stepwell.principal as p
+    where p.tenant_id = p_tenant_id and p.name_key = stepwell._name_fold(p_name)
+    for update;
+    if not found then
+        raise exception using errcode = 'SW002', column = 'name',
+            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_name), 'add the person or the service first'),
+            message = format('%s does not exist', coalesce(p_name, '(none)'));
+    end if;
+    perform stepwell._principal_set(p_tenant_id, v_found.kind, 'name', v_found.principal_name,
+        array(select x from unnest(stepwell._roles_of(p_tenant_id, v_found.principal_id) || p_add_roles) as x
+            where not x = any (coalesce(p_remove_roles, '{}'))),
+        null, coalesce(p_is_active, v_found.is_active));
+    return stepwell._roles_of(p_tenant_id, v_found.principal_id);
+end
+$$;
+
 -- Stores a principal and its roles. When something has changed, an event tells what it is now.
 -- Locks: the row of the principal.
 -- Raises: SW001 when the name is not accepted; SW003 when the name belongs to a principal of another kind.

@@ -57,15 +57,21 @@ end
 $$;
 
 -- The binding of this transaction, when its stamp is right; else nulls. A setting that is odd in any way binds nothing.
+-- In development mode a transaction without a setting is bound to the person of that mode.
 create or replace function stepwell._binding(out tenant_id int, out principal_id bigint, out token_id bigint)
 language plpgsql stable parallel restricted
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_setting constant text := current_setting('stepwell.binding', true);
+    v_setting constant text := coalesce(current_setting('stepwell.binding', true), '');
     v_parts text[];
 begin
-    if v_setting ~ '^[0-9]{1,9}:[0-9]{1,18}:[0-9]{1,18}:[0-9a-f]{64}$' then
+    if v_setting = '' then
+        select d.tenant_id, d.principal_id, 0 into tenant_id, principal_id, token_id
+        from stepwell.development_mode as d
+        inner join stepwell.principal as p on d.tenant_id = p.tenant_id and d.principal_id = p.principal_id
+        where d.left_at is null and p.is_active;
+    elsif v_setting ~ '^[0-9]{1,9}:[0-9]{1,18}:[0-9]{1,18}:[0-9a-f]{64}$' then
         v_parts := string_to_array(v_setting, ':');
         if v_parts[4] = stepwell._stamp(v_parts[1]::int, v_parts[2]::bigint, v_parts[3]::bigint) then
             tenant_id := v_parts[1]::int;
@@ -132,6 +138,24 @@ begin
 end
 $$;
 
+-- Which tenant a program that connects acts for, and who acts there if it names nobody: the bound principal, also that of the
+-- development mode. Without a code it is the bound tenant.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW002 and SW007 as fn_tenant_find.
+create or replace function stepwell.fn_caller_read(p_tenant_code text default null) returns table (tenant_id int, principal_name text)
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_tenant_id constant int := case when p_tenant_code is null then stepwell.bound_tenant() else stepwell.fn_tenant_find(p_tenant_code) end;
+begin
+    perform stepwell._tenant_bound(v_tenant_id);
+    return query select v_tenant_id, (select p.principal_name from stepwell.principal as p
+        where p.tenant_id = v_tenant_id and p.tenant_id = stepwell.bound_tenant() and p.principal_id = stepwell.bound_principal());
+end
+$$;
+
 -- Refuses to act for another tenant than the transaction is bound to. Functions that change something run as their
 -- owner, so row level security does not hold in them; they call this first.
 -- Raises: SW007 when the transaction is bound to another tenant, or to none.
@@ -145,6 +169,9 @@ begin
     if coalesce(current_setting('stepwell.binding', true), '') = '' and stepwell._acts_for_all() then
         return;
     end if;
+    if coalesce(current_setting('stepwell.binding', true), '') = '' then
+        perform stepwell._development_bind();
+    end if;
     v_bound := stepwell.bound_tenant();
     if v_bound is null then
         raise exception using errcode = 'SW007', message = 'this transaction is bound to no tenant',
@@ -154,6 +181,21 @@ begin
         raise exception using errcode = 'SW007', message = format(
             'this transaction is bound to tenant %s and cannot act for tenant %s', v_bound, p_tenant_id);
     end if;
+end
+$$;
+
+-- Binds this transaction to the person of the development mode, as fn_session_bind does for a token. Nothing is bound in
+-- any other mode.
+create or replace function stepwell._development_bind() returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform set_config('stepwell.binding', format('%s:%s:0:%s', d.tenant_id, d.principal_id,
+        stepwell._stamp(d.tenant_id, d.principal_id, 0)), true)
+    from stepwell.development_mode as d
+    inner join stepwell.principal as p on d.tenant_id = p.tenant_id and d.principal_id = p.principal_id
+    where d.left_at is null and p.is_active;
 end
 $$;
 
@@ -182,7 +224,7 @@ set search_path = stepwell, pg_temp
 as $$
     select exists (
         select from stepwell._binding() as b
-        inner join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
+        left join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
         inner join stepwell.permission as a on a.tenant_id in (0, b.tenant_id) and a.verb = p_verb
         where (t.verbs is null or p_verb = any (t.verbs)) and (a.role_name = 'everybody' or exists (
             select from stepwell.principal_role as r
