@@ -3693,7 +3693,6 @@ create function stepwell._approval_voter(p_approval stepwell.approval_detail, p_
 create function stepwell._approval_waiver(p_action text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._approvals_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._approvals_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -3893,7 +3892,6 @@ create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids b
 create function stepwell._development_bind() returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
--- granted to stepwell_worker: execute
 
 -- function: stepwell._development_enter(p_account text)
 create function stepwell._development_enter(p_account text) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5385,6 +5383,14 @@ create function stepwell.fn_audit_seal(p_tenant_id integer) returns TABLE(block_
 create function stepwell.fn_calendar_set(p_tenant_id integer, p_calendar_name text, p_time_zone text, p_hours jsonb, p_holidays jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_caller_read(p_tenant_code text)
+create function stepwell.fn_caller_read(p_tenant_code text) returns TABLE(tenant_id integer, principal_name text) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
 create function stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -5512,7 +5518,9 @@ create function stepwell.fn_looks_read(p_lang text) returns jsonb language sql s
 -- function: stepwell.fn_mode_read()
 create function stepwell.fn_mode_read() returns TABLE(mode text, person text, tenant_id integer, since timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 -- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text)
