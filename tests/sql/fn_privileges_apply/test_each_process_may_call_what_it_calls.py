@@ -16,7 +16,15 @@ import stepwell
 
 ROOT = Path(stepwell.__file__).parent
 CALLS = ROOT / "store" / "calls"
-EVERY_PROCESS = {"now", "bound_tenant", "bound_principal", "fn_session_bind", "fn_tenant_find"}
+EVERY_PROCESS = {
+    "now",
+    "bound_tenant",
+    "bound_principal",
+    "fn_caller_read",
+    "fn_mode_read",
+    "fn_session_bind",
+    "fn_tenant_find",
+}
 # What the code of a process calls: whole modules, and calls of modules that several processes use.
 WORKER = (
     "leases.py",
@@ -36,6 +44,7 @@ OWNERS = {
     "fn_clock_move",
     "fn_clock_release",
     "fn_clock_stop",
+    "fn_development_leave",
     "fn_policy_activate",
     "fn_privileges_apply",
     "fn_registry_refresh",
