@@ -8,8 +8,18 @@ from enum import StrEnum
 from typing import Any
 
 from stepwell.define.duration import Duration
+from stepwell.errors import InvalidInput
 
-__all__ = ["Completed", "Dead", "OutboundEvent", "OutcomeKind", "RetryLater", "Waiting"]
+__all__ = ["Completed", "Dead", "OutboundEvent", "OutcomeKind", "RetryLater", "WaitFacet", "Waiting"]
+
+
+class WaitFacet(StrEnum):
+    """What a step can wait for; the first of those that apply is the primary one."""
+
+    DEPENDENCY = "waiting_dependency"
+    HUMAN = "waiting_human"
+    EXTERNAL = "waiting_external"
+    TIME_GATE = "waiting_time_gate"
 
 
 class OutcomeKind(StrEnum):
@@ -43,11 +53,20 @@ class OutboundEvent:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Wait until an event of this type arrives; then the handler runs again and reads `ctx.event`."""
+    """Wait until an event of this type arrives; then the handler runs again and reads `ctx.event`.
+
+    `facets` says what the step waits for, if that is not (only) another system.
+    """
 
     event: str
     timeout: Duration | None = None
     outbound: Sequence[OutboundEvent] = ()
+    facets: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        unknown = [facet for facet in self.facets if facet not in list(WaitFacet)]
+        if isinstance(self.facets, str) or unknown:
+            raise InvalidInput(f"facets: a list of {', '.join(WaitFacet)} is accepted")
 
 
 @dataclass(frozen=True, slots=True)

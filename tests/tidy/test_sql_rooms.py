@@ -25,7 +25,7 @@ MAY_CALL: dict[str, set[str]] = {
     "rollup": {"base", "tenancy"},
     "publish": {"base", "expression", "log", "tenancy"},
     "seal": {"base", "log", "problem", "tenancy"},
-    "transition": {"base", "guard", "log", "rollup"},
+    "transition": {"base", "deadline", "guard", "log", "rollup"},
     "claim": {"base", "expression", "log", "problem", "rollup", "tenancy", "transition"},
     "advance": {
         "base",

@@ -32,6 +32,9 @@ ROUTINE_WORDS = {
 
 # "module:name" in Python → the rows that hold the same values in a fresh database.
 SEED_ROWS = {
+    "stepwell.outcome:WaitFacet": (
+        "select facet_code from state_facet_def where state_machine_id = 'step.1' and state_code = 'waiting'"
+    ),
     "stepwell.reactive.protocol:NodeStatus": (
         "select dialect_code from state_dialect where dialect = 'node' and scope = 'step'"
     ),

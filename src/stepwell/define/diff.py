@@ -100,6 +100,7 @@ def _workflow(graph: Graph) -> dict[str, Any]:
         "name": graph.name,
         "title": graph.title,
         "failure_policy": graph.failure_policy,
+        "workflow_class": graph.workflow_class,
         "input": graph.input_schema,
     }
 

@@ -84,6 +84,7 @@ def flatten(workflow: Workflow) -> Flat:
         branches=tuple(flattening.branches),
         groups=tuple(flattening.groups),
         failure_policy=workflow.failure_policy,
+        workflow_class=workflow.workflow_class,
         title=workflow.title,
         input_schema=workflow.input_schema,
         callables=flattening.callables,
@@ -172,6 +173,7 @@ class _Flattening:
             kind="map",
             over=over,
             max_concurrency=step.max_concurrency,
+            deadline=seconds_of(step.deadline),
             mandatory=step.mandatory,
             title=step.title,
         )
@@ -249,7 +251,12 @@ def _deeper(place: _Place) -> _Place:
 
 
 def _leaf_fields(step: Operation | Human | Wait | SubWorkflow) -> dict[str, Any]:
-    fields: dict[str, Any] = {"id": step.id, "mandatory": step.mandatory, "title": step.title}
+    fields: dict[str, Any] = {
+        "id": step.id,
+        "mandatory": step.mandatory,
+        "title": step.title,
+        "deadline": seconds_of(step.deadline),
+    }
     match step:
         case Operation():
             fields |= {
@@ -265,7 +272,6 @@ def _leaf_fields(step: Operation | Human | Wait | SubWorkflow) -> dict[str, Any]
                 "role": step.role,
                 "assignee": step.assignee,
                 "form": step.form,
-                "deadline": seconds_of(step.deadline),
                 "deadline_from": step.deadline_from,
                 "due_at": step.due_at,
                 "calendar": step.calendar,

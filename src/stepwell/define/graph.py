@@ -154,6 +154,7 @@ class Graph:
     branches: tuple[Branch, ...] = ()
     groups: tuple[Group, ...] = ()
     failure_policy: str = "continue-running"
+    workflow_class: str = "default"
     title: str | None = None
     input_schema: Mapping[str, Any] | None = None
     # Operation name → function that is used as a test or source; `publish` registers them as operations.
@@ -169,6 +170,8 @@ class Graph:
             "branches": [branch.to_json() for branch in self.branches],
             "groups": [group.to_json() for group in self.groups],
         }
+        if self.workflow_class != "default":
+            found["workflow_class"] = self.workflow_class
         if self.title is not None:
             found["title"] = self.title
         if self.input_schema is not None:

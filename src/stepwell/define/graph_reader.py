@@ -80,6 +80,7 @@ def read_graph(data: object) -> Graph:
         branches=tuple(branches),
         groups=tuple(groups),
         failure_policy=policy,
+        workflow_class=require_id(whole.get("workflow_class", "default"), "workflow_class"),
         title=None if title is None else require_text(title, "title"),
         input_schema=None if accepted is None else require_schema(accepted, "input"),
     )
@@ -198,6 +199,7 @@ _GRAPH_KEYS: Final = (
     "name",
     "title",
     "failure_policy",
+    "workflow_class",
     "input",
     "steps",
     "edges",
@@ -216,6 +218,7 @@ _COMMON: Final[dict[str, Read]] = {
     "priority": lambda value, field: require_int(value, field, MIN_PRIORITY, MAX_PRIORITY),
     "title": require_text,
     "reads": lambda value, field: None,
+    "deadline": parse_duration,
 }
 _BY_KIND: Final[dict[str, dict[str, Read]]] = {
     "operation": {
@@ -230,7 +233,6 @@ _BY_KIND: Final[dict[str, dict[str, Read]]] = {
         "role": require_id,
         "assignee": _assignee,
         "form": require_form,
-        "deadline": parse_duration,
         **HUMAN_WORDS,
     },
     "wait": {"event": require_id, "timeout_seconds": parse_duration},

@@ -71,6 +71,7 @@ class Operation(_Step):
     inputs: Mapping[str, Any] = field(default_factory=dict)
     retry: Retry | None = None
     timeout: Duration | None = None
+    deadline: Duration | None = None
     priority: int = 0
     mandatory: bool = True
     executor: str | None = None
@@ -124,8 +125,6 @@ class Human(_Step):
             require_id(self.role, "role")
         if self.assignee is not None:
             require_text(self.assignee, "assignee", limit=200)
-        if self.deadline is not None:
-            _set(self, "deadline", parse_duration(self.deadline, "deadline"))
         if self.form is not None:
             _set(self, "form", require_form(self.form))
         for name, require in HUMAN_WORDS.items():
@@ -143,6 +142,7 @@ class Wait(_Step):
     _: KW_ONLY
     id: str = ""
     timeout: Duration | None = None
+    deadline: Duration | None = None
     mandatory: bool = True
     title: str | None = None
 
@@ -163,6 +163,7 @@ class SubWorkflow(_Step):
     inputs: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
     timeout: Duration | None = None
+    deadline: Duration | None = None
     priority: int = 0
     mandatory: bool = True
     title: str | None = None
@@ -235,6 +236,7 @@ class Map(_Step):
     _: KW_ONLY
     max_concurrency: int | None = None
     id: str = ""
+    deadline: Duration | None = None
     mandatory: bool = True
     title: str | None = None
 
@@ -254,6 +256,8 @@ Step = Operation | Sequential | Parallel | Conditional | Map | Human | Wait | Su
 class Workflow(Generic[R]):
     """A named tree of steps. `failure_policy`: what happens to running steps after a failure.
 
+    `workflow_class` names the thresholds of `dot_config` that count for its runs, such as
+    `block_severity.threshold_seconds.<class>`.
     `input` is the type of the input of a run: a Pydantic model, a dataclass, a TypedDict or a JSON Schema.
     `output` is the type of the result for Python callers; it is not published.
     """
@@ -262,6 +266,7 @@ class Workflow(Generic[R]):
     root: Step
     _: KW_ONLY
     failure_policy: FailurePolicy = "continue-running"
+    workflow_class: str = "default"
     title: str | None = None
     input: type[Any] | Mapping[str, Any] | None = None
     output: type[R] | None = field(default=None, compare=False)
@@ -275,6 +280,7 @@ class Workflow(Generic[R]):
                 f"{quoted(self.failure_policy)} is not known{hint}; accepted: {', '.join(FAILURE_POLICIES)}",
                 field="failure_policy",
             )
+        require_id(self.workflow_class, "workflow_class")
         if self.title is not None:
             require_text(self.title, "title")
         if self.input is not None:
@@ -316,6 +322,8 @@ def _check_step(step: Operation | Human | Wait | SubWorkflow | Map) -> None:
     inputs = getattr(step, "inputs", None)
     if inputs is not None:
         _set(step, "inputs", require_inputs(inputs))
+    if step.deadline is not None:
+        _set(step, "deadline", parse_duration(step.deadline, "deadline"))
     require_int(getattr(step, "priority", 0), "priority", MIN_PRIORITY, MAX_PRIORITY)
     if not isinstance(step.mandatory, bool):
         raise DefinitionError.one(

@@ -85,7 +85,7 @@ class _Reader:
             self.refuse_kind(located, WORKFLOW_WORDS)
             return None
         located, pairs = self.mapping(located, WORKFLOW_WORDS, required=("workflow", "steps"))
-        words = ("title", "failure_policy", "input")
+        words = ("title", "failure_policy", "workflow_class", "input")
         given = {key: self.field(key, key, located) for key in words if key in pairs}
         fields: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         if "workflow" in pairs:

@@ -25,6 +25,11 @@ def yaml_schema() -> dict[str, Any]:
                 "workflow": {"$ref": "#/$defs/name", "description": "The name of the workflow."},
                 "title": _TITLE,
                 "failure_policy": {"enum": list(FAILURE_POLICIES), "default": FAILURE_POLICIES[0]},
+                "workflow_class": {
+                    "$ref": "#/$defs/name",
+                    "default": "default",
+                    "description": "The class whose thresholds count for the runs.",
+                },
                 "input": {
                     "type": "object",
                     "description": "A JSON Schema of the input of a run.",

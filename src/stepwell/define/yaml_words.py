@@ -25,7 +25,8 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     "operation": (
         Operation,
         {"operation": "name", "id": "id", "title": "title", "inputs": "inputs", "retry": "retry"}
-        | {"timeout": "timeout", "priority": "priority", "mandatory": "mandatory", "executor": "executor"},
+        | {"timeout": "timeout", "deadline": "deadline", "priority": "priority", "mandatory": "mandatory"}
+        | {"executor": "executor"},
     ),
     "sequential": (Sequential, {"sequential": "steps"}),
     "parallel": (Parallel, {"parallel": "steps", "max_concurrency": "max_concurrency"}),
@@ -33,7 +34,7 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     "map": (
         Map,
         {"map": "over", "id": "id", "title": "title", "max_concurrency": "max_concurrency"}
-        | {"mandatory": "mandatory", "do": "body"},
+        | {"deadline": "deadline", "mandatory": "mandatory", "do": "body"},
     ),
     "human": (
         Human,
@@ -44,12 +45,13 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     ),
     "wait": (
         Wait,
-        {"wait": "event", "id": "id", "title": "title", "timeout": "timeout", "mandatory": "mandatory"},
+        {"wait": "event", "id": "id", "title": "title", "timeout": "timeout", "deadline": "deadline"}
+        | {"mandatory": "mandatory"},
     ),
     "workflow": (
         SubWorkflow,
         {"workflow": "workflow", "id": "id", "title": "title", "inputs": "inputs", "timeout": "timeout"}
-        | {"priority": "priority", "mandatory": "mandatory"},
+        | {"deadline": "deadline", "priority": "priority", "mandatory": "mandatory"},
     ),
 }
 
@@ -58,7 +60,7 @@ RETRY_WORDS: Final = ("max_attempts", "initial", "max", "multiplier", "delays", 
 # Keys of earlier releases → the key that replaced it, and how it is written.
 FORMER_WORDS: Final = {"optional": ("mandatory", "mandatory: false")}
 
-WORKFLOW_WORDS: Final = ("workflow", "title", "failure_policy", "input", "steps")
+WORKFLOW_WORDS: Final = ("workflow", "title", "failure_policy", "workflow_class", "input", "steps")
 
 _HEADS: Final = {step_class: head for head, (step_class, _) in STEP_WORDS.items()}
 

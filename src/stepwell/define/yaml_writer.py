@@ -78,6 +78,8 @@ def _workflow_data(workflow: Workflow) -> dict[str, Any]:
         found["title"] = workflow.title
     if workflow.failure_policy != "continue-running":
         found["failure_policy"] = workflow.failure_policy
+    if workflow.workflow_class != "default":
+        found["workflow_class"] = workflow.workflow_class
     if workflow.input_schema is not None:
         found["input"] = dict(workflow.input_schema)
     quoted: dict[str, Any] = _quote_odd_texts(found | {"steps": _block(workflow.root)})

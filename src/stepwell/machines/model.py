@@ -79,7 +79,7 @@ class Colour:
     fg: str
     bg: str
     contrast_ratio: float
-    shape: str
+    shape_token: str
     description: str
     high_contrast: Mapping[str, Any]
 

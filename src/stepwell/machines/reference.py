@@ -187,7 +187,7 @@ def _colours(registry: Registry) -> str:
                 f"{colour.contrast_ratio:.2f}",
                 f"`{high['fg']}` on `{high['bg']}`",
                 f"{high['contrast_ratio']:.2f}",
-                colour.shape,
+                colour.shape_token,
             )
         )
     note = "Contrast by the WCAG 2.1 formula; text needs 4.5, the high-contrast pair 7."

@@ -1233,7 +1233,7 @@ create table stepwell.transition_def (
 create table stepwell.transition_idempotency (
     tenant_id integer not null,
     unit_id bigint not null,
-    to_state text not null,
+    transition_id text not null,
     idempotency_key text not null,
     verdict jsonb not null,
     decided_at timestamp with time zone not null
@@ -1353,7 +1353,8 @@ create table stepwell.work_unit (
     failure_class text,
     slot_key text,
     waiting_facets text[],
-    subrun_class stepwell.subrun_class
+    subrun_class stepwell.subrun_class,
+    has_deadline boolean default false not null
 ) with (autovacuum_analyze_scale_factor=0.1, autovacuum_vacuum_scale_factor=0.05, fillfactor=60);
 alter table stepwell.work_unit enable row level security;
 -- granted to stepwell_api: select
@@ -1463,7 +1464,8 @@ create table stepwell.workflow_step_def (
     inputs jsonb,
     config jsonb default '{}'::jsonb not null,
     is_last boolean default false not null,
-    mandatory boolean default true not null
+    mandatory boolean default true not null,
+    has_deadline boolean default false not null
 );
 alter table stepwell.workflow_step_def enable row level security;
 -- granted to stepwell_api: select
@@ -2153,7 +2155,7 @@ alter table stepwell.transition_def add constraint transition_def_pkey PRIMARY K
 alter table stepwell.transition_def add constraint trigger_kind_is_known CHECK ((trigger_kind = ANY (ARRAY['event'::text, 'rpc'::text, 'timer'::text, 'condition_resolved'::text])));
 
 -- constraint: stepwell.transition_idempotency.transition_idempotency_pkey
-alter table stepwell.transition_idempotency add constraint transition_idempotency_pkey PRIMARY KEY (tenant_id, unit_id, to_state, idempotency_key);
+alter table stepwell.transition_idempotency add constraint transition_idempotency_pkey PRIMARY KEY (tenant_id, unit_id, transition_id, idempotency_key);
 
 -- constraint: stepwell.unit_checkpoint.unit_checkpoint_pkey
 alter table stepwell.unit_checkpoint add constraint unit_checkpoint_pkey PRIMARY KEY (tenant_id, unit_id, checkpoint_name);
@@ -2481,6 +2483,12 @@ CREATE TRIGGER names_can_be_told_apart BEFORE INSERT OR UPDATE OF principal_name
 
 -- trigger: stepwell.run_progress.followed_runs_notify
 CREATE TRIGGER followed_runs_notify AFTER UPDATE ON stepwell.run_progress FOR EACH ROW WHEN (((new.followed_until IS NOT NULL) AND (NOT (new.followed_until IS DISTINCT FROM old.followed_until)))) EXECUTE FUNCTION stepwell._progress_notify();
+
+-- trigger: stepwell.state_def.floor_states_stay
+CREATE TRIGGER floor_states_stay AFTER DELETE OR UPDATE ON stepwell.state_def FOR EACH STATEMENT EXECUTE FUNCTION stepwell._machine_floor_check();
+
+-- trigger: stepwell.state_machine_def.machine_has_the_floor
+CREATE TRIGGER machine_has_the_floor AFTER INSERT OR UPDATE ON stepwell.state_machine_def FOR EACH STATEMENT EXECUTE FUNCTION stepwell._machine_floor_check();
 
 -- policy: stepwell.access_token.tenant_is_bound
 create policy tenant_is_bound on stepwell.access_token as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
@@ -3481,7 +3489,8 @@ create view stepwell.v_workflow (
     input_schema jsonb,
     max_concurrency integer,
     max_runs_per_min integer,
-    max_writes_per_run integer
+    max_writes_per_run integer,
+    workflow_class text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3882,6 +3891,12 @@ create function stepwell._deadline_of(p_tenant_id integer, p_config jsonb, p_fro
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._deadline_timers(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._deadline_timers(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._deadlines_begin(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._deadlines_begin(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3978,6 +3993,21 @@ create function stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint) r
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._facets_of(p_machine_id text, p_evidence jsonb)
+create function stepwell._facets_of(p_machine_id text, p_evidence jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._facets_order(p_machine_id text, p_facets text[])
+create function stepwell._facets_order(p_machine_id text, p_facets text[]) returns text[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._facets_reported(p_tenant_id integer, p_unit_id bigint, p_body jsonb)
+create function stepwell._facets_reported(p_tenant_id integer, p_unit_id bigint, p_body jsonb) returns text[] language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._failures_catch(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
@@ -3996,6 +4026,11 @@ create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigin
 
 -- function: stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[])
 create function stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[]) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._floor_states()
+create function stepwell._floor_states() returns TABLE(state_code text, semantic_class text, is_terminal boolean, ordinal integer) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[])
 create function stepwell._fresh_take(p_session_id bigint, p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_now timestamp with time zone, OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql;
@@ -4245,6 +4280,9 @@ create function stepwell._log_position(p_tenant_id integer, p_at timestamp with 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._machine_floor_check()
+create function stepwell._machine_floor_check() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._machine_of(p_scope text)
 create function stepwell._machine_of(p_scope text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4458,6 +4496,11 @@ create function stepwell._person_name(p_tenant_id integer, p_person_id bigint) r
 
 -- function: stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text)
 create function stepwell._pic_change(p_tenant_id integer, p_unit_id bigint, p_person_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._pic_resolves(p_unit stepwell.work_unit)
+create function stepwell._pic_resolves(p_unit stepwell.work_unit) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._place_next(p_executor_class_id integer, p_place stepwell.queue_place)
 create function stepwell._place_next(p_executor_class_id integer, p_place stepwell.queue_place) returns stepwell.queue_place language plpgsql;
@@ -5141,6 +5184,11 @@ create function stepwell._transition_apply(p_requests stepwell.transition_reques
 -- function: stepwell._transition_judge(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, p_applied_ids bigint[])
 create function stepwell._transition_judge(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause, p_applied_ids bigint[]) returns TABLE(unit_id bigint, transition_id text, event_type text, problems text[]) language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._transition_named(p_machine_id text, p_from_state text, p_to_state text, p_actor_class text)
+create function stepwell._transition_named(p_machine_id text, p_from_state text, p_to_state text, p_actor_class text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean)
 create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean) returns text[] language sql;
 
@@ -5805,6 +5853,11 @@ create function stepwell.fn_step_escalate(p_tenant_id integer, p_unit_id bigint,
 
 -- function: stepwell.fn_step_find(p_tenant_id integer, p_run_id bigint, p_step_id text, p_task_id text, p_item_no integer)
 create function stepwell.fn_step_find(p_tenant_id integer, p_run_id bigint, p_step_id text, p_task_id text, p_item_no integer) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_step_pic_resolves(p_step_run_id bigint, p_tenant_id integer)
+create function stepwell.fn_step_pic_resolves(p_step_run_id bigint, p_tenant_id integer) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

@@ -133,11 +133,13 @@ def _unbound_body(reason: str) -> str:
 
 def _encode(handler: Handler, value: Any) -> Judged:
     match value:
-        case Waiting(event=event, timeout=timeout, outbound=outbound):
+        case Waiting(event=event, timeout=timeout, outbound=outbound, facets=facets):
             body: dict[str, Any] = {
                 "event": event,
                 "outbound": [{"type": item.type, "payload": dict(item.payload)} for item in outbound],
             }
+            if facets:
+                body["facets"] = list(facets)
             if timeout is not None:
                 body["seconds"] = parse_duration(timeout, "timeout")
             return OutcomeKind.WAITING, json_text.encode(body, "outcome")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.drive import Engine, human
 
 FLOOR = [
     ("not_started", "idle", False),
@@ -63,6 +66,16 @@ def test_floor_labels_are_those_of_the_document(db: psycopg.Connection):
     ]
 
 
+@pytest.mark.requirement("SM-02")
+def test_every_token_declares_what_the_document_asks_for(db: psycopg.Connection):
+    query = """
+        select config_key from dot_config where config_key like 'ui.traffic\\_light.%'
+            and not (config_value ?& '{fg,bg,contrast_ratio,shape_token,high_contrast}'
+                and config_value -> 'high_contrast' ?& '{fg,bg}')
+    """
+    assert db.execute(query).fetchall() == []
+
+
 @pytest.mark.requirement("SM-03")
 def test_derived_states_extend_the_floor(db: psycopg.Connection):
     query = """
@@ -97,6 +110,10 @@ def test_waiting_has_its_four_facets_in_order(db: psycopg.Connection):
     [
         ("block_severity.threshold_seconds.default", 14400),
         ("ai_summary.min_confidence.default", 0.6),
+        ("heartbeat.threshold.default", 60),
+        ("event_lag.threshold.p50", 500),
+        ("event_lag.threshold.p95", 2000),
+        ("event_lag.threshold.p99", 5000),
         ("limits.payload_bytes", 1048576),
         ("approval.expiry_seconds.default", 259200),
     ],
@@ -118,6 +135,51 @@ def test_vocabularies_are_rows_of_dot_config_in_both_languages(db: psycopg.Conne
         ("cancel_reason", True),
         ("correction_reason", True),
     ]
+
+
+@pytest.mark.requirement("SM-16")
+def test_both_kinds_of_guards_are_evaluated(db: psycopg.Connection):
+    """A guard is an expression over the data of the run, or a named predicate."""
+    db.execute(
+        """create function guard_is_monday(p_unit work_unit, p_evidence jsonb) returns boolean
+           language sql stable as $$ select p_evidence ->> 'day' = 'monday' $$"""
+    )
+    db.execute(
+        """insert into guard_predicate (predicate_name, description, is_builtin)
+           values ('is_monday', 'x', false)"""
+    )
+    db.execute(
+        """insert into i18n_text (text_key, lang, text_value)
+           select 'guard.is_monday', l, 'x' from unnest('{vi,en}'::text[]) as l"""
+    )
+    engine = Engine(db)
+    engine.publish("w", human("sign"))
+    guards = {
+        "config": '$.evidence.amount <= 100 && $.input.currency == "EUR"',
+        "predicate_fn": "is_monday",
+    }
+    for kind, guard in guards.items():
+        db.execute(
+            """update transition_def set guard_kind = %s, guard_ref = %s
+               where state_machine_id = 'step.1' and transition_code = 'T2' and actor_class = 'pic_human'""",
+            (kind, guard),
+        )
+        db.execute("select fn_registry_refresh()")
+        assert db.execute("select detail from fn_registry_check() where not ok").fetchall() == []
+        for given, evidence, holds in [
+            ({"currency": "EUR"}, {"amount": 100, "day": "monday"}, True),
+            ({"currency": "EUR"}, {"amount": 101, "day": "tuesday"}, False),
+            ({"currency": "EUR"}, {}, False),
+        ]:
+            unit_id = engine.unit(engine.start("w", given), "sign")
+            answer = engine.one(
+                """select fn_state_transition_validate(
+                    %s, 'step', 'ready', 'in_progress', 'pic_human', 'rpc', 'step_claim', %s)""",
+                (unit_id, Jsonb({"audit_ref": "a"} | evidence)),
+            )
+            assert answer["ok"] is holds
+            assert answer["problems"] == ([] if holds else [f"transition_refused_by_guard:{guard}"])
+            assert engine.state(unit_id) == ("in_progress" if holds else "ready")
 
 
 @pytest.mark.requirement("SM-16")

@@ -144,11 +144,11 @@ FAULTS = {
         "colour_tokens_complete",
         "state paused of workflow_run.1 uses ui.traffic_light.mauve",
     ),
-    "a colour has no shape": (
-        """update dot_config set config_value = config_value - 'shape'
+    "a colour has no shape_token": (
+        """update dot_config set config_value = config_value - 'shape_token'
            where config_key = 'ui.traffic_light.red'""",
         "colour_tokens_complete",
-        "ui.traffic_light.red has no shape",
+        "ui.traffic_light.red has no shape_token",
     ),
     "a colour has no high-contrast pair": (
         """update dot_config set config_value = config_value - 'high_contrast'
@@ -196,11 +196,49 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_registry_check_finds_the_fault(db: psycopg.Connection, fault: str):
     statement, check_name, detail = FAULTS[fault]
+    # The gates that would refuse the edit at once.
+    db.execute("alter table state_def disable trigger user")
     for part in statement.split(";"):
         if part.strip():
             db.execute(part)
     failed = dict(db.execute("select check_name, detail from fn_registry_check() where not ok").fetchall())
     assert detail in failed[check_name]
+
+
+@pytest.mark.requirement("SM-03")
+def test_a_machine_without_the_floor_cannot_be_active(db: psycopg.Connection):
+    db.execute("update state_machine_def set active = false where state_machine_id = 'step.1'")
+    db.execute(
+        """insert into state_machine_def (state_machine_id, scope, version, active, description)
+           values ('step.2', 'step', '2.0.0', false, 'Another')"""
+    )
+    activate = "update state_machine_def set active = true where state_machine_id = 'step.2'"
+    with pytest.raises(
+        psycopg.Error, match=r"step\.2 cannot be active: .* not_started, ready, in_progress, wait"
+    ) as refused:
+        db.execute(activate)
+    assert refused.value.sqlstate == "SW004"
+    columns = [
+        name
+        for (name,) in db.execute(
+            """select attname from pg_attribute where attrelid = 'state_def'::regclass and attnum > 0
+                and not attisdropped and attname <> 'state_machine_id'"""
+        )
+    ]
+    listed = ", ".join(columns)
+    copied = f"insert into state_def (state_machine_id, {listed}) select 'step.2', {listed} from state_def"
+    db.execute(f"{copied} where state_machine_id = 'step.1' and state_code <> 'overdue' and not is_derived")
+    with pytest.raises(psycopg.Error, match="does not have the floor states overdue as"):
+        db.execute(activate)
+    db.execute(f"{copied} where state_machine_id = 'step.1' and state_code = 'overdue'")
+    db.execute(activate)
+
+
+@pytest.mark.requirement("SM-03")
+@pytest.mark.parametrize("fault", list(FAULTS)[1:4])
+def test_an_active_machine_keeps_its_floor(db: psycopg.Connection, fault: str):
+    with pytest.raises(psycopg.Error, match="cannot be active"):
+        db.execute(FAULTS[fault][0])
 
 
 CLAIMS = {

@@ -43,6 +43,6 @@ def test_every_token_declares_its_correct_ratio_and_has_enough_contrast(db: psyc
         assert high["contrast_ratio"] == ratio(db, high["fg"], high["bg"]), key
         assert token["contrast_ratio"] >= 4.5, key
         assert high["contrast_ratio"] >= 7, key
-    assert len({token["shape"] for token in tokens.values()}) == 9, (
+    assert len({token["shape_token"] for token in tokens.values()}) == 9, (
         "two colours have the same shape: only the colour would distinguish them"
     )

@@ -82,6 +82,36 @@ def test_a_repeated_key_gets_the_first_refusal_too(engine: Engine, step: int):
     assert engine.state(step) == "ready"
 
 
+@pytest.mark.requirement("SM-08")
+def test_one_key_used_for_two_transitions_does_two_things(engine: Engine, step: int):
+    """T3r and T4r both lead to in_progress: each has its own verdict under the same key."""
+    key = {"audit_ref": "a", "idempotency_key": "k", "resolution_ref": "proof"}
+    ask(engine, step)
+    waits = {"audit_ref": "a", "payload": {"waiting_facet": "waiting_external"}}
+    ask(engine, step, waits, **{"from": "in_progress", "to": "waiting", "ref": "step_wait"})
+    back = {"to": "in_progress", "trigger": "event", "ref": "facet_resolved"}
+    first = ask(engine, step, key, **back | {"from": "waiting", "actor": "system"})
+    assert (first["ok"], first["transition_id"]) == (True, "step.T3r")
+    blocks = {"audit_ref": "a", "block_reason": "missing_iu", "payload": {"block_reason": "missing_iu"}}
+    ask(engine, step, blocks, **{"from": "in_progress", "to": "blocked", "ref": "step_block"})
+    assert engine.state(step) == "blocked"
+    second = ask(engine, step, key, **back | {"from": "blocked", "ref": "blocker_resolved"})
+    assert (second["ok"], second["transition_id"]) == (True, "step.T4r")
+    assert engine.state(step) == "in_progress"
+    before = engine.one(EVERYTHING)
+    assert ask(engine, step, key, **back | {"from": "waiting", "actor": "system"}) == first
+    assert ask(engine, step, key, **back | {"from": "blocked", "ref": "blocker_resolved"}) == second
+    assert engine.one(EVERYTHING) == before
+
+
+@pytest.mark.requirement("SM-08")
+def test_a_key_needs_the_state_in_which_its_transition_begins(engine: Engine, step: int):
+    with pytest.raises(
+        psycopg.Error, match="from_state: a value is required together with an idempotency_key"
+    ):
+        ask(engine, step, {"audit_ref": "a", "idempotency_key": "k"}, **{"from": None})
+
+
 @pytest.mark.requirement("SM-06")
 @pytest.mark.parametrize(
     ("changes", "problem"),

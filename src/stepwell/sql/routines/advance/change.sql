@@ -6,7 +6,8 @@
 -- acts comes from the binding: a person acts as the person in charge of a step, or with the right to look after the work
 -- of others; the classes of the engine and of workers belong to them alone.
 -- Locks: the run, or the unit itself when it is free-standing; then the unit.
--- Idempotency: with evidence.idempotency_key the first verdict is returned again; no second event.
+-- Idempotency: with evidence.idempotency_key the first verdict of this transition is returned again; no second event. Which
+--   transition that is follows from the state it begins in, so a key needs from_state.
 -- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error; SW007 when the caller may
 --   not act as this class, or for another tenant.
 create or replace function stepwell.fn_state_transition_validate(
@@ -59,8 +60,8 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_key constant text := p_evidence ->> 'idempotency_key';
-    v_requests constant stepwell.transition_request[] := array[row(p_tenant_id, p_run_id, p_to_state, p_from_state, p_evidence,
-        p_evidence -> 'payload', null, null)::stepwell.transition_request];
+    v_transition_id text;
+    v_requests stepwell.transition_request[];
     v_cause constant stepwell.transition_cause := row(p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence ->> 'actor', null, null,
         null, 0, null)::stepwell.transition_cause;
     v_verdict jsonb;
@@ -71,25 +72,35 @@ begin
             message = format('%s: a value is required', case when p_run_id is null then 'run_id'
                 when p_to_state is null then 'to_state' else 'actor_class' end);
     end if;
+    if v_key is not null and p_from_state is null then
+        raise exception using errcode = 'SW001', column = 'from_state',
+            message = 'from_state: a value is required together with an idempotency_key';
+    end if;
     if not p_preview then
         perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_run_id]);
-        if v_key is not null then
-            select i.verdict into v_verdict
-            from stepwell.transition_idempotency as i
-            where i.tenant_id = p_tenant_id and i.unit_id = p_run_id
-                and i.to_state = p_to_state and i.idempotency_key = v_key;
-            if found then
-                return v_verdict;
-            end if;
-        end if;
     end if;
     select u.* into v_unit
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_run_id;
+    if v_key is not null and not p_preview then
+        v_transition_id := stepwell._transition_named(v_unit.state_machine_id, p_from_state, p_to_state, p_actor_class);
+        select i.verdict into v_verdict
+        from stepwell.transition_idempotency as i
+        where i.tenant_id = p_tenant_id and i.unit_id = p_run_id
+            and i.transition_id = v_transition_id and i.idempotency_key = v_key;
+        if found then
+            return v_verdict;
+        end if;
+    end if;
     if v_unit.scope is distinct from p_run_kind then
         return jsonb_build_object('ok', false, 'transition_id', null, 'emitted_event_type', null, 'problems',
             jsonb_build_array(case when v_unit.scope is null then 'unit_not_found' else 'run_kind_is_' || v_unit.scope end));
     end if;
+    if p_to_state = 'waiting' then
+        p_evidence := stepwell._facets_of(v_unit.state_machine_id, p_evidence);
+    end if;
+    v_requests := array[row(p_tenant_id, p_run_id, p_to_state, p_from_state, p_evidence, p_evidence -> 'payload', null, null)
+        ::stepwell.transition_request];
     select jsonb_build_object('ok', j.problems = '{}', 'transition_id', j.transition_id,
         'emitted_event_type', j.event_type, 'problems', to_jsonb(j.problems))
     into v_verdict
@@ -108,11 +119,43 @@ begin
     end if;
     if v_key is not null then
         insert into stepwell.transition_idempotency (
-            tenant_id, unit_id, to_state, idempotency_key, verdict, decided_at)
-        values (p_tenant_id, p_run_id, p_to_state, v_key, v_verdict, stepwell.now());
+            tenant_id, unit_id, transition_id, idempotency_key, verdict, decided_at)
+        values (p_tenant_id, p_run_id, v_transition_id, v_key, v_verdict, stepwell.now());
     end if;
     return v_verdict;
 end
+$$;
+
+-- The evidence of a change to waiting, with the primary facet of all that it names; the others are kept beside it. Evidence
+-- that names none is left as it is.
+create or replace function stepwell._facets_of(p_machine_id text, p_evidence jsonb) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_payload constant jsonb := coalesce(p_evidence -> 'payload', '{}');
+    v_facets constant text[] := stepwell._facets_order(p_machine_id, array[p_evidence ->> 'waiting_facet', v_payload ->> 'waiting_facet']
+        || case jsonb_typeof(v_payload -> 'waiting_facets') when 'array' then stepwell._texts_of(v_payload -> 'waiting_facets') end);
+begin
+    if v_facets is null then
+        return p_evidence;
+    end if;
+    return p_evidence || jsonb_build_object('waiting_facet', v_facets[1], 'payload', v_payload - 'waiting_facets'
+        || jsonb_build_object('waiting_facet', v_facets[1])
+        || case when cardinality(v_facets) > 1 then jsonb_build_object('waiting_facets', v_facets) else '{}' end);
+end
+$$;
+
+-- The id of a transition; where the registry has none, the edge that was asked for in its place.
+create or replace function stepwell._transition_named(p_machine_id text, p_from_state text, p_to_state text, p_actor_class text)
+returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce((select t.transition_id from stepwell.transition_rule as t
+        where t.state_machine_id = p_machine_id and t.from_state = p_from_state and t.to_state = p_to_state
+            and t.actor_class = p_actor_class and not t.leases_directly),
+        format('%s->%s by %s', p_from_state, p_to_state, p_actor_class))
 $$;
 
 -- One accepted change of a step, task or job, and what belongs to it in the other tables. First the unit leaves

@@ -105,8 +105,9 @@ as $$
     select
         q.ord, q.tenant_id, q.unit_id, u.lease_no, c.failure_class, k.classification,
         stepwell._error_kept(coalesce(q.body -> 'error', '{}')), (u.attempt_count + 1)::smallint,
-        case when k.classification = 'transient' and u.attempt_count + 1 < u.max_attempts then least(
-            -- Not later than the deadline: an attempt after it would be useless.
+        case when k.classification = 'transient' and u.attempt_count + 1 < u.max_attempts
+            -- The time for retries ends with the deadline of the step: none is later, and none follows one that failed after it.
+            and (not u.has_deadline or u.deadline_at is null or u.deadline_at > p_now) then least(
             case when u.deadline_at > p_now then u.deadline_at end, p_now + make_interval(secs =>
             coalesce((q.body ->> 'delay_seconds')::float,
                 -- Of a list of delays the last one repeats; each is taken within a tenth of it.

@@ -186,12 +186,12 @@ begin
     select p_tenant_id, p_unit_id, i.ord - 1, i.item from jsonb_array_elements(p_items) with ordinality as i (item, ord);
     insert into stepwell.work_unit (
         tenant_id, unit_id, version_id, def_no, operation_id, executor_class_id, pending_count, priority, max_attempts, mandatory,
-        has_contract, last_transition_at, scope, state_machine_id, state_code, slot_key, parent_id, item_no)
+        has_contract, last_transition_at, scope, state_machine_id, state_code, slot_key, parent_id, item_no, has_deadline)
     select p_tenant_id, stepwell._run_unit(v_run_id) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no),
         v_map.version_id, d.step_no, d.operation_id, o.executor_class_id, d.pending_count, d.priority + v_map.priority,
         d.max_attempts, false, d.has_contract, v_now, 'step', v_machine, 'not_started',
         case when d.group_no is not null then format('run:%s:%s:%s:%s', v_run_id, d.group_no, stepwell._unit_no(p_unit_id), i.item_no)
-            when o.executor_class_id is not null then v_slot_key end, p_unit_id, i.item_no
+            when o.executor_class_id is not null then v_slot_key end, p_unit_id, i.item_no, d.has_deadline
     from generate_series(0, v_count - 1) as i (item_no)
     cross join stepwell.workflow_step_def as d
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
@@ -205,7 +205,7 @@ begin
     select array_agg(p_tenant_id) as tenant_ids, array_agg(0) as released_counts,
         array_agg(stepwell._run_unit(v_run_id) | (v_base + i.item_no * v_body.size + d.step_no - v_body.first_no)
             order by i.item_no, d.step_no) as unit_ids,
-        bool_or(d.step_kind <> 'operation') as has_engine_steps, bool_or(d.group_no is not null) as has_groups
+        bool_or(d.step_kind <> 'operation' or d.has_deadline) as has_engine_steps, bool_or(d.group_no is not null) as has_groups
     into v_first
     from generate_series(0, v_count - 1) as i (item_no)
     cross join stepwell.workflow_step_def as d

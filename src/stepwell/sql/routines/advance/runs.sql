@@ -46,13 +46,13 @@ begin
     from unnest(p_run_ids, p_parent_unit_ids) as q (run_id, parent_id);
     insert into stepwell.work_unit (
         tenant_id, unit_id, version_id, def_no, operation_id, executor_class_id, pending_count, priority, max_attempts,
-        mandatory, has_contract, last_transition_at, scope, state_machine_id, state_code, slot_key)
+        mandatory, has_contract, last_transition_at, scope, state_machine_id, state_code, slot_key, has_deadline)
     select
         p_tenant_id, stepwell._run_unit(r.run_id) | d.step_no, p_version.version_id, d.step_no, d.operation_id, o.executor_class_id,
         d.pending_count, d.priority + p_priority, d.max_attempts, d.mandatory, d.has_contract, v_now,
         'step', v_step_machine, 'not_started',
         case when d.group_no is not null then format('run:%s:%s', r.run_id, d.group_no)
-            when o.executor_class_id is not null then v_slot_key end
+            when o.executor_class_id is not null then v_slot_key end, d.has_deadline
     from unnest(p_run_ids) as r (run_id)
     cross join stepwell.workflow_step_def as d
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
@@ -99,7 +99,7 @@ begin
     into tenant_ids, unit_ids, requests, has_engine_steps, has_slots, direct_count
     from (
         select
-            stepwell._run_unit(r.run_id) | d.step_no as unit_id, d.step_kind <> 'operation' as is_of_engine, s.has_slot, g.can_lease_directly,
+            stepwell._run_unit(r.run_id) | d.step_no as unit_id, d.step_kind <> 'operation' or d.has_deadline as is_of_engine, s.has_slot, g.can_lease_directly,
             case when g.can_lease_directly then -d.priority end as rank
         from unnest(p_run_ids) as r (run_id)
         cross join stepwell.workflow_step_def as d

@@ -53,7 +53,7 @@ begin
             on h.tenant_id = r.tenant_id and h.version_id = r.version_id and h.def_no = r.from_no
         group by 1, 2
     ), waiting as (
-        select d.unit_id, s.executor_class_id, s.slot_key, -s.priority as rank, s.pending_count = d.released_count as is_free,
+        select d.unit_id, s.executor_class_id, s.has_deadline, s.slot_key, -s.priority as rank, s.pending_count = d.released_count as is_free,
             row(d.tenant_id, d.unit_id, 'ready', null, null, null, d.released_count, null)::stepwell.transition_request as request,
             v.is_served,
             coalesce(s.pending_count = d.released_count and s.slot_key is null and v.is_served and v_queue.may_lease_directly
@@ -78,7 +78,7 @@ begin
     cross join (
         select array_agg(w.request) filter (where w.is_free),
             least(count(*) filter (where w.can_lease_directly), p_direct_limit)::int,
-            bool_or(w.is_free and w.executor_class_id is null), bool_or(w.is_free and w.slot_key is not null),
+            bool_or(w.is_free and (w.executor_class_id is null or w.has_deadline)), bool_or(w.is_free and w.slot_key is not null),
             bool_or(w.is_free and not w.is_served),
             array_agg(w.request) filter (where not w.is_free)
         from (select w.* from waiting as w order by w.can_lease_directly desc, w.rank, w.unit_id) as w
@@ -110,33 +110,48 @@ $$;
 
 -- What follows when steps became ready. Operations are in the queue already; those with a concurrency key are put in
 -- line; the kinds that the engine carries out (conditional, map, sub-workflow, wait) are carried out; human steps are
--- opened.
+-- opened. A step with a deadline gets it now.
 create or replace function stepwell._ready_follow(
     p_tenant_ids int[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
-declare
-    v_engine record;
 begin
     if p_has_slots then
         perform stepwell._slots_take(p_tenant_ids, p_unit_ids);
     end if;
     if p_has_engine_steps then
-        select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
-        into v_engine
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        where u.executor_class_id is null;
-        perform stepwell._engine_steps(v_engine.tenant_ids, v_engine.unit_ids);
+        perform stepwell._engine_steps(p_tenant_ids, p_unit_ids);
     end if;
+end
+$$;
+
+-- Steps of the engine and of workers that became ready get their deadline, counted from now. One that is set stays.
+create or replace function stepwell._deadlines_begin(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_begun record;
+begin
+    with begun as (
+        update stepwell.work_unit as u set
+            deadline_at = stepwell._deadline_of(u.tenant_id, jsonb_build_object('deadline', d.config -> 'deadline'), u.last_transition_at)
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id), stepwell.workflow_step_def as d
+        where u.tenant_id = q.tenant_id and u.unit_id = q.unit_id and u.has_deadline and u.deadline_at is null
+            and d.tenant_id = u.tenant_id and d.version_id = u.version_id and d.step_no = u.def_no
+        returning u.tenant_id, u.unit_id
+    )
+    select array_agg(b.tenant_id) as tenant_ids, array_agg(b.unit_id) as unit_ids into v_begun from begun as b;
+    perform stepwell._deadline_timers(v_begun.tenant_ids, v_begun.unit_ids);
 end
 $$;
 
 -- Carries out ready steps that need no worker. A conditional decides, or stays ready until everything before it has
 -- ended; a Map creates its items; a sub-workflow starts its run; a wait waits for its event; a human step is opened and
 -- stays ready until a person claims it. A step whose expression is costly stays ready until a worker has evaluated it.
+-- Other steps of the list only get their deadline.
 create or replace function stepwell._engine_steps(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -146,6 +161,7 @@ declare
     v_kind record;
     v_due record;
 begin
+    perform stepwell._deadlines_begin(p_tenant_ids, p_unit_ids);
     perform stepwell._humans_open(p_tenant_ids, p_unit_ids);
     v_held_ids := stepwell._conditionals_hold(p_tenant_ids, p_unit_ids);
     for v_kind in

@@ -15,7 +15,7 @@ declare
 begin
     case p_guard
         when 'pic_assigned' then
-            v_holds := p_unit.pic_id is not null;
+            v_holds := stepwell._pic_resolves(p_unit);
         when 'actor_is_pic' then
             v_holds := p_unit.pic_id = (p_evidence ->> 'actor_id')::bigint;
         when 'actor_oversees', 'actor_is_responsible', 'actor_takes_part' then
@@ -71,6 +71,27 @@ begin
 exception when others then
     return false;
 end
+$$;
+
+-- Whether a step or task has a person in charge who is active: the guard pic_assigned, by its name in the source document.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing; false when there is no such step.
+create or replace function stepwell.fn_step_pic_resolves(p_step_run_id bigint, p_tenant_id int default 1) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce((select stepwell._pic_resolves(u) from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = p_step_run_id and u.scope in ('step', 'task')), false)
+$$;
+
+-- Whether the person in charge of a unit is known and active.
+create or replace function stepwell._pic_resolves(p_unit stepwell.work_unit) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select p_unit.pic_id is not null and not exists (select from stepwell.person as p
+        where p.tenant_id = p_unit.tenant_id and p.person_id = p_unit.pic_id and not p.is_active)
 $$;
 
 -- Whether a guard that is written as an SQL/JSON path over {input, steps, unit, evidence} holds. It is read strictly: a path

@@ -50,7 +50,7 @@ begin
     end if;
     return (
         select i.verdict from stepwell.transition_idempotency as i
-        where i.tenant_id = p_tenant_id and i.unit_id = p_unit_id and i.to_state = 'rpc:' || p_call
+        where i.tenant_id = p_tenant_id and i.unit_id = p_unit_id and i.transition_id = 'rpc:' || p_call
             and i.idempotency_key = p_key);
 end
 $$;
@@ -71,7 +71,7 @@ begin
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if p_key is not null then
-        insert into stepwell.transition_idempotency (tenant_id, unit_id, to_state, idempotency_key, verdict, decided_at)
+        insert into stepwell.transition_idempotency (tenant_id, unit_id, transition_id, idempotency_key, verdict, decided_at)
         values (p_tenant_id, p_unit_id, 'rpc:' || p_call, p_key, v_answer, stepwell.now())
         on conflict do nothing;
     end if;

@@ -66,7 +66,7 @@ begin
 end
 $$;
 
--- Moves the deadline of an open step or task. An overdue one that has time again is in progress again (T6); the record
+-- Moves the deadline of an open step or task, whoever carries it out. An overdue one that has time again is in progress again (T6); the record
 -- that it was late stays.
 -- Locks: the run.
 -- Idempotency: by key.
@@ -80,7 +80,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_deadline_change', p_key);
+    v_answer jsonb := stepwell._step_answer(p_tenant_id, p_unit_id, 'step_deadline_change', p_key);
     v_unit stepwell.work_unit;
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
@@ -96,7 +96,8 @@ begin
         raise exception using errcode = 'SW003', message = format('%s has ended (%s); only an open step has a deadline',
             stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
     end if;
-    update stepwell.work_unit as u set deadline_at = p_deadline_at
+    update stepwell.work_unit as u set deadline_at = p_deadline_at, has_deadline = u.pic_id is null and not exists (
+        select from stepwell._step_asks(u) as a where a.step_kind in ('human', 'task'))
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     perform stepwell._event_append(p_tenant_id, p_unit_id, v_unit.scope || '.deadline_changed', p_actor,
         jsonb_strip_nulls(jsonb_build_object('deadline_at', p_deadline_at, 'reason', p_reason)), 'pic_human');

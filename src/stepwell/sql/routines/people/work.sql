@@ -68,8 +68,6 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_wait', p_key);
-    v_unit stepwell.work_unit;
-    v_facets text[];
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
@@ -82,17 +80,8 @@ begin
     if p_resume_at <= stepwell.now() then
         raise exception using errcode = 'SW001', column = 'resume_at', message = 'resume_at: a time in the future is required';
     end if;
-    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    -- An unknown facet comes first, so that the registry refuses it by name.
-    select array_agg(x.facet order by f.primary_ordinal nulls first) into v_facets
-    from (select distinct unnest(p_facets) as facet) as x
-    left join stepwell.state_facet_def as f
-        on f.state_machine_id = v_unit.state_machine_id and f.state_code = 'waiting' and f.facet_code = x.facet;
-    v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'waiting', 'pic_human', 'rpc', 'step_wait', p_actor,
-        jsonb_build_object('waiting_facet', v_facets[1]),
-        jsonb_strip_nulls(jsonb_build_object('waiting_facet', v_facets[1], 'event_type', p_event_type,
-            'resume_at', p_resume_at,
-            'waiting_facets', case when cardinality(v_facets) > 1 then to_jsonb(v_facets) end)));
+    v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'waiting', 'pic_human', 'rpc', 'step_wait', p_actor, '{}',
+        jsonb_strip_nulls(jsonb_build_object('waiting_facets', p_facets, 'event_type', p_event_type, 'resume_at', p_resume_at)));
     if p_resume_at is not null then
         insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
         values (p_tenant_id, p_unit_id, 'sleep', p_resume_at)

@@ -212,9 +212,9 @@ inner join stepwell.executor_class as c on k.executor_class_id = c.executor_clas
 cross join lateral (
     select make_interval(secs => coalesce(
         (select (f.config_value #>> '{}')::float from stepwell.dot_config as f
-            where f.config_key = 'heartbeat.threshold_seconds.' || c.class_name),
+            where f.config_key = 'heartbeat.threshold.' || c.class_name),
         (select (f.config_value #>> '{}')::float from stepwell.dot_config as f
-            where f.config_key = 'heartbeat.threshold_seconds.default'), 60))
+            where f.config_key = 'heartbeat.threshold.default'), 60))
 ) as h (threshold);
 
 -- How many units of a tenant and class are leased. It reads the claims of open sessions, which are few, and not the

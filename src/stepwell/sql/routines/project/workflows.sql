@@ -18,7 +18,8 @@ select
     v.input_schema,
     w.max_concurrency,
     w.max_runs_per_min,
-    w.max_writes_per_run
+    w.max_writes_per_run,
+    w.workflow_class
 from stepwell.workflow_registry as w
 cross join lateral (
     select x.version_no, x.graph, x.step_count, x.published_at, x.published_by, x.input_schema

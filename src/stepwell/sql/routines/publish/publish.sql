@@ -65,6 +65,9 @@ begin
         stepwell.now(), p_actor)
     returning workflow_version.version_id into v_version_id;
     perform stepwell._graph_store(p_tenant_id, v_version_id, p_graph);
+    -- The class of the newest version counts, for the runs of all versions.
+    update stepwell.workflow_registry as w set workflow_class = coalesce(p_graph ->> 'workflow_class', 'default')
+    where w.tenant_id = p_tenant_id and w.workflow_id = v_workflow_id;
     perform stepwell._event_append(p_tenant_id, 0, 'workflow.published', p_actor,
         jsonb_build_object('workflow', v_name, 'version', v_version_no, 'hash', v_hash));
     return query select v_version_id, v_version_no, true;
@@ -100,8 +103,7 @@ as $$
             from jsonb_array_elements(p_graph -> 'branches') with ordinality as b (branch, place)))
 $$;
 
--- The first thing that is wrong with a graph, in one line that names step and field; null when nothing is. The client
--- checks more and earlier; what is checked here no client can avoid.
+-- The first thing that is wrong with a graph, in one line that names step and field; null when nothing is.
 create or replace function stepwell._graph_problem(p_graph jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -364,7 +366,7 @@ begin
     on conflict (tenant_id, operation_name) do nothing;
     insert into stepwell.workflow_step_def (
         tenant_id, version_id, step_no, step_id, step_kind, scope_no, branch_no, group_no, mandatory, priority,
-        pending_count, operation_id, max_attempts, timeout_seconds, has_contract, inputs, config, is_last)
+        pending_count, operation_id, max_attempts, timeout_seconds, has_contract, inputs, config, is_last, has_deadline)
     select
         p_tenant_id, p_version_id, (s.step ->> 'no')::int, s.step ->> 'id', s.step ->> 'kind',
         coalesce((s.step ->> 'scope')::int, 0), (s.step ->> 'branch')::int, (s.step ->> 'group')::int,
@@ -374,7 +376,7 @@ begin
         coalesce((s.step ->> 'timeout_seconds')::real, o.timeout_seconds),
         s.step ? 'form' or s.step ? 'postcondition', s.step -> 'inputs',
         s.step - array['no', 'id', 'kind', 'scope', 'branch', 'group', 'mandatory', 'priority', 'operation', 'inputs'],
-        coalesce((s.step ->> 'scope')::int, 0) = 0 and f.from_no is null
+        coalesce((s.step ->> 'scope')::int, 0) = 0 and f.from_no is null, s.step ? 'deadline' and s.step ->> 'kind' <> 'human'
     from jsonb_array_elements(p_graph -> 'steps') as s (step)
     left join stepwell.operation as o on o.tenant_id = p_tenant_id and o.operation_name = s.step ->> 'operation'
     left join (

@@ -61,11 +61,8 @@ language sql
 stable
 set search_path = stepwell, pg_temp
 as $$
-    with floor_state (state_code, semantic_class, is_terminal, ordinal) as (
-        values
-        ('not_started', 'idle', false, 1), ('ready', 'active', false, 2), ('in_progress', 'active', false, 3),
-        ('waiting', 'wait', false, 4), ('blocked', 'wait', false, 5), ('overdue', 'red', false, 6),
-        ('failed', 'red', false, 7), ('cannot_complete', 'red', false, 8), ('completed', 'active', true, 9)
+    with floor_state as (
+        select f.* from _floor_states() as f
     ),
     scope_name (scope) as (
         values ('step'), ('task'), ('job'), ('workflow_run'), ('approval'), ('proposal'), ('receipt')
@@ -326,9 +323,9 @@ begin
     from state_def as s
     where not exists (select from dot_config as c where c.config_key = s.ui_color_token)
     union all
-    select 'colour_tokens_complete', format('%s has no shape', c.config_key)
+    select 'colour_tokens_complete', format('%s has no shape_token', c.config_key)
     from dot_config as c
-    where c.config_key like 'ui.traffic\_light.%' and coalesce(c.config_value ->> 'shape', '') = ''
+    where c.config_key like 'ui.traffic\_light.%' and coalesce(c.config_value ->> 'shape_token', '') = ''
     union all
     select 'colour_tokens_complete', format('%s, %s: fg and bg must be written #RRGGBB', m.config_key, m.mode)
     from measured as m

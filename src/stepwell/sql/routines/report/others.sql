@@ -82,9 +82,12 @@ begin
         p_payloads => array(
             select jsonb_strip_nulls(jsonb_build_object(
                 'waiting_facet', case b.body ->> 'outcome' when 'sleep' then 'waiting_time_gate'
-                    else coalesce(b.body ->> 'facet', 'waiting_external') end,
+                    else coalesce(f.facets[1], 'waiting_external') end,
+                'waiting_facets', case when cardinality(f.facets) > 1 then f.facets end,
                 'event_type', b.body ->> 'event', 'approval_id', b.body -> 'approval_id'))
-            from unnest(p_bodies) with ordinality as b (body, ord) order by b.ord),
+            from unnest(p_tenant_ids, p_unit_ids, p_bodies) with ordinality as b (tenant_id, unit_id, body, ord)
+            cross join lateral (select stepwell._facets_reported(b.tenant_id, b.unit_id, b.body) as facets) as f
+            order by b.ord),
         p_session_id => p_session_id);
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
     select q.tenant_id, q.unit_id, case q.body ->> 'outcome' when 'sleep' then 'sleep' else 'wait_timeout' end,
@@ -120,5 +123,20 @@ begin
     loop
         perform stepwell._waits_match(v_unit.tenant_id, v_unit.run_id, v_unit.event_type);
     end loop;
+end
+$$;
+
+-- The facets that a worker names for a wait, the primary one first.
+create or replace function stepwell._facets_reported(p_tenant_id int, p_unit_id bigint, p_body jsonb) returns text[]
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if jsonb_typeof(p_body -> 'facets') is distinct from 'array' then
+        return array_remove(array[p_body ->> 'facet'], null);
+    end if;
+    return stepwell._facets_order(
+        (select u.state_machine_id from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id),
+        stepwell._texts_of(p_body -> 'facets') || (p_body ->> 'facet'));
 end
 $$;

@@ -81,7 +81,7 @@ begin
             -- Steps of the items of a Map: the Map counts those that have not ended.
             case when n.scope = 'step' and t.from_settled <> t.to_settled then n.parent_id end as map_id,
             case when t.reached_state = 'ready' and n.slot_key is null then n.executor_class_id end as queue_executor_class_id, n.operation_id,
-            n.blocked_escalated or n.failure_caught or n.subrun_class is not null as is_marked,
+            n.blocked_escalated or n.failure_caught or n.has_deadline or n.subrun_class is not null as is_marked,
             n.slot_key is not null as has_slot,
             n.failure_caught, n.priority, n.tenant_id, n.unit_id, n.lease_no, n.mandatory::int as weight, n.scope
     ), appended as (
@@ -178,7 +178,8 @@ end
 $$;
 
 -- Removes the marks that belonged to the state a unit has left: its block counts as red, its subrun colour, its failure
--- is caught. The core counts by these marks, so they are removed after it has counted.
+-- is caught. The core counts by these marks, so they are removed after it has counted. The timer of a deadline follows the
+-- new state.
 create or replace function stepwell._marks_clear(p_changes stepwell.unit_change[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -186,7 +187,10 @@ as $$
 begin
     update stepwell.work_unit as u set blocked_escalated = false, subrun_class = null, failure_caught = false
     from unnest(p_changes) as c
-    where c.is_marked and u.tenant_id = c.tenant_id and u.unit_id = c.unit_id;
+    where c.is_marked and u.tenant_id = c.tenant_id and u.unit_id = c.unit_id
+        and (u.blocked_escalated or u.failure_caught or u.subrun_class is not null);
+    perform stepwell._deadline_timers(array_agg(c.tenant_id), array_agg(c.unit_id))
+    from unnest(p_changes) as c where c.is_marked;
 end
 $$;
 

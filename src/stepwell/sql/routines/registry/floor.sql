@@ -1,0 +1,46 @@
+-- The nine states of the floor, and the gate: a machine that lacks one of them cannot be active.
+
+-- The nine floor states with their class, whether they are terminal, and their order.
+create or replace function stepwell._floor_states()
+returns table (state_code text, semantic_class text, is_terminal boolean, ordinal int)
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    values
+    ('not_started', 'idle', false, 1), ('ready', 'active', false, 2), ('in_progress', 'active', false, 3),
+    ('waiting', 'wait', false, 4), ('blocked', 'wait', false, 5), ('overdue', 'red', false, 6),
+    ('failed', 'red', false, 7), ('cannot_complete', 'red', false, 8), ('completed', 'active', true, 9)
+$$;
+
+-- Refuses a machine of work that is active and does not have the nine floor states as the floor has them. Write its states
+-- first, then set active.
+-- Raises: SW004, naming the states that are missing or different.
+create or replace function stepwell._machine_floor_check() returns trigger
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_machine record;
+begin
+    for v_machine in
+        select m.state_machine_id, string_agg(f.state_code, ', ' order by f.ordinal) as missing
+        from stepwell.state_machine_def as m
+        cross join stepwell._floor_states() as f
+        where m.active and m.scope in ('step', 'task', 'job', 'workflow_run') and not exists (
+            select from stepwell.state_def as s
+            where s.state_machine_id = m.state_machine_id and not s.is_derived
+                and (s.state_code, s.semantic_class, s.is_terminal, s.ordinal) = (f.state_code, f.semantic_class, f.is_terminal, f.ordinal))
+        group by m.state_machine_id
+    loop
+        raise exception using errcode = 'SW004', column = 'active', message = format(
+            'active: %s cannot be active: it does not have the floor states %s as the floor has them', v_machine.state_machine_id, v_machine.missing);
+    end loop;
+    return null;
+end
+$$;
+create or replace trigger machine_has_the_floor
+after insert or update on stepwell.state_machine_def
+for each statement execute function stepwell._machine_floor_check();
+create or replace trigger floor_states_stay
+after update or delete on stepwell.state_def
+for each statement execute function stepwell._machine_floor_check();
