@@ -233,7 +233,7 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
     jobs = json.loads(run("jobs", "list", "--json"))
     assert [job["idempotency_key"] for job in jobs] == ["b", "a"]
     number = short(jobs[0]["job_id"])
-    assert "no live worker serves class default" in run("jobs", "show", number)
+    assert "no live worker serves executor default" in run("jobs", "show", number)
     assert run("jobs", "cancel", number, "--reason", "test") == f"job {number} is cancelled\n"
     assert [job["job_id"] for job in json.loads(run("jobs", "list", "--json", "--state", "cancelled"))] == [
         read_unit(number)

@@ -71,3 +71,11 @@ def test_what_names_no_run_is_refused_with_what_is_accepted(run, name):
 def test_a_misspelt_key_is_told(run):
     said = run("runs", "show", "order.process/othr", code=1)
     assert said == ("stepwell: no run of order.process was started with key othr. Did you mean other?\n")
+
+
+def test_a_name_is_shown_as_it_was_given(run, db):
+    """Brackets and colons mean something to the library that draws tables."""
+    key = "[/red] [bold]:smile:"
+    assert Engine(db).start("order.process", ref=key) == 3
+    assert key in run("runs", "list")
+    assert f"key {key} ·" in run("runs", "show", f"order.process/{key}")

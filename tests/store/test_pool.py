@@ -11,42 +11,38 @@ from stepwell.errors import DatabaseUnavailable
 from stepwell.store.connection import pool as pools
 
 
-def test_connections_are_named_and_in_autocommit(empty_dsn):
-    with pools.sync_pool(empty_dsn) as pool, pool.connection() as connection:
-        assert connection.autocommit
-        assert connection.execute("show application_name").fetchone() == ("stepwell",)
-
-
-def test_a_given_application_name_is_kept(empty_dsn):
-    with pools.sync_pool(f"{empty_dsn} application_name=mine") as pool, pool.connection() as connection:
-        assert connection.execute("show application_name").fetchone() == ("mine",)
-
-
-def test_the_async_pool_works_the_same(empty_dsn):
+@pytest.mark.parametrize(("given", "name"), [("", "stepwell"), (" application_name=mine", "mine")])
+def test_connections_are_in_autocommit_and_keep_a_given_name(empty_dsn, given, name):
     async def scenario() -> tuple:
-        async with pools.async_pool(empty_dsn) as pool, pool.connection() as connection:
+        async with pools.async_pool(empty_dsn + given) as pool, pool.connection() as connection:
+            assert connection.autocommit
             found = await connection.execute("show application_name")
             return await found.fetchone()
 
-    assert asyncio.run(scenario()) == ("stepwell",)
+    assert asyncio.run(scenario()) == (name,)
 
 
 def test_a_pool_does_not_grow_beyond_its_limit(empty_dsn):
-    with pools.sync_pool(empty_dsn, max_size=2) as pool:
-        taken = [pool.getconn(), pool.getconn()]
-        with pytest.raises(PoolTimeout):
-            pool.getconn(timeout=0.01)
-        for connection in taken:
-            pool.putconn(connection)
+    async def scenario() -> None:
+        async with pools.async_pool(empty_dsn, max_size=2) as pool:
+            taken = [await pool.getconn(), await pool.getconn()]
+            with pytest.raises(PoolTimeout):
+                await pool.getconn(timeout=0.01)
+            for connection in taken:
+                await pool.putconn(connection)
+
+    asyncio.run(scenario())
 
 
 def test_the_error_names_an_unreachable_database(monkeypatch):
     monkeypatch.setattr(pools, "OPEN_LIMIT_SECONDS", 0.2)
-    with (
-        pytest.raises(DatabaseUnavailable, match="port 1 failed"),
-        pools.sync_pool("host=127.0.0.1 port=1 dbname=x"),
-    ):
-        pass
+
+    async def scenario() -> None:
+        async with pools.async_pool("host=127.0.0.1 port=1 dbname=x"):
+            pass
+
+    with pytest.raises(DatabaseUnavailable, match="port 1 failed"):
+        asyncio.run(scenario())
 
 
 def test_a_probe_names_the_reason_at_once():

@@ -28,12 +28,6 @@ REFUSED = {
     r"anew": "again",
     r"made up for": "start a run later",
 }
-# Folder → how many refused phrases it may still hold: texts that a migration stored. The numbers only shrink.
-LEFT: dict[str, int] = {
-    "src/stepwell/sql": 1,
-    "tests/sql/fn_why_not_running": 1,
-    "tests/sql/tenants": 1,
-}
 
 
 def refused(text: str) -> list[str]:
@@ -42,28 +36,21 @@ def refused(text: str) -> list[str]:
     return [found.group() for found in re.finditer(rf"(?i)\b(?:{'|'.join(REFUSED)})\b", plain)]
 
 
-def found() -> dict[str, dict[str, list[str]]]:
-    """Folder, down to the third level → file → the phrases in it."""
-    by_folder: dict[str, dict[str, list[str]]] = {}
+def found() -> dict[str, list[str]]:
+    """File → the refused phrases in it."""
+    by_file: dict[str, list[str]] = {}
     for under in FOLDERS:
         for path in files(*SUFFIXES, under=under):
             if str(path).startswith(EXEMPT):
                 continue
             phrases = refused(f"{path.stem} {read(path)}")
             if phrases:
-                folder = "/".join(path.parent.parts[:3])
-                by_folder.setdefault(folder, {})[str(path)] = phrases
-    return by_folder
+                by_file[str(path)] = phrases
+    return by_file
 
 
 def test_no_refused_phrase_is_used():
-    too_many = {
-        folder: by_file
-        for folder, by_file in found().items()
-        if sum(map(len, by_file.values())) > LEFT.get(folder, 0)
-    }
-    assert not too_many, f"write what {LIST} lists instead"
-    assert {folder: sum(map(len, by_file.values())) for folder, by_file in found().items()} == LEFT
+    assert not found(), f"write what {LIST} lists instead"
 
 
 def test_the_contributing_guide_lists_what_to_write_instead():

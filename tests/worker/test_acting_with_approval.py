@@ -244,7 +244,7 @@ def test_a_reversal_without_a_worker_tells_what_it_waits_for(app, play, db, ledg
         "reverse", receipt, "--wait-seconds", "1.1", "--as", "ada", env={"STEPWELL_DATABASE_URL": dsn}
     )
     assert done.returncode == 0, done.stderr
-    why = "stepwell.reverse can run, but no live worker serves class default."
+    why = "stepwell.reverse can run, but no live worker serves executor default."
     assert done.stderr == f"receipt {receipt} is not reversed yet: {why} Ctrl-C stops waiting.\n"
     (job_id,) = db.execute("select job_id from job_queue where operation = 'stepwell.reverse'").fetchone()
     assert done.stdout == (

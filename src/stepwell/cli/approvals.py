@@ -11,7 +11,7 @@ from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, answer, 
 from stepwell.cli.ids import ApprovalArgument
 from stepwell.cli.people_words import AsOption, KeyOption, StepArgument, act, person, step_name
 from stepwell.cli.render import console
-from stepwell.people import Approval
+from stepwell.people import Approval, People
 from stepwell.unit_numbers import short
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -122,8 +122,15 @@ def withdraw(
 def _decide(
     context: typer.Context, approval: int, decision: str, name: str, reason: str | None, as_json: bool
 ) -> None:
-    state = act(context, lambda people: people.approval_decide(approval, decision, name, reason=reason))
-    answer(as_json, {"approval_id": approval, "state": state}, f"approval {short(approval)}: {state}")
+    async def vote(people: People) -> tuple[str, str]:
+        state = await people.approval_decide(approval, decision, name, reason=reason)
+        if state != "requested":
+            return state, state
+        found = await people.approval(approval)
+        return state, f"{state}, {found.approve_count} of {found.quorum} have agreed"
+
+    state, sentence = act(context, vote)
+    answer(as_json, {"approval_id": approval, "state": state}, f"approval {short(approval)}: {sentence}")
 
 
 def _particulars(found: Approval) -> list[str]:

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from stepwell.cli.render import console
 from stepwell.config import Settings
 from stepwell.define.problem import did_you_mean
 from stepwell.errors import NotFound
@@ -54,7 +54,7 @@ def list_machines(context: typer.Context, as_json: JsonOption = False) -> None:
             str(len(machine.transitions)),
             machine.description,
         )
-    Console().print(table)
+    console().print(table)
 
 
 @app.command()
@@ -70,11 +70,13 @@ def show(
     if as_json:
         typer.echo(json.dumps(asdict(machine), ensure_ascii=False))
         return
-    console = Console()
-    console.print(f"[bold]{machine.state_machine_id}[/] {machine.version}  {machine.description}\n")
-    console.print(_state_table(registry, machine, lang))
-    console.print()
-    console.print(_transition_table(machine))
+    screen = console()
+    screen.print(
+        Text.assemble((machine.state_machine_id, "bold"), f" {machine.version}  {machine.description}\n")
+    )
+    screen.print(_state_table(registry, machine, lang))
+    screen.print()
+    screen.print(_transition_table(machine))
 
 
 @app.command()

@@ -32,11 +32,11 @@ NOTE_CHARACTERS = 160
 
 
 def console() -> Console:
-    """A console; 140 characters wide if the output is a pipe or a file."""
-    made = Console(highlight=False)
-    if made.is_terminal or "COLUMNS" in os.environ:
-        return made
-    return Console(highlight=False, width=PLAIN_WIDTH)
+    """A console; 140 characters wide if the output is a pipe or a file. It shows a text as it was given."""
+    made = Console(highlight=False, markup=False, emoji=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = PLAIN_WIDTH
+    return made
 
 
 class Look:

@@ -128,4 +128,6 @@ def _standing(schedule: Schedule) -> str:
 def _local(at: datetime, time_zone: str) -> str:
     if at >= reading.NEVER:
         return "no time: the expression never matches"
-    return f"{at.astimezone(ZoneInfo(time_zone)).isoformat()} ({at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ})"
+    universal = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    local = at.astimezone(ZoneInfo(time_zone))
+    return f"{local.isoformat()} ({universal})" if local.utcoffset() else universal

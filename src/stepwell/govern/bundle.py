@@ -56,7 +56,7 @@ def contents(
     reader: AuditReader, chain: Chain, found: Mapping[str, Any], events: Sequence[Mapping[str, Any]],
     streams: Sequence[Mapping[str, int]], with_payloads: bool,
 ) -> Contents:  # fmt: skip
-    """The documents and values that the shown events prove. Nothing else of the database is believed."""
+    """The documents and values that the shown events prove. Nothing else of the database is used."""
     run_id = int(found["run"]["run_id"])
     story = Story(run_id, events)
     values = [

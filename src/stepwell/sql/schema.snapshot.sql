@@ -4489,6 +4489,11 @@ create function stepwell._person_find(p_tenant_id integer, p_person_name text) r
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._person_hint(p_tenant_id integer, p_name text)
+create function stepwell._person_hint(p_tenant_id integer, p_name text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._person_name(p_tenant_id integer, p_person_id bigint)
 create function stepwell._person_name(p_tenant_id integer, p_person_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5319,6 +5324,11 @@ create function stepwell._walked_far(p_walked_count bigint) returns boolean lang
 
 -- function: stepwell._why(p_unit stepwell.work_unit)
 create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._why_approval(p_unit stepwell.work_unit, p_name text)
+create function stepwell._why_approval(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

@@ -124,7 +124,7 @@ HEALTH: Final[dict[str, Translation]] = {
         "khởi động bằng 'stepwell worker --app module:app'",
     ),
     "seal.current": Translation(
-        "{count} blocks, no event waits too long for its seal",
+        "blocks: {count}; no event waits too long for its seal",
         "{count} khối, không có sự kiện nào chờ quá lâu",
     ),
     "seal.off": Translation(

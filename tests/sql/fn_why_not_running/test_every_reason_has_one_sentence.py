@@ -31,7 +31,7 @@ def test_the_reason_says_that_no_worker_serves_the_executor(engine: Engine):
     run_id = engine.start("w")
     code, english, _, who = engine.why(engine.unit(run_id, "a"))
     assert (code, who) == ("no_worker", "operator")
-    assert english == "a can run, but no live worker serves class default."
+    assert english == "a can run, but no live worker serves executor default."
     engine.worker(classes=["process"])
     assert engine.why(engine.unit(run_id, "a"))[0] == "no_worker"
 
@@ -58,7 +58,7 @@ def test_the_reason_of_a_ready_step_gives_its_place_in_the_queue(engine: Engine)
     engine.worker()
     code, english, _, who = engine.why(engine.unit(run_id, "a"))
     assert (code, who) == ("queued", "worker")
-    assert english == "a can run and is at place 2 of the queue of class default."
+    assert english == "a can run and is at place 2 of the queue of executor default."
 
 
 def test_the_reason_of_a_running_step_names_its_worker_and_lease(engine: Engine):
@@ -76,7 +76,7 @@ def test_the_reason_of_a_job_behind_a_limit_gives_its_place_and_the_limit(engine
     ids = engine.enqueue("op", 3, p_concurrency_key="account-1", p_max_concurrency=1)
     code, english, _, who = engine.why(ids[2])
     assert (code, who) == ("concurrency", "engine")
-    assert english == "op stands in line for key:account-1, at place 2; at most 1 run at once."
+    assert english == "op waits for a slot of key:account-1, at place 2; at most 1 run at once."
 
 
 def test_the_reason_of_a_step_can_be_the_limit_of_its_group(engine: Engine):
@@ -131,7 +131,7 @@ def test_the_reason_of_a_human_step_names_the_role(engine: Engine):
     assert english == "sign-off waits for a person (role: warehouse)."
 
 
-def test_the_reason_of_a_wait_for_an_approval_names_the_reviewers(engine: Engine, db: psycopg.Connection):
+def test_the_reason_of_a_wait_for_an_approval_names_the_approval(engine: Engine, db: psycopg.Connection):
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
     session = engine.worker()
@@ -144,7 +144,10 @@ def test_the_reason_of_a_wait_for_an_approval_names_the_reviewers(engine: Engine
            values (1, 99, 'payment', %s, 'ada', now(), now() + interval '1 day')""",
         (unit_id,),
     )
-    assert engine.why(unit_id)[::3] == ("approval", "reviewer")
+    code, english, vietnamese, who = engine.why(unit_id)
+    assert (code, who) == ("approval", "reviewer")
+    assert english == "a waits for approval 0.99: 0 of 1 have agreed."
+    assert vietnamese == "a chờ phê duyệt 0.99: 0/1 người đã đồng ý."
 
 
 def test_the_reason_of_a_sub_workflow_step_names_its_run(engine: Engine):
@@ -181,7 +184,7 @@ def test_the_reason_of_a_blocked_step_is_its_block_reason(engine: Engine, db: ps
     ask = "select fn_state_transition_validate(%s, 'step', %s, %s, 'pic_human', 'rpc', %s, %s)"
     evidence = {"audit_ref": "x", "block_reason": "missing_iu", "payload": {"block_reason": "missing_iu"}}
     db.execute(ask, (unit_id, "ready", "in_progress", "step_claim", Jsonb({"audit_ref": "x"})))
-    assert engine.why(unit_id)[::3] == ("in_hand", "person:7")
+    assert engine.why(unit_id)[::3] == ("in_progress", "person:7")
     db.execute(ask, (unit_id, "in_progress", "blocked", "step_block", Jsonb(evidence)))
     assert engine.why(unit_id)[:2] == ("blocked", "check is blocked: A content unit is missing.")
 

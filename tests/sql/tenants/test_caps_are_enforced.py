@@ -79,7 +79,7 @@ def test_the_reason_names_the_cap(engine: Engine):
     engine.claim(engine.worker())
     code, sentence, *_ = engine.why(second)
     assert code == "tenant_cap"
-    assert sentence.endswith("but its tenant has 1 in hand already, which is its cap.")
+    assert sentence.endswith("but its tenant has 1 leased already, which is its cap.")
 
 
 def test_more_runs_than_allowed_in_a_minute_are_refused(engine: Engine, clock: Clock):

@@ -7,8 +7,8 @@ needs no session state and may go through a transaction pooler such as PgBouncer
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
@@ -18,9 +18,8 @@ from psycopg.rows import TupleRow
 from stepwell.errors import StepwellError, from_database
 
 if TYPE_CHECKING:
-    from psycopg_pool import AsyncConnectionPool, ConnectionPool
+    from psycopg_pool import AsyncConnectionPool
 
-    Pool = ConnectionPool[psycopg.Connection[TupleRow]]
     AsyncPool = AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]]
 
 APPLICATION_NAME = "stepwell"
@@ -43,33 +42,11 @@ def named(conninfo: str, application_name: str = APPLICATION_NAME) -> str:
     return make_conninfo(conninfo, application_name=application_name)
 
 
-@contextmanager
-def sync_pool(
-    conninfo: str, *, min_size: int = 1, max_size: int = 10, prepares: bool = True
-) -> Iterator[Pool]:
-    """`prepares=False` for a pooler that does not keep prepared statements (PgBouncer before 1.21)."""
-    from psycopg_pool import ConnectionPool
-
-    try:
-        with ConnectionPool(
-            named(conninfo),
-            connection_class=psycopg.Connection[TupleRow],
-            min_size=min_size,
-            kwargs=_connection_settings(prepares=prepares),
-            open=False,
-            **_pool_settings(max_size),
-        ) as pool:
-            pool.wait(OPEN_LIMIT_SECONDS)
-            yield pool
-    except psycopg.OperationalError as error:
-        raise _reason(conninfo, error) from error
-
-
 @asynccontextmanager
 async def async_pool(
     conninfo: str, *, min_size: int = 1, max_size: int = 10, prepares: bool = True
 ) -> AsyncIterator[AsyncPool]:
-    """The same as `sync_pool`, for an event loop."""
+    """`prepares=False` for a pooler that does not keep prepared statements (PgBouncer before 1.21)."""
     from psycopg_pool import AsyncConnectionPool
 
     try:

@@ -9,8 +9,6 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
-
 from stepwell.errors import DatabaseUnavailable
 from stepwell.store.embedded.account import Account
 
@@ -148,7 +146,7 @@ def write_settings(cluster_dir: Path, socket_dir: Path, account: Account, extra:
 
 
 def _settings() -> dict[str, str]:
-    memory_mb = psutil.virtual_memory().total // MEGABYTE
+    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEGABYTE
     return {
         "listen_addresses": "",
         "port": "5432",

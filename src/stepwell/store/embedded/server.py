@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import atexit
 import fcntl
-import hashlib
 import logging
 import os
 import signal
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
@@ -30,19 +27,21 @@ from stepwell.errors import DatabaseUnavailable
 from stepwell.sql import support_text
 from stepwell.store.embedded import account as embedded_account
 from stepwell.store.embedded import cluster as embedded_cluster
+from stepwell.store.embedded import postmaster
 from stepwell.store.embedded.account import Account
-from stepwell.store.embedded.cluster import CLUSTER_NAME, ROLE_NAME, tool
+from stepwell.store.embedded.cluster import CLUSTER_NAME, ROLE_NAME
 from stepwell.store.embedded.mark import mark_created
+from stepwell.store.embedded.postmaster import START_LIMIT_SECONDS
+
+if TYPE_CHECKING:
+    import psutil
 
 DATABASE_NAME = "stepwell"
 # Is in the folder of a cluster that has the database, so that a command need not connect to ask.
 DATABASE_MADE = "stepwell.database"
 # sun_path has 104 bytes on macOS, 108 on Linux; the name of the socket needs 15 of them.
 SOCKET_DIR_BYTES_LIMIT = 88
-START_LIMIT_SECONDS = 300.0
 STOP_LIMIT_SECONDS = 120.0
-# No kernel assigns a process id this high.
-IMPOSSIBLE_PID = 99_999_999
 
 _log = logging.getLogger("stepwell.embedded")
 
@@ -115,7 +114,7 @@ class EmbeddedServer:
     @property
     def postmaster_pid(self) -> int | None:
         """Process id of the running server; None if it does not run."""
-        process = _postmaster(self.cluster_dir)
+        process = postmaster.find(self.cluster_dir)
         return None if process is None else process.pid
 
     def _forget_after_fork(self) -> None:
@@ -153,15 +152,16 @@ class EmbeddedServer:
 
     def _ensure_running(self) -> Path:
         if embedded_cluster.check_folder(self.cluster_dir):
-            process = _postmaster(self.cluster_dir)
             # A running server says in its pid file whether it accepts connections; then nobody need try.
-            if process is not None:
-                socket_dir = _socket_dir_of(self.cluster_dir) or self._await_ready(process)
-                if socket_dir is not None:
-                    return socket_dir
+            socket_dir = postmaster.socket_dir(self.cluster_dir)
+            if socket_dir is not None and postmaster.is_running(self.cluster_dir):
+                return socket_dir
+            process = postmaster.find(self.cluster_dir)
+            if process is not None and (ready := self._await_ready(process)) is not None:
+                return ready
             if (self.cluster_dir / "postmaster.pid").exists():
-                _disarm_stale_pid(self.cluster_dir)
-                _await_orphans(self.cluster_dir)
+                postmaster.disarm_stale_pid(self.cluster_dir)
+                postmaster.await_orphans(self.cluster_dir)
         account = embedded_account.choose(self.cluster_dir)
         self._prepare_paths(account)
         embedded_cluster.sweep(self.cluster_dir)
@@ -190,7 +190,7 @@ class EmbeddedServer:
             leftover.unlink(missing_ok=True)
         embedded_cluster.write_settings(self.cluster_dir, socket_dir, account, self._settings)
         log_path = self.cluster_dir / "start.log"
-        process = _spawn(self.cluster_dir, log_path, account)
+        process = postmaster.spawn(self.cluster_dir, log_path, account)
         if process is not None and (ready := self._await_ready(process)) is not None:
             return ready
         raise DatabaseUnavailable(
@@ -202,8 +202,8 @@ class EmbeddedServer:
     def _await_ready(self, process: psutil.Process) -> Path | None:
         """Wait until the server answers; None if it ends instead. Recovery after a crash may take long."""
         deadline = time.monotonic() + START_LIMIT_SECONDS
-        while _is_alive(process):
-            socket_dir = _socket_dir_of(self.cluster_dir)
+        while postmaster.is_alive(process):
+            socket_dir = postmaster.socket_dir(self.cluster_dir)
             if socket_dir is not None:
                 self._socket_dir = socket_dir
                 try:
@@ -233,12 +233,12 @@ class EmbeddedServer:
         made.touch()
 
     def _stop_server(self) -> None:
-        process = _postmaster(self.cluster_dir)
+        process = postmaster.find(self.cluster_dir)
         if process is None:
             return
         process.send_signal(signal.SIGINT)
         deadline = time.monotonic() + STOP_LIMIT_SECONDS
-        while _is_alive(process):
+        while postmaster.is_alive(process):
             if time.monotonic() > deadline:
                 _log.warning("PostgreSQL in %s is still writing; it will end by itself", self.cluster_dir)
                 return
@@ -284,81 +284,6 @@ def _flock_until(handle: int, deadline: float, data_dir: Path) -> None:
             time.sleep(0.02)
 
 
-def _read_pid_file(cluster_dir: Path) -> list[str]:
-    try:
-        return (cluster_dir / "postmaster.pid").read_text(encoding="utf-8").splitlines()
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _postmaster(cluster_dir: Path) -> psutil.Process | None:
-    """The running server of this folder. A pid may belong to another process: check name and folder."""
-    lines = _read_pid_file(cluster_dir)
-    if not lines or not lines[0].strip().isdigit():
-        return None
-    try:
-        process = psutil.Process(int(lines[0]))
-        fits = process.name() == "postgres" and _works_in(process.pid, cluster_dir)
-    except (psutil.Error, OverflowError):
-        return None
-    return process if fits else None
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _socket_dir_of(cluster_dir: Path) -> Path | None:
-    """The socket folder that the running server wrote; TMPDIR of this process may be different."""
-    lines = _read_pid_file(cluster_dir)
-    if len(lines) < 8 or lines[7].strip() != "ready":
-        return None
-    return Path(lines[4])
-
-
-def _disarm_stale_pid(cluster_dir: Path) -> None:
-    """Change an old pid file whose process id may now belong to another process.
-
-    The file stays, because PostgreSQL uses its shared memory id to find orphans that still write. It must not
-    contain `ready`: in a copied folder it would name the socket of the original server.
-    """
-    path = cluster_dir / "postmaster.pid"
-    lines = _read_pid_file(cluster_dir)
-    if lines:
-        lines[0] = str(IMPOSSIBLE_PID)
-        lines[7:] = ["starting"] * (len(lines) > 7)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    elif path.exists():
-        path.unlink()
-
-
-def _await_orphans(cluster_dir: Path) -> None:
-    """Wait until the backends of a killed postmaster have ended; until then they use the cluster."""
-    deadline = time.monotonic() + START_LIMIT_SECONDS
-    while orphans := [pid for pid in _postgres_pids() if _works_in(pid, cluster_dir)]:
-        if time.monotonic() > deadline:
-            raise DatabaseUnavailable(
-                f"process {orphans[0]} of a server that was killed still works in {cluster_dir}",
-                hint="end that process and try again",
-            )
-        time.sleep(0.02)
-
-
-def _postgres_pids() -> list[int]:
-    return [found.pid for found in psutil.process_iter(["name"]) if found.info["name"] == "postgres"]
-
-
-def _works_in(pid: int, folder: Path) -> bool:
-    try:
-        process = psutil.Process(pid)
-        return _is_alive(process) and Path(process.cwd()).samefile(folder)
-    except (psutil.Error, OSError):
-        return False
-
-
 def _choose_socket_dir(data_dir: Path, account: Account) -> Path:
     """`run` in the data folder; a short path elsewhere if libpq cannot use that (too long, or a comma)."""
     inside = data_dir.resolve() / "run"
@@ -366,6 +291,10 @@ def _choose_socket_dir(data_dir: Path, account: Account) -> Path:
         inside.mkdir(mode=0o700, exist_ok=True)
         account.own(inside, 0o700)
         return inside
+    # Loaded here: a command that finds the server running needs neither.
+    import hashlib
+    import tempfile
+
     digest = hashlib.sha256(os.fsencode(data_dir.resolve())).hexdigest()[:16]
     runtime = "" if account.is_switched else os.environ.get("XDG_RUNTIME_DIR", "")
     base = Path(runtime if runtime and Path(runtime).is_dir() else tempfile.gettempdir())
@@ -380,18 +309,3 @@ def _choose_socket_dir(data_dir: Path, account: Account) -> Path:
         )
     account.own(chosen, 0o700)
     return chosen
-
-
-def _spawn(cluster_dir: Path, log_path: Path, account: Account) -> psutil.Process | None:
-    """Start the postmaster in a separate session and without a parent: Ctrl-C does not reach it."""
-    log_path.write_bytes(b"")
-    account.own(log_path, 0o600)
-    script = '"$1" -D "$2" </dev/null >>"$3" 2>&1 & echo $!'
-    said = account.run(["/bin/sh", "-c", script, "sh", tool("postgres"), cluster_dir, log_path])
-    pid, *complaint = said.split(maxsplit=1)
-    if complaint:
-        raise DatabaseUnavailable(f"PostgreSQL in {cluster_dir} did not start: {complaint[0].strip()}")
-    try:
-        return psutil.Process(int(pid))
-    except psutil.NoSuchProcess:
-        return None

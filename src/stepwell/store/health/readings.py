@@ -52,12 +52,6 @@ class SchemaHealth:
         return self.state == "current"
 
 
-def ping(conninfo: str) -> None:
-    """Return when the database answers; raise the error if it does not."""
-    with _connect(conninfo) as connection:
-        connection.execute("select 1")
-
-
 def read_database(conninfo: str) -> DatabaseHealth:
     with _connect(conninfo) as connection:
         row = connection.execute(support_text("health_database").encode()).fetchone()

@@ -111,7 +111,7 @@ end
 $$;
 
 -- Counts the runs that these steps will start in the root of their run. Steps that are too many for the root fail for good.
--- Locks: the root runs; the caller holds them, or they are taken at once or not at all.
+-- Locks: the root runs; the caller holds them, or they are taken without waiting.
 -- Raises: 55P03 when another transaction holds one (try again).
 create or replace function stepwell._subruns_count(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile

@@ -55,7 +55,7 @@ declare
     v_own_id constant xid8 := pg_current_xact_id_if_assigned();
     v_seen record;
 begin
-    -- Tables that somebody else has made under these names are neither believed nor touched.
+    -- Tables that another role has made under these names are not used.
     if (select count(*) from pg_class as c
         where c.oid in (to_regclass('pg_temp.queue_gap'), to_regclass('pg_temp.queue_seen'))
             and c.relkind = 'r' and pg_get_userbyid(c.relowner) = current_user) < 2 then

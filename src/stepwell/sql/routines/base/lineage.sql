@@ -18,7 +18,7 @@ $$;
 
 -- The names behind a unit, as they were written: who started its run or a run above, who made the schedule that did, who
 -- published these workflows, who asked for a replay or a correction of them that has not ended, who enqueued the job; for a
--- job that reverses an effect also the names behind that effect. None of these decides about it.
+-- job that reverses an effect also the names behind that effect. None of them may decide about it.
 create or replace function stepwell._people_behind(p_tenant_id int, p_unit_id bigint) returns text[]
 language sql stable
 set search_path = stepwell, pg_temp

@@ -29,6 +29,16 @@ begin
 end
 $$;
 
+-- What helps when nobody has this name: the person who may be meant, else how a person is added.
+create or replace function stepwell._person_hint(p_tenant_id int, p_name text) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_name),
+        'add the person first: stepwell people add ' || case when stepwell._actor_plain(p_name) ~ '^[[:alnum:]._-]+$'
+            then stepwell._actor_plain(p_name) else 'NAME' end || ' --role ROLE')
+$$;
+
 -- The names of a kind, at most a thousand; see fn_name_suggest.
 create or replace function stepwell._names_known(p_tenant_id int, p_kind text, p_within text) returns table (name text)
 language plpgsql stable

@@ -12,8 +12,8 @@ $$;
 -- The value of an expression over a document. With p_is_test it is true, false or null, as jsonb_path_match gives it;
 -- without, it is the first item, null when there is none. problem: why there is no value, for the one who wrote the
 -- expression. Errors of types and of strict mode are problems only when not silent. is_costly: the problem is the cost alone,
--- and a worker may evaluate the expression in a transaction of its own (p_is_alone), where the limit is higher. Who
--- cannot wait for that has a problem.
+-- and a worker may evaluate the expression in a transaction of its own (p_is_alone), where the limit is higher. Whoever
+-- cannot wait for that gets the problem.
 -- Raises: 57014 and what stops the server or the whole statement; nothing else.
 create or replace function stepwell._path_evaluate(
     p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, p_is_alone boolean default false,

@@ -9,8 +9,8 @@ as $$
     select 'strict ' || regexp_replace(p_path, '^\s*(lax|strict)\y', '', 'i')
 $$;
 
--- The document that a path reads strictly: without nulls, which compare as false with every number, unless the path names
--- null itself.
+-- The document that a path reads strictly: without nulls, unless the path names null itself. A comparison of null with a
+-- number would be false, not unknown.
 create or replace function stepwell._path_document(p_document jsonb, p_path text) returns jsonb
 language sql immutable
 set search_path = stepwell, pg_temp

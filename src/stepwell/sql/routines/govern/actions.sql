@@ -132,7 +132,7 @@ end
 $$;
 
 -- The denial of an action with a field that is not of the type that its operation declares; null when there is none. A
--- list that a rule would compare item by item never comes so far.
+-- list is denied before a rule could compare it item by item.
 create or replace function stepwell._action_type_verdict(p_action jsonb) returns jsonb
 language sql stable
 set search_path = stepwell, pg_temp

@@ -241,7 +241,7 @@ begin
     select p.person_id, p.person_name into v_person from stepwell.person as p
     where p.tenant_id = p_approval.tenant_id and p.name_key = v_key and p.is_active;
     if not found then
-        raise exception using errcode = 'SW007', column = 'actor', hint = 'add the person first',
+        raise exception using errcode = 'SW007', column = 'actor', hint = stepwell._person_hint(p_approval.tenant_id, p_actor),
             message = format('only a person can decide an approval; no person is called %s', coalesce(p_actor, '(none)'));
     end if;
     if (p_approval.approvers is null and p_approval.approver_role is null)

@@ -20,7 +20,7 @@ declare
     v_kept stepwell.action_receipt;
 begin
     update stepwell.action_receipt as r set
-        -- In doubt is not settled.
+        -- An effect in doubt is not settled.
         settled_at = case when p_outcome <> 'unconfirmed' then stepwell.now() end,
         settled_by = case when p_outcome <> 'unconfirmed' then p_actor end,
         response_metadata = case when p_outcome = 'confirmed' then jsonb_strip_nulls(jsonb_build_object(
@@ -48,7 +48,7 @@ begin
 end
 $$;
 
--- Does what follows from the outcome of an effect: a void receipt gives its write back to the cap; a confirmed reversal
+-- Does what follows from the outcome of an effect: the write of a void receipt does not count any more; a confirmed reversal
 -- marks the receipt that it reversed. Appends an event of the step.
 -- Locks: the caller holds the receipt and the one it reverses; then the write counts of the run and the runs above.
 -- Raises: SW004 when the registry refuses.

@@ -14,7 +14,7 @@ begin
     where p.tenant_id = p_tenant_id and p.name_key = stepwell._actor_plain(p_person_name) and p.is_active;
     if not found then
         raise exception using errcode = 'SW002', column = 'actor',
-            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_person_name), 'add the person first'),
+            hint = stepwell._person_hint(p_tenant_id, p_person_name),
             message = format('person %s does not exist', coalesce(p_person_name, '(none)'));
     end if;
     return v_person_id;

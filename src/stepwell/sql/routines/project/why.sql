@@ -70,7 +70,7 @@ begin
     elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope <> 'workflow_run' then
         select s.worker_name, s.expires_at into v_found
         from stepwell.worker_session as s where s.session_id = p_unit.lease_session_id;
-        return query select case when found then 'leased' else 'in_hand' end,
+        return query select case when found then 'leased' else 'in_progress' end,
             jsonb_build_object('name', v_name, 'worker', v_found.worker_name, 'until', v_found.expires_at,
                 'person', coalesce(stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'engine')),
             case when found then 'worker:' || v_found.worker_name
@@ -97,10 +97,31 @@ begin
             'reason', format('{vocab.block_reason.%s}', coalesce(v_found.reason, 'other'))),
             coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'operator');
     else
-        return query select case p_unit.scope when 'approval' then 'approval' when 'proposal' then 'approval'
-            when 'receipt' then 'receipt' else 'unexplained' end, jsonb_build_object('name', v_name, 'state', p_unit.state_code), 'reviewer';
+        return query select w.* from stepwell._why_approval(p_unit, v_name) as w;
+        if not found then
+            return query select case p_unit.scope when 'receipt' then 'receipt' else 'unexplained' end,
+                jsonb_build_object('name', v_name, 'state', p_unit.state_code), 'reviewer';
+        end if;
     end if;
 end
+$$;
+
+-- The open approval that a unit waits for, or that it is; no row when there is none.
+create or replace function stepwell._why_approval(p_unit stepwell.work_unit, p_name text)
+returns table (code text, facts jsonb, who text)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select
+        'approval',
+        jsonb_build_object('name', p_name, 'approval', stepwell._unit_ref(a.approval_id), 'quorum', a.quorum, 'agreed', (
+            select count(*) from stepwell.approval_vote as v
+            where v.tenant_id = a.tenant_id and v.approval_id = a.approval_id and v.decision = 'approve')),
+        'reviewer'
+    from stepwell.approval_detail as a
+    where a.tenant_id = p_unit.tenant_id and p_unit.unit_id in (a.subject_unit_id, a.approval_id) and a.decided_at is null
+    order by a.approval_id desc
+    limit 1
 $$;
 
 -- Why a unit is not ready, or a conditional is not decided: a branch is not chosen yet, or steps before it have not
@@ -250,12 +271,8 @@ declare
     v_found record;
     v_until timestamptz;
 begin
-    select a.approval_id, a.quorum into v_found
-    from stepwell.approval_detail as a
-    where a.tenant_id = p_unit.tenant_id and a.subject_unit_id = p_unit.unit_id and a.decided_at is null
-    order by a.approval_id desc limit 1;
+    return query select w.* from stepwell._why_approval(p_unit, p_name) as w;
     if found then
-        return query select 'approval', jsonb_build_object('name', p_name, 'approval_id', v_found.approval_id), 'reviewer';
         return;
     end if;
     select min(t.due_at) into v_until from stepwell.timer as t

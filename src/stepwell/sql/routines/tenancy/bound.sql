@@ -96,7 +96,7 @@ $$;
 
 -- Whether the caller acts for every tenant without a binding: the owner of the schema, and the processes that serve all
 -- tenants: workers, whose calls are fenced by their session, keepers, and what speaks with Slack. Each of them can call
--- only what _function_rights lists. Functions that change something run as the owner, so the caller is told by session
+-- only what _function_rights lists. Functions that change something run as the owner, so the caller is known by session
 -- and role.
 create or replace function stepwell._acts_for_all() returns boolean
 language sql stable

@@ -1,0 +1,67 @@
+"""The commands that `stepwell up` suggests for a workflow with a person work as they are printed."""
+
+from __future__ import annotations
+
+import shlex
+
+import stepwell as sw
+from stepwell.cli.next_steps import commands, describe
+from stepwell.config import Settings
+from stepwell.define import freeze, write_yaml
+from tests.support.processes import stepwell
+
+FORM = {
+    "type": "object",
+    "required": ["ok", "size", "note"],
+    "properties": {
+        "ok": {"type": "boolean"},
+        "size": {"enum": ["small", "large"]},
+        "note": {"type": "string"},
+        "more": {"type": "integer"},
+    },
+}
+ORDER = sw.Workflow(
+    "order",
+    sw.Sequential(
+        sw.Conditional('$.input.size == "large"', then=sw.Human("count", role="clerk")),
+        sw.Human("sign-off", role="lead", form=FORM, inputs={"amount": "$.input.amount"}),
+    ),
+)
+EXPECTED = [
+    "start order -i size=A-1 -i amount=A-1 --key A-1",
+    "inbox --all",
+    "people add ada --role lead",
+    "step claim order/A-1/sign-off --as ada",
+    """step complete order/A-1/sign-off --as ada --output '{"ok": true, "size": "small", "note": "A-1"}'""",
+    "runs list",
+]
+
+
+def test_the_commands_for_a_person_work_as_they_are_printed(dsn, tmp_path):
+    lines = commands(describe(freeze(ORDER), {}), Settings(database_url=dsn, data_dir=tmp_path))
+    assert [line.partition("stepwell ")[2] for line in lines] == EXPECTED
+
+    given = {"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "120"}
+    (tmp_path / "order.yaml").write_text(write_yaml(ORDER))
+    assert stepwell("publish", str(tmp_path / "order.yaml"), env=given).returncode == 0
+    for line in EXPECTED:
+        done = stepwell(*shlex.split(line), env=given)
+        assert done.returncode == 0, done.stderr
+    assert "Completed" in done.stdout
+
+
+def test_an_assignee_is_the_person_and_a_step_in_a_map_is_not_suggested(dsn, tmp_path):
+    settings = Settings(database_url=dsn, data_dir=tmp_path)
+    named = sw.Workflow("one", sw.Human("sign", assignee="ben"))
+    assert [line.partition("stepwell ")[2] for line in commands(describe(freeze(named), {}), settings)][
+        2:4
+    ] == [
+        "people add ben",
+        "step claim one/A-1/sign --as ben",
+    ]
+    inside = sw.Workflow("many", sw.Map("$.input.items", sw.Human("sign", role="lead")))
+    assert [line.partition("stepwell ")[2] for line in commands(describe(freeze(inside), {}), settings)] == [
+        "start many -i items=A-1 --key A-1",
+        "inbox --all",
+        "runs list",
+    ]
