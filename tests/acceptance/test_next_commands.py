@@ -30,7 +30,7 @@ ORDER = sw.Workflow(
 EXPECTED = [
     "start order -i size=A-1 -i amount=A-1 --key A-1",
     "inbox --all",
-    "people add ada --role lead",
+    "user add ada --role lead",
     "step claim order/A-1/sign-off --as ada",
     """step complete order/A-1/sign-off --as ada --output '{"ok": true, "size": "small", "note": "A-1"}'""",
     "runs list",
@@ -56,7 +56,7 @@ def test_an_assignee_is_the_person_and_a_step_in_a_map_is_not_suggested(dsn, tmp
     assert [line.partition("stepwell ")[2] for line in commands(describe(freeze(named), {}), settings)][
         2:4
     ] == [
-        "people add ben",
+        "user add ben",
         "step claim one/A-1/sign --as ben",
     ]
     inside = sw.Workflow("many", sw.Map("$.input.items", sw.Human("sign", role="lead")))

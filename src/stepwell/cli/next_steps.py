@@ -78,7 +78,7 @@ def _person_commands(
 ) -> list[str]:
     """How a person is added, claims the step and completes it."""
     person, place = shlex.quote(name), f"{workflow}/{TEXT_SAMPLE}/{step}"
-    added = ["people add", person, *(["--role", role] if role else [])]
+    added = ["user add", person, *(["--role", role] if role else [])]
     done = ["step complete", place, "--as", person]
     if output is not None:
         done += ["--output", shlex.quote(json.dumps(output))]

@@ -35,7 +35,7 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_name),
-        'add the person first: stepwell people add ' || case when stepwell._actor_plain(p_name) ~ '^[[:alnum:]._-]+$'
+        'add the person first: stepwell user add ' || case when stepwell._actor_plain(p_name) ~ '^[[:alnum:]._-]+$'
             then stepwell._actor_plain(p_name) else 'NAME' end || ' --role ROLE')
 $$;
 
