@@ -154,3 +154,42 @@ where m.description = n.before;
 
 update stepwell.executor_class set description = 'CPU-bound functions, each in a separate process'
 where description = 'CPU-bound functions, each in a process of its own';
+
+update stepwell.transition_def as d set reason = n.after
+from (values
+    ('A Wait, map or sub-workflow node ends when what it waits for has come',
+        'A wait, a Map or a sub-workflow ends when what it waits for has happened'),
+    ('A branch not taken ends without being done', 'The steps of a branch that was not taken are skipped'),
+    ('A decision could not be evaluated, or a map item or a sub-workflow failed',
+        'A conditional could not be evaluated, or an item of a Map or a sub-workflow failed'),
+    ('A failure is passed on to what depends on it', 'What depends on a failed unit is cancelled'),
+    ('A job with a start time ahead becomes claimable by the clock, not by predecessors',
+        'A job with a start time in the future becomes claimable by the clock, not by predecessors'),
+    ('A machine step that wakes holds no lease and must be claimed again',
+        'A step of a worker that is woken has no lease and must be claimed again'),
+    ('A run that is cancelled takes every unit with it that has not ended',
+        'When a run is cancelled, every unit of it that has not ended is cancelled'),
+    ('A worker that stops gracefully hands back what it has not finished',
+        'A worker that stops normally releases what it has not finished'),
+    ('A worker that vanished must not hold its work for ever', 'The work of a worker that is lost becomes claimable again'),
+    ('An overdue unit can be declared impossible; its overdue marks survive',
+        'It can be declared that an overdue unit cannot complete; its overdue marks stay'),
+    ('An overdue unit can be handed back too; its overdue marks survive',
+        'An overdue unit can be released too; its overdue marks stay'),
+    ('An overdue unit can fail; its overdue marks survive', 'An overdue unit can fail; its overdue marks stay'),
+    ('An overdue unit may be blocked; its overdue marks survive', 'An overdue unit may be blocked; its overdue marks stay'),
+    ('An overdue unit may have to wait; its overdue marks survive', 'An overdue unit may have to wait; its overdue marks stay'),
+    ('An unblocked machine step holds no lease and must be claimed again',
+        'A step of a worker that is unblocked has no lease and must be claimed again'),
+    ('Decision, map and sub-workflow nodes are carried out by the engine itself',
+        'The engine itself carries out conditionals, Maps and sub-workflows'),
+    ('Decision, map, wait and sub-workflow nodes are carried out by the engine itself',
+        'The engine itself carries out conditionals, Maps, waits and sub-workflows'),
+    ('The worker vanished once too often, or its handler outlived its time limit',
+        'The worker was lost once too often, or its handler ran longer than its time limit'),
+    ('Wait, map and sub-workflow nodes park until what they wait for has come',
+        'Waits, Maps and sub-workflows wait until what they wait for has happened'),
+    ('What was called off because of a failure waits again when the failed unit is replayed or corrected',
+        'What was cancelled because of a failure waits again when the failed unit is replayed or corrected')
+) as n (before, after)
+where d.reason = n.before;
