@@ -50,6 +50,18 @@ def test_accounts_are_added_shown_changed_and_ended(run, db: psycopg.Connection)
     assert len(changes) == 7
 
 
+def test_a_link_is_printed_once_and_sets_a_password(run, db: psycopg.Connection):
+    text = run("user", "link", "ada", "--first-admin").strip()
+    assert text.startswith("swl_")
+    assert run("user", "list") == "ada: admin\n"
+    made = json.loads(run("user", "link", "ada", "--expires", "2h", "--json"))
+    assert (made["name"], made["purpose"]) == ("ada", "password_reset")
+    secret = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$" + "a" * 43
+    db.execute("select fn_link_use(%s, %s)", (made["link"], secret))
+    assert "ada is an administrator and has a password" in run("user", "link", "ben", "--first-admin", code=1)
+    assert "nobody does not exist" in run("user", "link", "nobody", code=1)
+
+
 def test_a_token_is_printed_once_listed_and_revoked(run, db: psycopg.Connection):
     run("user", "add", "billing", "--kind", "service")
     text = run(

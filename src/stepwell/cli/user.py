@@ -10,6 +10,7 @@ import typer
 
 from stepwell.cli.connect import JsonOption, answer, ask, print_json
 from stepwell.client import Client
+from stepwell.define.duration import parse_duration
 from stepwell.errors import NotFound
 from stepwell.store.calls import principals as calls
 from stepwell.store.calls import words
@@ -76,6 +77,28 @@ def deactivate(context: typer.Context, name: NameArgument, as_json: JsonOption =
 def activate(context: typer.Context, name: NameArgument, as_json: JsonOption = False) -> None:
     """Let an account that was deactivated act again."""
     _change(context, name, as_json, is_active=True)
+
+
+@app.command()
+def link(
+    context: typer.Context,
+    name: NameArgument,
+    first_admin: Annotated[
+        bool, typer.Option("--first-admin", help="Make this person the first administrator.")
+    ] = False,
+    expires: Annotated[str, typer.Option(help="How long it can be used, such as 2h.")] = "24h",
+    as_json: JsonOption = False,
+) -> None:
+    """Create a link that works once, to set a password; its text is printed once."""
+    purpose = "first_administrator" if first_admin else "password_reset"
+    seconds = int(parse_duration(expires, "--expires"))
+    text, until = ask(
+        context, lambda client: client.perform(calls.create_link(client.tenant_id, name, purpose, seconds))
+    )
+    document = {"name": name, "purpose": purpose, "link": text, "expires_at": until.isoformat()}
+    answer(as_json, document, text)
+    if not as_json:
+        typer.echo(f"for {name}, until {until:%Y-%m-%d %H:%M %Z}; it cannot be shown again", err=True)
 
 
 @roles.command("add")

@@ -24,6 +24,7 @@ EVERY_PROCESS = {
     "fn_mode_read",
     "fn_session_bind",
     "fn_tenant_find",
+    "fn_verbs_read",
 }
 # What the code of a process calls: whole modules, and calls of modules that several processes use.
 WORKER = (

@@ -96,5 +96,14 @@ def tokens(tenant: int, name: str | None, limit: int) -> Call[list[Token]]:
     )
 
 
+def create_link(tenant: int, name: str, purpose: str, seconds: int) -> Call[tuple[str, datetime]]:
+    """The text of a link that works once, and until when; the text cannot be read again."""
+    return Call(
+        "select k.link, k.expires_at from stepwell.fn_link_create(%s, %s, %s, %s) as k",
+        (tenant, name, purpose, seconds),
+        lambda rows: (rows[0][0], rows[0][1]),
+    )
+
+
 def revoke_token(tenant: int, token_id: int) -> Call[None]:
     return Call("select stepwell.fn_token_revoke(%s, %s)", (tenant, token_id), nothing)

@@ -60,9 +60,9 @@ declare
     v_unknown constant text := (select string_agg(v.verb, ', ') from unnest(p_verbs) as v (verb)
         where not exists (select from stepwell.verb as k where k.verb = v.verb));
 begin
-    if coalesce(length(p_label), 0) not between 1 and 200 or p_kind is null or p_kind not in ('session', 'api') then
+    if coalesce(length(p_label), 0) not between 1 and 200 or p_kind is distinct from 'api' then
         raise exception using errcode = 'SW001', column = 'label',
-            message = 'label: 1 to 200 characters that tell what the token is for; kind: session or api';
+            message = 'label: 1 to 200 characters that tell what the token is for; kind: api (a session is opened by fn_sign_in)';
     end if;
     if p_expires_seconds is null or p_expires_seconds not between 1 and v_most then
         raise exception using errcode = 'SW001', column = 'expires_seconds',
@@ -139,7 +139,7 @@ begin
         t.revoked_at is null and t.expires_at > stepwell.now() and p.is_active
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
-    where t.tenant_id = p_tenant_id and (p_principal_name is null or p.name_key = stepwell._name_fold(p_principal_name))
+    where t.tenant_id = p_tenant_id and t.kind = 'api' and (p_principal_name is null or p.name_key = stepwell._name_fold(p_principal_name))
     order by t.token_id desc
     limit least(greatest(p_limit, 1), stepwell._limit('limits.page_size'));
 end

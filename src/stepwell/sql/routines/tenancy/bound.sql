@@ -3,9 +3,10 @@
 -- can make. The stamp belongs to one backend and one transaction, so a pooler may give the connection to anybody after
 -- it. A transaction without a binding acts for no tenant, unless it belongs to the owner of the schema or to a worker.
 
--- Binds this transaction to the principal and the tenant of a token. Behind a pooler in transaction mode, call it in the
+-- Binds this transaction to the principal and the tenant of a token: the session of somebody who signed in, or the token of a
+-- program. A session also ends when nobody uses it. Behind a pooler in transaction mode, call it in the
 -- same transaction as what follows. Returns whom the token belongs to.
--- Locks: none.
+-- Locks: the row of a session, if it is free.
 -- Idempotency: the same token again binds the same; another token replaces the binding.
 -- Raises: SW007 when the token is unknown, has expired or is revoked, or its principal is not active.
 create or replace function stepwell.fn_session_bind(p_token text)
@@ -16,18 +17,38 @@ as $$
 declare
     v_token record;
 begin
-    select t.tenant_id, t.principal_id, t.token_id, p.principal_name into v_token
+    select t.tenant_id, t.principal_id, t.token_id, t.kind, p.principal_name into v_token
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
     where t.token_hash = sha256(convert_to(p_token, 'UTF8')) and t.revoked_at is null
-        and t.expires_at > stepwell.now() and p.is_active;
+        and t.expires_at > stepwell.now() and p.is_active
+        and (t.kind <> 'session' or t.last_seen_at + make_interval(secs => t.idle_seconds) > stepwell.now());
     if not found then
         raise exception using errcode = 'SW007', column = 'token', message = 'the token is unknown, has expired or is revoked';
     end if;
     perform set_config('stepwell.binding', format('%s:%s:%s:%s', v_token.tenant_id, v_token.principal_id, v_token.token_id,
         stepwell._stamp(v_token.tenant_id, v_token.principal_id, v_token.token_id)), true);
+    if v_token.kind = 'session' and current_setting('transaction_read_only') = 'off' then
+        perform stepwell._session_seen(v_token.tenant_id, v_token.token_id);
+    end if;
     return query select v_token.tenant_id, v_token.principal_id, v_token.principal_name;
 end
+$$;
+
+-- Stores that a session is used, once in a while, so that most requests of a session write nothing. Another request of the
+-- same session that stores it now is not waited for.
+-- Locks: the row of the session, if it is free.
+create or replace function stepwell._session_seen(p_tenant_id int, p_token_id bigint) returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    update stepwell.access_token as t set last_seen_at = stepwell.now()
+    from (
+        select s.token_id from stepwell.access_token as s
+        where s.tenant_id = p_tenant_id and s.token_id = p_token_id
+            and s.last_seen_at <= stepwell.now() - make_interval(secs => stepwell._limit('session.seen_seconds'))
+        for update skip locked) as s
+    where t.tenant_id = p_tenant_id and t.token_id = s.token_id
 $$;
 
 -- The tenant that this transaction is bound to; null when it is bound to none. Row level security compares with it.
@@ -226,7 +247,7 @@ as $$
         select from stepwell._binding() as b
         left join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
         inner join stepwell.permission as a on a.tenant_id in (0, b.tenant_id) and a.verb = p_verb
-        where (t.verbs is null or p_verb = any (t.verbs)) and (a.role_name = 'everybody' or exists (
+        where b.principal_id is not null and (t.verbs is null or p_verb = any (t.verbs)) and (a.role_name = 'everybody' or exists (
             select from stepwell.principal_role as r
             where r.tenant_id = b.tenant_id and r.principal_id = b.principal_id and r.role_name = a.role_name)))
 $$;

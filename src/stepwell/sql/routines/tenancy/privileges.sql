@@ -59,7 +59,7 @@ set search_path = stepwell, pg_temp
 as $$
     select p.process, f.function_name
     from (values
-        ('all', '{now, bound_tenant, bound_principal, fn_session_bind, fn_tenant_find, fn_caller_read, fn_mode_read}'::text[]),
+        ('all', '{now, bound_tenant, bound_principal, fn_session_bind, fn_tenant_find, fn_caller_read, fn_mode_read, fn_verbs_read}'::text[]),
         ('worker', '{fn_worker_register, fn_worker_serves, fn_worker_heartbeat, fn_worker_close, fn_worker_leases_read,
             fn_job_claim, fn_job_claim_each, fn_job_report, fn_job_report_free, fn_job_report_set_aside, fn_run_start_here,
             fn_checkpoint_save, fn_progress_save, fn_event_emit, fn_expression_evaluate,
@@ -80,6 +80,7 @@ as $$
             fn_policy_propose, fn_receipt_settle, fn_receipt_reverse, fn_problem_close,
             fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_events_ack,
             fn_person_set, fn_principal_set, fn_principal_change, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
+            fn_sign_in_salt, fn_sign_in, fn_sign_out, fn_sessions_read, fn_sessions_revoke, fn_password_set, fn_link_create, fn_link_use,
             fn_slack_user_map, fn_slack_user_unmap,
             fn_run_critical_path, fn_run_blocked_downstream, _leased_count}'),
         ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count}')
@@ -93,7 +94,7 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
-    ('development_mode', null)
+    ('development_mode', null), ('sign_in_throttle', null)
 $$;
 
 -- The rights of one role, as grant statements. The API and readers read tables and views, under row level security;
