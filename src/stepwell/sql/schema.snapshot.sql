@@ -119,7 +119,11 @@ create table stepwell.access_token (
     created_by text not null,
     expires_at timestamp with time zone not null,
     revoked_at timestamp with time zone,
-    revoked_by text
+    revoked_by text,
+    last_seen_at timestamp with time zone,
+    idle_seconds integer,
+    address text,
+    user_agent text
 );
 alter table stepwell.access_token enable row level security;
 
@@ -360,7 +364,9 @@ create table stepwell.credential (
     secret_hash text not null,
     created_at timestamp with time zone not null,
     expires_at timestamp with time zone,
-    used_at timestamp with time zone
+    used_at timestamp with time zone,
+    purpose text,
+    created_by text default 'owner'::text not null
 );
 alter table stepwell.credential enable row level security;
 
@@ -955,6 +961,18 @@ create table stepwell.schema_routine (
 -- granted to stepwell_slack: select
 -- granted to stepwell_worker: select
 
+-- table: stepwell.sign_in_throttle
+create table stepwell.sign_in_throttle (
+    tenant_id integer not null,
+    name_key text not null,
+    address text not null,
+    failure_count integer default 0 not null,
+    failed_at timestamp with time zone,
+    blocked_until timestamp with time zone,
+    signed_in_at timestamp with time zone
+);
+alter table stepwell.sign_in_throttle enable row level security;
+
 -- table: stepwell.slack_callback
 create table stepwell.slack_callback (
     tenant_id integer not null,
@@ -1505,8 +1523,14 @@ alter table stepwell.workflow_version enable row level security;
 -- constraint: stepwell.access_token.a_revoked_token_names_who
 alter table stepwell.access_token add constraint a_revoked_token_names_who CHECK (((revoked_at IS NULL) = (revoked_by IS NULL)));
 
+-- constraint: stepwell.access_token.a_session_ends_when_it_is_idle
+alter table stepwell.access_token add constraint a_session_ends_when_it_is_idle CHECK ((((kind = 'session'::text) = (last_seen_at IS NOT NULL)) AND ((kind = 'session'::text) = (idle_seconds IS NOT NULL))));
+
 -- constraint: stepwell.access_token.access_token_pkey
 alter table stepwell.access_token add constraint access_token_pkey PRIMARY KEY (tenant_id, token_id);
+
+-- constraint: stepwell.access_token.session_address_has_a_length
+alter table stepwell.access_token add constraint session_address_has_a_length CHECK ((length(address) <= 100));
 
 -- constraint: stepwell.access_token.token_hash_is_sha256
 alter table stepwell.access_token add constraint token_hash_is_sha256 CHECK ((length(token_hash) = 32));
@@ -1522,6 +1546,9 @@ alter table stepwell.access_token add constraint token_label_has_a_length CHECK 
 
 -- constraint: stepwell.access_token.token_principal_exists
 alter table stepwell.access_token add constraint token_principal_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id);
+
+-- constraint: stepwell.access_token.user_agent_has_a_length
+alter table stepwell.access_token add constraint user_agent_has_a_length CHECK ((length(user_agent) <= 400));
 
 -- constraint: stepwell.action_receipt.action_receipt_pkey
 alter table stepwell.action_receipt add constraint action_receipt_pkey PRIMARY KEY (tenant_id, receipt_id);
@@ -1658,6 +1685,9 @@ alter table stepwell.concurrency_slot add constraint rate_used_count_is_not_nega
 -- constraint: stepwell.concurrency_slot.used_count_is_not_negative
 alter table stepwell.concurrency_slot add constraint used_count_is_not_negative CHECK ((used_count >= 0));
 
+-- constraint: stepwell.credential.a_link_has_a_purpose
+alter table stepwell.credential add constraint a_link_has_a_purpose CHECK (((kind = 'link'::text) = (purpose IS NOT NULL)));
+
 -- constraint: stepwell.credential.a_link_is_hashed_and_expires
 alter table stepwell.credential add constraint a_link_is_hashed_and_expires CHECK (((kind <> 'link'::text) OR ((secret_hash ~ '^[0-9a-f]{64}$'::text) AND (expires_at IS NOT NULL))));
 
@@ -1672,6 +1702,9 @@ alter table stepwell.credential add constraint credential_pkey PRIMARY KEY (tena
 
 -- constraint: stepwell.credential.credential_principal_exists
 alter table stepwell.credential add constraint credential_principal_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id);
+
+-- constraint: stepwell.credential.link_purpose_is_known
+alter table stepwell.credential add constraint link_purpose_is_known CHECK ((purpose = ANY (ARRAY['first_administrator'::text, 'password_reset'::text])));
 
 -- constraint: stepwell.development_mode.development_mode_has_one_row
 alter table stepwell.development_mode add constraint development_mode_has_one_row CHECK (only_one);
@@ -1922,7 +1955,7 @@ alter table stepwell.policy_verdict add constraint policy_verdict_pkey PRIMARY K
 -- constraint: stepwell.principal.engine_and_operators_have_no_tenant
 alter table stepwell.principal add constraint engine_and_operators_have_no_tenant CHECK (
 CASE
-    WHEN (tenant_id = 0) THEN (kind = ANY (ARRAY['service'::text, 'operator'::text, 'engine'::text]))
+    WHEN (tenant_id = 0) THEN (kind = ANY (ARRAY['service'::text, 'operator'::text, 'engine'::text, 'worker'::text]))
     ELSE (kind <> ALL (ARRAY['operator'::text, 'engine'::text]))
 END);
 
@@ -1985,6 +2018,12 @@ alter table stepwell.schema_routine add constraint schema_routine_pkey PRIMARY K
 
 -- constraint: stepwell.schema_routine.there_is_one_set_of_routines
 alter table stepwell.schema_routine add constraint there_is_one_set_of_routines CHECK (only_row);
+
+-- constraint: stepwell.sign_in_throttle.only_an_address_has_no_name
+alter table stepwell.sign_in_throttle add constraint only_an_address_has_no_name CHECK (((tenant_id = 0) = (name_key = ''::text)));
+
+-- constraint: stepwell.sign_in_throttle.sign_in_throttle_pkey
+alter table stepwell.sign_in_throttle add constraint sign_in_throttle_pkey PRIMARY KEY (tenant_id, name_key, address);
 
 -- constraint: stepwell.slack_callback.signature_has_a_length
 alter table stepwell.slack_callback add constraint signature_has_a_length CHECK (((length(signature) >= 1) AND (length(signature) <= 200)));
@@ -2313,6 +2352,9 @@ CREATE INDEX approvals_open_by_subject ON stepwell.approval_detail USING btree (
 -- index: stepwell.bundles_by_sha256
 CREATE INDEX bundles_by_sha256 ON stepwell.evidence_bundle USING btree (tenant_id, bundle_sha256) WHERE (bundle_sha256 IS NOT NULL);
 
+-- index: stepwell.credentials_by_principal
+CREATE INDEX credentials_by_principal ON stepwell.credential USING btree (tenant_id, principal_id);
+
 -- index: stepwell.cycles_open
 CREATE INDEX cycles_open ON stepwell.step_run_correction_cycle USING btree (tenant_id, unit_id) WHERE (closed_at IS NULL);
 
@@ -2345,6 +2387,9 @@ CREATE INDEX job_ready_put_by_idx ON stepwell.job_ready USING btree (put_by);
 
 -- index: stepwell.last_steps
 CREATE INDEX last_steps ON stepwell.workflow_step_def USING btree (tenant_id, version_id, step_no) WHERE is_last;
+
+-- index: stepwell.link_is_stored_once
+CREATE UNIQUE INDEX link_is_stored_once ON stepwell.credential USING btree (secret_hash) WHERE (kind = 'link'::text);
 
 -- index: stepwell.maps_by_run
 CREATE INDEX maps_by_run ON stepwell.map_item USING btree (tenant_id, unit_id) WHERE (item_no = 0);
@@ -2417,6 +2462,9 @@ CREATE INDEX subruns_by_parent ON stepwell.work_unit USING btree (tenant_id, par
 
 -- index: stepwell.tenant_weight_idx
 CREATE INDEX tenant_weight_idx ON stepwell.tenant USING btree (weight);
+
+-- index: stepwell.throttles_by_age
+CREATE INDEX throttles_by_age ON stepwell.sign_in_throttle USING btree (failed_at);
 
 -- index: stepwell.timers_by_due
 CREATE INDEX timers_by_due ON stepwell.timer USING btree (due_at);
@@ -2618,6 +2666,9 @@ create policy tenant_is_bound on stepwell.run_progress as permissive for all to 
 
 -- policy: stepwell.run_write_count.tenant_is_bound
 create policy tenant_is_bound on stepwell.run_write_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.sign_in_throttle.tenant_is_bound
+create policy tenant_is_bound on stepwell.sign_in_throttle as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.slack_callback.tenant_is_bound
 create policy tenant_is_bound on stepwell.slack_callback as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
@@ -3619,6 +3670,9 @@ create view stepwell.workflow_step (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- function: stepwell._account_lock(p_tenant_id integer, p_name text)
+create function stepwell._account_lock(p_tenant_id integer, p_name text) returns stepwell.principal language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._action_approval(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb)
 create function stepwell._action_approval(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
@@ -3660,6 +3714,11 @@ create function stepwell._actor_plain(p_actor text) returns text language sql im
 
 -- function: stepwell._acts_for_all()
 create function stepwell._acts_for_all() returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._address_key(p_address text)
+create function stepwell._address_key(p_address text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4027,6 +4086,9 @@ create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigin
 -- function: stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[])
 create function stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[]) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._first_administrator(p_tenant_id integer, p_name text)
+create function stepwell._first_administrator(p_tenant_id integer, p_name text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._floor_states()
 create function stepwell._floor_states() returns TABLE(state_code text, semantic_class text, is_terminal boolean, ordinal integer) language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4392,10 +4454,18 @@ create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_o
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._own_or_others(p_tenant_id integer, p_principal_name text)
+create function stepwell._own_or_others(p_tenant_id integer, p_principal_name text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._pairs_count(p_document jsonb, p_scope text, p_left text, p_right text)
 create function stepwell._pairs_count(p_document jsonb, p_scope text, p_left text, p_right text) returns double precision language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._password_store(p_principal stepwell.principal, p_secret_hash text)
+create function stepwell._password_store(p_principal stepwell.principal, p_secret_hash text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean)
 create function stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean) returns record language plpgsql immutable set search_path=stepwell, pg_temp;
@@ -4910,8 +4980,14 @@ create function stepwell._schema_text_problem(p_schema jsonb, p_value text, p_pa
 -- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone)
 create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._session_open(p_tenant_id integer, p_principal_id bigint, p_address text, p_user_agent text)
+create function stepwell._session_open(p_tenant_id integer, p_principal_id bigint, p_address text, p_user_agent text) returns TABLE(token_id bigint, token text, expires_at timestamp with time zone) language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._session_release(p_session_id bigint)
 create function stepwell._session_release(p_session_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._session_seen(p_tenant_id integer, p_token_id bigint)
+create function stepwell._session_seen(p_tenant_id integer, p_token_id bigint) returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._sessions_end(p_session_ids bigint[])
 create function stepwell._sessions_end(p_session_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -4926,6 +5002,15 @@ create function stepwell._settled_result_check(p_outcome text, p_result jsonb) r
 
 -- function: stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integer[], p_limit integer)
 create function stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integer[], p_limit integer) returns TABLE(turn_no integer, share integer) language plpgsql;
+
+-- function: stepwell._sign_in_failed(p_tenant_id integer, p_name_key text, p_address text)
+create function stepwell._sign_in_failed(p_tenant_id integer, p_name_key text, p_address text) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._sign_in_pause(p_tenant_id integer, p_name_key text, p_address text)
+create function stepwell._sign_in_pause(p_tenant_id integer, p_name_key text, p_address text) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._sign_ins_end(p_principal stepwell.principal, p_keep_id bigint, p_only_id bigint)
+create function stepwell._sign_ins_end(p_principal stepwell.principal, p_keep_id bigint, p_only_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._site_extend(p_at jsonb, p_suffix text)
 create function stepwell._site_extend(p_at jsonb, p_suffix text) returns jsonb language sql immutable;
@@ -5568,6 +5653,14 @@ create function stepwell.fn_leases_find(p_from_page integer, p_page_count intege
 create function stepwell.fn_leases_recover(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_keeper: execute
 
+-- function: stepwell.fn_link_create(p_tenant_id integer, p_principal_name text, p_purpose text, p_expires_seconds integer)
+create function stepwell.fn_link_create(p_tenant_id integer, p_principal_name text, p_purpose text, p_expires_seconds integer) returns TABLE(link text, expires_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_link_use(p_link text, p_secret_hash text)
+create function stepwell.fn_link_use(p_link text, p_secret_hash text) returns TABLE(tenant_id integer, principal_name text) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_looks_read(p_lang text)
 create function stepwell.fn_looks_read(p_lang text) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5594,6 +5687,10 @@ create function stepwell.fn_operation_register(p_tenant_id integer, p_operations
 -- function: stepwell.fn_partitions_ensure(p_from timestamp with time zone, p_months_ahead integer)
 create function stepwell.fn_partitions_ensure(p_from timestamp with time zone, p_months_ahead integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_password_set(p_tenant_id integer, p_principal_name text, p_secret_hash text)
+create function stepwell.fn_password_set(p_tenant_id integer, p_principal_name text, p_secret_hash text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_person_set(p_tenant_id integer, p_person_name text, p_roles text[], p_display_name text, p_is_active boolean)
 create function stepwell.fn_person_set(p_tenant_id integer, p_person_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -5778,6 +5875,26 @@ create function stepwell.fn_session_bind(p_token text) returns TABLE(tenant_id i
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_sessions_read(p_tenant_id integer, p_principal_name text, p_limit integer)
+create function stepwell.fn_sessions_read(p_tenant_id integer, p_principal_name text, p_limit integer) returns TABLE(token_id bigint, principal_name text, created_at timestamp with time zone, last_seen_at timestamp with time zone, ends_at timestamp with time zone, address text, user_agent text, is_current boolean, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_sessions_revoke(p_tenant_id integer, p_principal_name text, p_keeps_current boolean)
+create function stepwell.fn_sessions_revoke(p_tenant_id integer, p_principal_name text, p_keeps_current boolean) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_sign_in(p_tenant text, p_name text, p_secret_hash text, p_address text, p_user_agent text)
+create function stepwell.fn_sign_in(p_tenant text, p_name text, p_secret_hash text, p_address text, p_user_agent text) returns TABLE(outcome text, token text, token_id bigint, tenant_id integer, principal_name text, expires_at timestamp with time zone, retry_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_sign_in_salt(p_tenant text, p_name text)
+create function stepwell.fn_sign_in_salt(p_tenant text, p_name text) returns text language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_sign_out()
+create function stepwell.fn_sign_out() returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text)
 create function stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event_type text, p_payload jsonb, p_event_key text, p_actor text) returns TABLE(accepted boolean, woken_unit_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
@@ -5917,6 +6034,14 @@ create function stepwell.fn_token_revoke(p_tenant_id integer, p_token_id bigint)
 -- function: stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer)
 create function stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer) returns TABLE(token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_verbs_read()
+create function stepwell.fn_verbs_read() returns TABLE(verb text, description text) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer)
 create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer) returns TABLE(code text, sentence_en text, sentence_vi text, who text) language plpgsql stable set search_path=stepwell, pg_temp;

@@ -1,29 +1,5 @@
 -- The sessions of people who signed in. A session is a token (fn_session_bind) that also ends when nobody uses it.
 
--- Opens a session. Its text is returned once.
--- Locks: the new row.
-create or replace function stepwell._session_open(p_tenant_id int, p_principal_id bigint, p_address text, p_user_agent text)
-returns table (token_id bigint, token text, expires_at timestamptz)
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-#variable_conflict use_column
-declare
-    v_now constant timestamptz := stepwell.now();
-    v_token constant text := 'sws_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
-begin
-    return query
-    insert into stepwell.access_token as t (tenant_id, principal_id, kind, label, token_hash, created_at, created_by, expires_at,
-        last_seen_at, idle_seconds, address, user_agent)
-    select p_tenant_id, p_principal_id, 'session', 'session', sha256(convert_to(v_token, 'UTF8')), v_now, p.principal_name,
-        v_now + make_interval(secs => stepwell._limit('session.seconds')), v_now, stepwell._limit('session.idle_seconds'),
-        left(p_address, 100), left(p_user_agent, 400)
-    from stepwell.principal as p
-    where p.tenant_id = p_tenant_id and p.principal_id = p_principal_id
-    returning t.token_id, v_token, t.expires_at;
-end
-$$;
-
 -- Ends the session of this transaction: its text binds nothing any more. Returns whether there was one.
 -- Locks: the row of the session.
 -- Idempotency: yes.
@@ -39,7 +15,7 @@ begin
     v_token_id := (stepwell._binding()).token_id;
     select p.* into v_principal from stepwell._binding() as b
     inner join stepwell.principal as p on b.tenant_id = p.tenant_id and b.principal_id = p.principal_id;
-    return found and stepwell._sessions_end(v_principal, null, v_token_id) > 0;
+    return found and stepwell._sign_ins_end(v_principal, null, v_token_id) > 0;
 end
 $$;
 
@@ -84,7 +60,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._own_or_others(p_tenant_id, p_principal_name);
-    return stepwell._sessions_end(stepwell._account_lock(p_tenant_id, p_principal_name),
+    return stepwell._sign_ins_end(stepwell._account_lock(p_tenant_id, p_principal_name),
         case when p_keeps_current then (select b.token_id from stepwell._binding() as b) end);
 end
 $$;
@@ -106,7 +82,7 @@ $$;
 
 -- Ends the open sessions of a principal, except the one to keep, or only the one given; an event for each.
 -- Locks: the rows of the sessions.
-create or replace function stepwell._sessions_end(
+create or replace function stepwell._sign_ins_end(
     p_principal stepwell.principal, p_keep_id bigint default null, p_only_id bigint default null
 ) returns int
 language plpgsql volatile

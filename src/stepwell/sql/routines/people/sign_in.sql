@@ -74,6 +74,30 @@ begin
 end
 $$;
 
+-- Opens a session. Its text is returned once.
+-- Locks: the new row.
+create or replace function stepwell._session_open(p_tenant_id int, p_principal_id bigint, p_address text, p_user_agent text)
+returns table (token_id bigint, token text, expires_at timestamptz)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_token constant text := 'sws_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
+begin
+    return query
+    insert into stepwell.access_token as t (tenant_id, principal_id, kind, label, token_hash, created_at, created_by, expires_at,
+        last_seen_at, idle_seconds, address, user_agent)
+    select p_tenant_id, p_principal_id, 'session', 'session', sha256(convert_to(v_token, 'UTF8')), v_now, p.principal_name,
+        v_now + make_interval(secs => stepwell._limit('session.seconds')), v_now, stepwell._limit('session.idle_seconds'),
+        left(p_address, 100), left(p_user_agent, 400)
+    from stepwell.principal as p
+    where p.tenant_id = p_tenant_id and p.principal_id = p_principal_id
+    returning t.token_id, v_token, t.expires_at;
+end
+$$;
+
 -- An address as wrong passwords are counted: an IPv6 address by its network of 64 bits, because one caller has all of it.
 create or replace function stepwell._address_key(p_address text) returns text
 language plpgsql immutable
@@ -194,11 +218,12 @@ begin
     do update set secret_hash = excluded.secret_hash, created_at = excluded.created_at, created_by = excluded.created_by;
     perform stepwell._event_append(p_principal.tenant_id, 0, 'credential.changed', stepwell._caller_name(),
         jsonb_build_object('name', p_principal.principal_name));
-    perform stepwell._sessions_end(p_principal, (select b.token_id from stepwell._binding() as b));
+    perform stepwell._sign_ins_end(p_principal, (select b.token_id from stepwell._binding() as b));
 end
 $$;
 
 -- The row of an active account, locked.
+-- Locks: this row.
 -- Raises: SW002 when there is none.
 create or replace function stepwell._account_lock(p_tenant_id int, p_name text) returns stepwell.principal
 language plpgsql volatile
