@@ -35,6 +35,8 @@ class Settings:
     token: str | None = field(default=None, repr=False)
     # Where the keeper writes what it sealed: a .jsonl file, https://…, or a folder, also of an object store.
     audit_anchor: str | None = None
+    # The file of the private key that signs what the keeper writes there.
+    audit_key: str | None = None
     # Where sw.Ref stores large values: a folder that all workers share, or an object store.
     ref_store: str | None = None
 
@@ -68,6 +70,7 @@ def load(
         token=env.get("STEPWELL_TOKEN") or None,
         debug=_flag(env, "STEPWELL_DEBUG"),
         audit_anchor=env.get("STEPWELL_AUDIT_ANCHOR") or None,
+        audit_key=env.get("STEPWELL_AUDIT_KEY") or None,
         ref_store=env.get("STEPWELL_REF_STORE") or None,
     )
 

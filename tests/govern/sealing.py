@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from stepwell.govern.audit import verify_log
+from stepwell.govern.audit import Anchored, verify_log
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.store.calls.audit import AuditReader
 from tests.support.wait import until
@@ -55,8 +55,15 @@ def seal(db: psycopg.Connection, tenant_id: int = 1) -> None:
     until(sealed, what="everything to be sealed")
 
 
-def check(db: psycopg.Connection, tenant_id: int = 1, **given: Any) -> Verdict:
-    return verify_log(AuditReader(db, tenant_id), **given)
+def check(
+    db: psycopg.Connection,
+    tenant_id: int = 1,
+    anchored: Any = None,
+    keys: Any = None,
+    head: str | None = None,
+) -> Verdict:
+    lines = None if anchored is None else Anchored(anchored, keys)
+    return verify_log(AuditReader(db, tenant_id), head, lines)
 
 
 def append(

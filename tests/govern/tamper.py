@@ -17,7 +17,8 @@ TABLES = {
     "event_log": "event_id", "audit_chain": "tenant_id", "audit_block": "block_no",
     "audit_leaves": "block_no", "audit_block_stream": "run_id", "run_detail": "run_id",
     "job_detail": "job_id", "unit_output": "lease_no", "unit_failure": "lease_no",
-    "step_input": "binding_no", "work_unit": "unit_id",
+    "step_input": "binding_no", "work_unit": "unit_id", "approval_detail": "approval_id",
+    "approval_vote": "voter", "policy_verdict": "verdict_id", "action_receipt": "receipt_id",
 }  # fmt: skip
 SEAL = ("audit_chain", "audit_block", "audit_leaves", "audit_block_stream")
 EDITS = {
@@ -110,7 +111,7 @@ def disarm(db: psycopg.Connection) -> None:
     rows = db.execute(
         "select i.indexrelid::regclass::text from pg_index as i"
         " inner join pg_class as t on i.indrelid = t.oid where t.relnamespace = 'stepwell'::regnamespace"
-        " and t.relname = any (%s) and i.indisunique",
+        " and (t.relname = any (%s) or t.relname like 'event_log_%%') and i.indisunique",
         (list(TABLES),),
     ).fetchall()
     for (name,) in rows:
@@ -122,8 +123,8 @@ def disarm(db: psycopg.Connection) -> None:
     for name, constraint in rows:
         db.execute(f"alter domain {name} drop constraint {constraint}".encode())
     for column in columns(db):
-        _run(db, "alter table {t} alter column {c} drop not null", column.table, column.name)
         _run(db, "alter table {t} alter column {c} drop identity if exists", column.table, column.name)
+        _run(db, "alter table {t} alter column {c} drop not null", column.table, column.name)
 
 
 def carry_out(db: psycopg.Connection, case: Case, rng: random.Random) -> bool:

@@ -16,9 +16,10 @@ from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import UsageError
 from stepwell.govern.anchor import open_anchor, tell
-from stepwell.govern.audit import verify_tenants
+from stepwell.govern.audit import Anchored, verify_tenants
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.seal import seal_now
+from stepwell.govern.signing import keys_of, make_key
 from stepwell.store.calls import audit, events, sealing
 from stepwell.store.calls.keep import keeper_connection
 from stepwell.unit_numbers import short
@@ -32,6 +33,14 @@ AnchorOption = Annotated[
         "default: STEPWELL_AUDIT_ANCHOR."
     ),
 ]
+
+
+# First part of an event type → the name of such a unit.
+KINDS = {
+    "workflow": "run", "step": "step", "task": "task", "job": "job", "approval": "approval",
+    "proposal": "proposal", "receipt": "receipt",
+}  # fmt: skip
+EFFECTS = {"allow": "allowed", "deny": "denied", "needs_approval": "asked for approval"}
 
 
 def _position(text: str) -> tuple[int, int]:
@@ -91,7 +100,14 @@ def list_events(
 
 
 @app.command()
-def seal(context: typer.Context, anchor: AnchorOption = None, as_json: JsonOption = False) -> None:
+def seal(
+    context: typer.Context,
+    anchor: AnchorOption = None,
+    key: Annotated[
+        str | None, typer.Option(help="The file of the private key; default: STEPWELL_AUDIT_KEY.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
     """Seal the events that are not sealed yet, as the keeper does, and write the blocks to the anchor.
 
     Example: stepwell audit seal --anchor seals.jsonl
@@ -104,7 +120,7 @@ def seal(context: typer.Context, anchor: AnchorOption = None, as_json: JsonOptio
         if address is None:
             return made, None
         with keeper_connection(client.conninfo) as connection:
-            return made, tell(connection, address)
+            return made, tell(connection, address, key or settings.audit_key)
 
     made, told_count = ask(context, act)
     if as_json:
@@ -122,6 +138,10 @@ def seal(context: typer.Context, anchor: AnchorOption = None, as_json: JsonOptio
 def verify(
     context: typer.Context,
     anchor: AnchorOption = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(help="A file with the public keys that must have signed the anchor, oldest first."),
+    ] = None,
     head: Annotated[
         str | None, typer.Option(help="Hash of an earlier block that the chain must still contain.")
     ] = None,
@@ -143,8 +163,13 @@ def verify(
             hint="a head belongs to one chain: give --tenant too", field="--all-tenants",
         )  # fmt: skip
 
+    if keys is not None and anchor is None:
+        raise UsageError("--keys goes with --anchor", hint="the keys have signed the anchor", field="--keys")
+
     async def check(client: Client) -> tuple[dict[str, Verdict], list[str]]:
-        anchored = open_anchor(anchor).read() if anchor is not None else []
+        anchored = None
+        if anchor is not None:
+            anchored = Anchored(open_anchor(anchor).read(), None if keys is None else keys_of(keys))
         return verify_tenants(client.conninfo, None if all_tenants else tenant or "default", head, anchored)
 
     verdicts, not_read = ask(context, check)
@@ -157,9 +182,28 @@ def verify(
     else:
         for name, one in verdicts.items():
             _show(name, one)
-        _say_what_was_read(verdicts, not_read)
+        _say_what_was_read(verdicts, not_read, anchor, keys)
     if not all(one.is_intact for one in verdicts.values()):
         raise typer.Exit(1)
+
+
+@app.command("key")
+def new_key(
+    file: Annotated[
+        str, typer.Argument(help="Where the private key is written; it must not exist.", metavar="FILE")
+    ],
+    keys: Annotated[
+        str, typer.Option(help="The list of public keys for verifiers; the new one is appended.")
+    ] = "seals.keys",
+) -> None:
+    """Make a key that signs the anchor, and append its public key to the list that verifiers get.
+
+    To replace a key, make a new one and give it to the keepers: they sign the head of every chain again.
+    Example: stepwell audit key /etc/stepwell/seal.key --keys seals.keys
+    """
+    made = make_key(file, keys)
+    typer.echo(f"{file}: the private key; set STEPWELL_AUDIT_KEY={file} for every keeper and worker")
+    typer.echo(f"{keys}: public key {made.public_key}, now the newest; give this list to verifiers")
 
 
 @app.command("blocks")
@@ -190,13 +234,43 @@ def list_blocks(
     console().print(made)
 
 
-def _say_what_was_read(verdicts: dict[str, Verdict], not_read: list[str]) -> None:
-    events = sum(one.event_count for one in verdicts.values())
+def _say_what_was_read(
+    verdicts: dict[str, Verdict], not_read: list[str], anchor: str | None, keys: str | None
+) -> None:
+    """The sentences that say exactly what was read and compared, and what was not."""
+    found = list(verdicts.values())
+    events = sum(one.event_count for one in found)
     names = ", ".join(list(verdicts)[:5]) + (", …" if len(verdicts) > 5 else "")
     said = f"read: {_many(events, 'sealed event')} of {_many(len(verdicts), 'tenant')} ({names})"
     if not_read:
         said += f"; not read: {_many(len(not_read), 'other tenant')}, --all-tenants reads them"
     typer.echo(said)
+    records = [
+        _many(sum(getattr(one, f"{what}_count") for one in found), what)
+        for what in ("value", "approval", "vote", "verdict", "receipt")
+    ]
+    said = f"compared with these events: {', '.join(records)}, and the state of every unit"
+    earlier = sum(one.earlier_count for one in found)
+    removed = sum(one.removed_count for one in found)
+    if earlier:
+        said += f"; not compared: {_many(earlier, 'record')} of an earlier release"
+    if removed:
+        said += f"; removed by retention: {_many(removed, 'run, job, approval or receipt')}"
+    typer.echo(said)
+    if anchor is None:
+        typer.echo(
+            "compared with no anchor: somebody who can change everything here could have made the chain again"
+        )
+        return
+    checked = (
+        "signatures were not checked, --keys checks them" if keys is None else f"all signed by keys of {keys}"
+    )
+    counted = _many(sum(one.anchored_count for one in found), "block")
+    newer = sum(max(one.block_count - one.anchored_until, 0) for one in found)
+    typer.echo(
+        f"compared with the anchor: {counted}, {checked}"
+        + (f"; not anchored yet: the newest {_many(newer, 'block')}" if newer else "")
+    )
 
 
 def _show(tenant: str, verdict: Verdict) -> None:
@@ -225,8 +299,31 @@ def _show(tenant: str, verdict: Verdict) -> None:
         screen.print(
             f"  archived: {_ranges(verdict.archived_blocks)}; the chain was checked by their headers"
         )
+    for line in _completeness(verdict):
+        screen.print(f"  {line}", highlight=False)
     if verdict.head_hash is not None:
         screen.print(f"  head {verdict.head_hash}")
+
+
+def _completeness(verdict: Verdict) -> list[str]:
+    """How much began, how much of it ended, and what is open."""
+    said = []
+    for kind, name in KINDS.items():
+        life = verdict.lives.get(kind)
+        if life is not None:
+            still = f", {life.open_count:,} open" if life.open_count else ""
+            said.append(f"{_many(life.began_count, name)} began, {life.ended_count:,} ended{still}")
+    lines = [f"complete: {'; '.join(said)}"] if said else []
+    if verdict.verdict_effects:
+        parts = [
+            f"{count:,} {EFFECTS.get(effect, effect)}" for effect, count in verdict.verdict_effects.items()
+        ]
+        total = sum(verdict.verdict_effects.values())
+        lines.append(f"verdicts: {total:,} with their outcome ({', '.join(parts)})")
+    if verdict.open_units:
+        more = sum(life.open_count for life in verdict.lives.values()) - len(verdict.open_units)
+        lines.append(f"open: {', '.join(verdict.open_units)}" + (f" and {more:,} more" if more > 0 else ""))
+    return lines
 
 
 def _many(count: int, what: str) -> str:

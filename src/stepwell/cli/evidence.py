@@ -14,12 +14,13 @@ from stepwell.cli.connect import JsonOption, ask, print_json
 from stepwell.cli.ids import RunArgument
 from stepwell.cli.render import console, moment
 from stepwell.client import Client
-from stepwell.errors import InvalidInput
+from stepwell.errors import InvalidInput, UsageError
 from stepwell.govern import verify
 from stepwell.govern.anchor import open_anchor
 from stepwell.govern.evidence import Exported
 from stepwell.govern.evidence import export as export_run
 from stepwell.govern.evidence import later as prove_later
+from stepwell.govern.signing import keys_of
 from stepwell.store.calls import evidence
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -101,6 +102,10 @@ def verify_file(
     anchor: Annotated[
         str | None, typer.Option(help="Anchored block headers to compare with: a .jsonl file or a folder.")
     ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(help="A file with the public keys that must have signed the anchor, oldest first."),
+    ] = None,
     later: Annotated[
         str | None,
         typer.Option(help="A proof of 'evidence later' that the trusted block comes after the head."),
@@ -116,7 +121,10 @@ def verify_file(
     """
     data = storage.read(file)
     anchored = None if anchor is None else open_anchor(anchor).read()
-    findings = verify.verify(data, head, anchored, None if later is None else _proof(later))
+    if keys is not None and anchored is None:
+        raise UsageError("--keys goes with --anchor", hint="the keys have signed the anchor", field="--keys")
+    known_keys = None if keys is None else keys_of(keys)
+    findings = verify.verify(data, head, anchored, None if later is None else _proof(later), known_keys)
     sha256 = hashlib.sha256(data).hexdigest()
     known = True
     if recorded and not findings:
@@ -127,7 +135,13 @@ def verify_file(
         ]
         print_json({"sha256": sha256, "is_recorded": known if recorded else None, "findings": told})
     else:
-        _show(data, sha256, findings, known, is_compared=(head or anchor) is not None or recorded)
+        nothing = (
+            "the sha256 was compared with the database"
+            if recorded
+            else ("the head was compared with nothing: give --head, --anchor or --recorded")
+        )
+        compared = verify.compared(head, anchored, known_keys) if (head or anchor) is not None else nothing
+        _show(data, sha256, findings, known, compared)
     if findings or not known:
         raise typer.Exit(1)
 
@@ -149,7 +163,7 @@ def later_proof(
 
 def _proof(path: str) -> Any:
     try:
-        return json.loads(storage.read(path))
+        return verify.parse(storage.read(path).decode())
     except ValueError as error:
         raise InvalidInput(
             f"later: {path} is no JSON", hint="write it with 'stepwell evidence later'"
@@ -169,9 +183,7 @@ async def _is_recorded(client: Client, data: bytes, sha256: str) -> bool:
     return sha256 in {bundle.bundle_sha256 for bundle in found}
 
 
-def _show(
-    data: bytes, sha256: str, findings: list[verify.Finding], known: bool, *, is_compared: bool
-) -> None:
+def _show(data: bytes, sha256: str, findings: list[verify.Finding], known: bool, compared: str) -> None:
     screen = console()
     for one in findings[: verify.PROBLEM_LIMIT]:
         screen.print(
@@ -192,5 +204,4 @@ def _show(
     )
     screen.print(f"  head   {said['head']['block_hash']}")
     screen.print(f"  sha256 {sha256}")
-    if not is_compared:
-        screen.print("  the head was compared with nothing: give --head, --anchor or --recorded")
+    screen.print(f"  {compared}")

@@ -29,18 +29,20 @@ def keeper(
 
     settings: Settings = context.obj
     logs.configure(settings.log_level, settings.log_format, is_service=not once)
-    anchor = settings.audit_anchor
+    anchor, key_file = settings.audit_anchor, settings.audit_key
     with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
         if not once:
             with signals_awaited() as stop_signal, notifying(conninfo):
-                keeping = BackgroundKeeper(conninfo, poll_seconds=poll_seconds, anchor=anchor)
+                keeping = BackgroundKeeper(
+                    conninfo, poll_seconds=poll_seconds, anchor=anchor, key_file=key_file
+                )
                 try:
                     stop_signal()
                 finally:
                     keeping.close()
             return
         shown_count = notify_once(conninfo)
-        tick = Keeper(conninfo, anchor=anchor).run_once()
+        tick = Keeper(conninfo, anchor=anchor, key_file=key_file).run_once()
         if not tick.acted:
             typer.echo("another keeper is active")
             return

@@ -14,6 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 from stepwell import logs, storage
 from stepwell.errors import InvalidInput, StepwellError, StorageUnavailable
+from stepwell.govern.signing import read_signer
+from stepwell.govern.verify import read_anchor
 from stepwell.store.calls import sealing
 from stepwell.store.connection.call import Call
 
@@ -50,21 +52,33 @@ def open_anchor(address: str) -> Anchor:
     return _Objects(address.rstrip("/"))
 
 
-def tell(connection: Performs, address: str, stopped: Callable[[], bool] = lambda: False) -> int:
-    """Write all missing headers to an anchor; return how many blocks were written."""
+def tell(
+    connection: Performs,
+    address: str,
+    key_file: str | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> int:
+    """Write all missing headers of all tenants to an anchor, signed if there is a key; return how many."""
     anchor, name = open_anchor(address), storage.without_secrets(address)
+    try:
+        signer = None if key_file is None else read_signer(key_file)
+    except StepwellError as error:
+        for tenant_id in connection.perform(sealing.anchor_due(name, None)):
+            connection.perform(sealing.anchor_written(tenant_id, name, None, None, error.message))
+        raise
+    key = None if signer is None else signer.public_key
     told = 0
-    for tenant_id in connection.perform(sealing.anchor_tenants(name)):
+    for tenant_id in connection.perform(sealing.anchor_due(name, key)):
         while not stopped():
-            headers = connection.perform(sealing.anchor_backlog(tenant_id, name, BATCH_BLOCKS))
+            headers = connection.perform(sealing.anchor_headers(tenant_id, name, key, BATCH_BLOCKS))
             if not headers:
                 break
             try:
-                anchor.append(headers)
+                anchor.append(headers if signer is None else [signer.signed(header) for header in headers])
             except StepwellError as error:
-                connection.perform(sealing.record_anchored(tenant_id, name, None, error.message))
+                connection.perform(sealing.anchor_written(tenant_id, name, None, key, error.message))
                 raise
-            connection.perform(sealing.record_anchored(tenant_id, name, headers[-1]["block_no"], None))
+            connection.perform(sealing.anchor_written(tenant_id, name, headers[-1]["block_no"], key, None))
             told += len(headers)
     return told
 
@@ -95,7 +109,7 @@ class _File:
             return file.read(1)
 
     def read(self) -> list[Header]:
-        return _headers(storage.read(str(self._path)))
+        return read_anchor(storage.read(str(self._path)))
 
 
 class _Objects:
@@ -106,10 +120,13 @@ class _Objects:
 
     def append(self, headers: Sequence[Header]) -> None:
         for header in headers:
-            storage.put(f"{self._url}/{header['chain_id']}/{header['block_no']:012}.json", _bytes(header))
+            # A new key signs the head again: another object, because the earlier one may be locked.
+            mark = f".{header['public_key'][:16]}" if "public_key" in header else ""
+            name = f"{header['block_no']:012}{mark}.json"
+            storage.put(f"{self._url}/{header['chain_id']}/{name}", _bytes(header))
 
     def read(self) -> list[Header]:
-        return [header for data in storage.read_all(self._url, ".json") for header in _headers(data)]
+        return [header for data in storage.read_all(self._url, ".json") for header in read_anchor(data)]
 
 
 class _Webhook:
@@ -125,7 +142,8 @@ class _Webhook:
         try:
             with httpx.Client(timeout=REQUEST_LIMIT_SECONDS) as client:
                 for header in headers:
-                    key = f"{header['chain_id']}:{header['block_no']}"
+                    mark = f":{header['public_key'][:16]}" if "public_key" in header else ""
+                    key = f"{header['chain_id']}:{header['block_no']}{mark}"
                     answer = client.post(
                         self._url,
                         content=_bytes(header),
@@ -148,16 +166,3 @@ class _Webhook:
 
 def _bytes(header: Header) -> bytes:
     return (json.dumps(header, sort_keys=True) + "\n").encode()
-
-
-def _headers(data: bytes) -> list[Header]:
-    """Lines that are not a header are ignored: after a crash a block is written again."""
-    found = []
-    for line in data.decode(errors="replace").splitlines():
-        try:
-            header = json.loads(line)
-            if {"chain_id", "block_no", "block_hash"} <= header.keys():
-                found.append(header)
-        except (ValueError, AttributeError):
-            continue
-    return found

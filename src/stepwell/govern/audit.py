@@ -5,22 +5,31 @@ The same code that checks a bundle offline computes the hashes here, from the ra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from stepwell.errors import NotFound
 from stepwell.govern.audit_blocks import BlockWalk
 from stepwell.govern.audit_verdict import Verdict
+from stepwell.govern.verify import PROBLEM_LIMIT, believed_lines
 from stepwell.store.calls import audit
 from stepwell.store.calls.audit import AuditReader
 
 
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """The lines of an anchor, and the keys that must have signed them, oldest first; None: all count."""
+
+    lines: Sequence[dict[str, Any]]
+    keys: Sequence[str] | None = None
+
+
 def verify_tenants(
-    conninfo: str, tenant: str | None, head: str | None, anchored: Iterable[dict[str, Any]]
+    conninfo: str, tenant: str | None, head: str | None, anchored: Anchored | None
 ) -> tuple[dict[str, Verdict], list[str]]:
     """Check the chain of one tenant, or of all (None): verdicts by name, and the tenants not read."""
-    blocks = list(anchored)
     with audit.reading(conninfo, 0) as reader:
         known = reader.tenants()
     if tenant is not None and tenant not in known:
@@ -31,13 +40,11 @@ def verify_tenants(
     verdicts = {}
     for name, tenant_id in chosen.items():
         with audit.reading(conninfo, tenant_id) as reader:
-            verdicts[name] = verify_log(reader, head, blocks)
+            verdicts[name] = verify_log(reader, head, anchored)
     return verdicts, [name for name in known if name not in chosen]
 
 
-def verify_log(
-    reader: AuditReader, head: str | None = None, anchored: Iterable[dict[str, Any]] = ()
-) -> Verdict:
+def verify_log(reader: AuditReader, head: str | None = None, anchored: Anchored | None = None) -> Verdict:
     """Check the whole chain of one tenant; stop at PROBLEM_LIMIT problems."""
     verdict = Verdict()
     chain = reader.chain()
@@ -62,29 +69,36 @@ def verify_log(
         verdict.say(
             "truncated", "the chain", f"no block has the hash {head}: the chain was cut off or made again"
         )
-    _check_anchor(verdict, hashes, list(anchored), reader.other_chains())
+    if anchored is not None:
+        _check_anchor(verdict, reader.tenant_id, hashes, anchored, reader.other_chains())
     return verdict
 
 
 def _check_anchor(
-    verdict: Verdict, hashes: dict[int, str], anchored: Sequence[dict[str, Any]], others: set[str]
+    verdict: Verdict, tenant_id: int, hashes: dict[int, str], anchored: Anchored, others: set[str]
 ) -> None:
     """`others` are the chains of other tenants: an anchor may have the blocks of all tenants."""
-    mine = [block for block in anchored if block["chain_id"] == verdict.chain_id]
-    if not mine and any(block["chain_id"] not in others for block in anchored):
+    mine = [line for line in anchored.lines if line["chain_id"] == verdict.chain_id]
+    strange = [line for line in anchored.lines if line["chain_id"] not in {verdict.chain_id, *others}]
+    if any(line.get("tenant_id", tenant_id) == tenant_id for line in strange):
         verdict.say(
-            "truncated", "the chain", "the anchor has only other chains: this chain was started again"
-        )
-    numbers = sorted({block["block_no"] for block in mine})
-    verdict.anchored_count = len(numbers)
-    for block in sorted(mine, key=lambda block: int(block["block_no"])):
-        place = f"block {block['block_no']}"
-        found = hashes.get(block["block_no"])
+            "truncated", "the chain",
+            f"the anchor has chain {strange[0]['chain_id']} for this tenant: it was removed or started again",
+        )  # fmt: skip
+    believed, findings = believed_lines(mine, anchored.keys)
+    for finding in findings[:PROBLEM_LIMIT]:
+        verdict.say(finding.kind, finding.place, finding.detail)
+    numbers = sorted({line["block_no"] for line in mine})
+    verdict.anchored_count = len({line["block_no"] for line in believed})
+    verdict.anchored_until = max((line["block_no"] for line in believed), default=0)
+    for line in sorted(mine, key=lambda line: int(line["block_no"])):
+        place = f"block {line['block_no']}"
+        found = hashes.get(line["block_no"])
         if found is None:
             verdict.say(
                 "truncated", place, f"it is anchored, but the chain ends with block {max(hashes, default=0)}"
             )
-        elif found != block["block_hash"]:
+        elif found != line["block_hash"]:
             verdict.say("altered", place, "the anchor has another hash for it: the chain was made again")
     for before, after in pairwise(numbers):
         if after != before + 1:

@@ -39,7 +39,7 @@ def check_beside(
         if not unit.has_run:
             _check_removed(reader, verdict, unit, last_at.get(unit.last))
             continue
-        if unit.state_last is not None and unit.state_last <= until:
+        if unit.state_last is not None and since <= unit.state_last <= until:
             _check_state(verdict, unit)
         is_last = seals_values and unit.last <= until
         _check_values(verdict, unit_id, carried.get(unit_id, []), held.get(unit_id, {}), is_last)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from stepwell.govern.audit_beside import check_beside
+from stepwell.govern.audit_complete import check_complete
+from stepwell.govern.audit_governed import GovernedCheck
 from stepwell.govern.audit_places import event_place, name_records, position_of, sealed_record
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.verify import (
@@ -252,8 +254,15 @@ class BlockWalk:
             verdict.say("altered", place, "it names another block before it than the stream has")
         for what, unit_id in reader.unknown(self.archived, PROBLEM_LIMIT):
             verdict.say("inserted", f"the {what} of unit {unit_id}", "the log has no event of this unit")
+        for unit_id in reader.absent(PROBLEM_LIMIT):
+            verdict.say(
+                "missing", f"unit {unit_id}", "its run has a definition with this step, but no row of it"
+            )
         for tx, event_id in reader.impossible_events(PROBLEM_LIMIT):
             verdict.say("inserted", f"event {tx}/{event_id}", "no transaction has this number yet")
+        governed = GovernedCheck(reader, self.chain, verdict, self.archived)
+        governed.check()
+        check_complete(reader, verdict, self.archived, governed.judged)
         if any(month >= self.archived.said_in for month in self.archived.months):
             detail = f"an event of {self.archived.said_in} says that a month which had not ended was archived"
             verdict.say("altered", "the archived months", detail)

@@ -8,6 +8,18 @@ from stepwell.govern.verify import Problem
 
 
 @dataclass(slots=True)
+class Life:
+    """How many units of a kind began, and how many of them ended; the others are open."""
+
+    began_count: int = 0
+    ended_count: int = 0
+
+    @property
+    def open_count(self) -> int:
+        return self.began_count - self.ended_count
+
+
+@dataclass(slots=True)
 class Verdict:
     problems: list[Problem] = field(default_factory=list)
     chain_id: str | None = None
@@ -17,10 +29,23 @@ class Verdict:
     unsealed_count: int = 0
     archived_blocks: list[int] = field(default_factory=list)
     archived_event_count: int = 0
+    # How many blocks the anchor vouches for, and the newest of them.
     anchored_count: int = 0
+    anchored_until: int = 0
     # The values beside the log that were compared; the runs and jobs that retention has removed with theirs.
     value_count: int = 0
     removed_count: int = 0
+    # The records beside the log that were compared, and those of earlier releases that cannot be.
+    approval_count: int = 0
+    vote_count: int = 0
+    verdict_count: int = 0
+    receipt_count: int = 0
+    earlier_count: int = 0
+    # Kind of a unit → how many began and ended, and how many are open; some of the open ones, by name.
+    lives: dict[str, Life] = field(default_factory=dict)
+    open_units: list[str] = field(default_factory=list)
+    # How often policy allowed, denied or asked. A verdict without its outcome is a problem.
+    verdict_effects: dict[str, int] = field(default_factory=dict)
 
     @property
     def is_intact(self) -> bool:

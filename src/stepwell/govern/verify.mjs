@@ -1,7 +1,7 @@
 // Verify an evidence bundle offline: receives its bytes, returns findings. For Node and for browsers; one file, no
 // dependencies. Written from docs/evidence-format.md, beside verify.py, which gives the same findings.
 //
-//     node verify.mjs bundle.zip [--head HASH] [--anchor FILE] [--later FILE]
+//     node verify.mjs bundle.zip [--head HASH] [--anchor FILE [--keys FILE]] [--later FILE]
 
 export const FORMAT = 'stepwell.evidence.2'
 const OLD_FORMATS = ['stepwell.evidence.1']
@@ -42,6 +42,7 @@ const TYPES = {
     label: 't', unit_id: 'i', at: 'z', facts: 's?*', size: 'i', commitment: 'h', shape: 't*', value: 't?', salt: 'h?',
   },
   stream: { stream_id: 'i', last_block_no: 'i' },
+  header: fieldTypes(BLOCK_FIELDS, words('i i i i i z z i h i h h h z')),
 }
 
 // Code: kind, sentence.
@@ -91,6 +92,9 @@ export const CODES = {
   'value.shown': ['altered', 'the bundle must show all values with their salts, or none'],
   'document.differs': ['altered', 'the sealed events say something else'],
   'head.other': ['unproven', 'it is not the trusted block, nor shown to lie in its history'],
+  'anchor.line': ['altered', 'a line of the anchor does not match its own hash'],
+  'anchor.signature': ['unproven', 'no key of the list signed this line of the anchor'],
+  'anchor.key': ['unproven', 'the anchor does not end with blocks that the newest key signed'],
   'anchor.none': ['unproven', 'the anchor has no block of this chain'],
   'anchor.other': ['altered', 'the anchor has another hash for it'],
   'anchor.head': ['unproven', 'it is not anchored, nor shown to lie in the history of an anchored block'],
@@ -118,25 +122,28 @@ function join(parts) {
   return made
 }
 
-// The first 32 bits of the fractional parts of the cube roots of the first 64 primes, by exact integer arithmetic.
-const { ROUND, START } = (() => {
+// The first bits of the fractional parts of the cube and square roots of the first primes, by exact integer arithmetic: 32
+// bits for SHA-256, 64 for SHA-512.
+const { ROUND, START, LONG_ROUND, LONG_START } = (() => {
   const primes = []
-  for (let number = 2n; primes.length < 64; number++) {
+  for (let number = 2n; primes.length < 80; number++) {
     if (primes.every((prime) => number % prime !== 0n)) primes.push(number)
   }
-  const fraction = (prime, power) => {
-    const wanted = prime << (32n * power)
-    let [low, high] = [0n, 1n << 40n]
+  const fraction = (prime, power, bits) => {
+    const wanted = prime << (bits * power)
+    let [low, high] = [0n, 1n << (bits + 8n)]
     while (high - low > 1n) {
       const middle = (low + high) >> 1n
       if (middle ** power <= wanted) low = middle
       else high = middle
     }
-    return Number(low & 0xffffffffn) | 0
+    return BigInt.asUintN(Number(bits), low)
   }
   return {
-    ROUND: Int32Array.from(primes, (prime) => fraction(prime, 3n)),
-    START: Int32Array.from(primes.slice(0, 8), (prime) => fraction(prime, 2n)),
+    ROUND: Int32Array.from(primes.slice(0, 64), (prime) => Number(fraction(prime, 3n, 32n)) | 0),
+    START: Int32Array.from(primes.slice(0, 8), (prime) => Number(fraction(prime, 2n, 32n)) | 0),
+    LONG_ROUND: primes.map((prime) => fraction(prime, 3n, 64n)),
+    LONG_START: primes.slice(0, 8).map((prime) => fraction(prime, 2n, 64n)),
   }
 })()
 
@@ -172,6 +179,37 @@ export function sha256(data) {
   return new Uint8Array(made.buffer)
 }
 
+// SHA-512 (FIPS 180-4), for the few signatures of an anchor.
+export function sha512(data) {
+  const size = ((data.length + 16) >> 7) * 128 + 128
+  const padded = new Uint8Array(size)
+  padded.set(data)
+  padded[data.length] = 0x80
+  const view = new DataView(padded.buffer)
+  view.setBigUint64(size - 8, BigInt(data.length) * 8n)
+  const cut = (value) => BigInt.asUintN(64, value)
+  const turn = (value, by) => cut((value >> by) | (value << (64n - by)))
+  let hash = [...LONG_START]
+  for (let at = 0; at < size; at += 128) {
+    const w = Array.from({ length: 16 }, (_, i) => view.getBigUint64(at + i * 8))
+    for (let i = 16; i < 80; i++) {
+      const s0 = turn(w[i - 15], 1n) ^ turn(w[i - 15], 8n) ^ (w[i - 15] >> 7n)
+      const s1 = turn(w[i - 2], 19n) ^ turn(w[i - 2], 61n) ^ (w[i - 2] >> 6n)
+      w.push(cut(w[i - 16] + s0 + w[i - 7] + s1))
+    }
+    let [a, b, c, d, e, f, g, h] = hash
+    for (let i = 0; i < 80; i++) {
+      const one = h + (turn(e, 14n) ^ turn(e, 18n) ^ turn(e, 41n)) + ((e & f) ^ (cut(~e) & g)) + LONG_ROUND[i] + w[i]
+      const two = (turn(a, 28n) ^ turn(a, 34n) ^ turn(a, 39n)) + ((a & b) ^ (a & c) ^ (b & c))
+      ;[h, g, f, e, d, c, b, a] = [g, f, e, cut(d + one), c, b, a, cut(one + two)]
+    }
+    hash = [a, b, c, d, e, f, g, h].map((value, i) => cut(hash[i] + value))
+  }
+  const made = new DataView(new ArrayBuffer(64))
+  hash.forEach((value, i) => made.setBigUint64(i * 8, value))
+  return new Uint8Array(made.buffer)
+}
+
 const CRC = Int32Array.from({ length: 256 }, (_, value) => {
   for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
   return value
@@ -187,6 +225,9 @@ const digest = (mark, ...parts) => sha256(join([mark === null ? new Uint8Array(0
 
 // JSON: integers are BigInt, objects have no prototype
 
+const NUMBER = /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y
+
+/** Strict: integers of at most 19 digits, no other numbers, at most 32 levels. Else longer integers are inexact. */
 export function parse(source, isStrict) {
   if (isStrict && nesting(source) > NESTING_LIMIT) throw new SyntaxError('too deep')
   let at = 0
@@ -197,11 +238,12 @@ export function parse(source, isStrict) {
     while (' \t\n\r'.includes(source[at] ?? 'x')) at++
   }
   const number = () => {
-    const [found] = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/.exec(source.slice(at, at + 400)) ?? fail()
+    NUMBER.lastIndex = at
+    const [found] = NUMBER.exec(source) ?? fail()
     at += found.length
     const isInteger = /^-?[0-9]+$/.test(found)
     if (isStrict && (!isInteger || found.replace('-', '').length > DIGITS_LIMIT)) fail()
-    return isInteger ? BigInt(found) : Number(found)
+    return isInteger && found.replace('-', '').length <= DIGITS_LIMIT ? BigInt(found) : Number(found)
   }
   const string = () => {
     at++
@@ -277,6 +319,20 @@ export function parse(source, isStrict) {
   blank()
   if (at !== source.length) fail()
   return found
+}
+
+/** JSON of a payload or value, at most 500 levels. */
+function loads(source) {
+  if (nesting(source) > SHAPE_NESTING_LIMIT) throw new SyntaxError('too deep')
+  return parse(source, false)
+}
+
+function graphOf(data) {
+  try {
+    return loads(text(data))
+  } catch {
+    return null
+  }
 }
 
 function nesting(source) {
@@ -367,6 +423,77 @@ function pathRoot(leaf, index, size, steps) {
   return last === 0n ? hex(found) : null
 }
 
+// Signatures: Ed25519 (RFC 8032). Points have the coordinates X, Y, Z and T.
+
+const PRIME = 2n ** 255n - 19n
+const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
+const modulo = (value) => ((value % PRIME) + PRIME) % PRIME
+const ZERO = [0n, 1n, 1n, 0n]
+
+function power(base, exponent) {
+  let [found, square] = [1n, modulo(base)]
+  for (let left = exponent; left > 0n; left >>= 1n) {
+    if (left & 1n) found = (found * square) % PRIME
+    square = (square * square) % PRIME
+  }
+  return found
+}
+
+const inverse = (value) => power(value, PRIME - 2n)
+const CURVE = modulo(-121665n * inverse(121666n))
+const fromBytes = (data) => data.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
+const toBytes = (value) => Uint8Array.from({ length: 32 }, (_, at) => Number((value >> BigInt(at * 8)) & 255n))
+
+function pointAdd(one, other) {
+  const a = modulo((one[1] - one[0]) * (other[1] - other[0]))
+  const b = modulo((one[1] + one[0]) * (other[1] + other[0]))
+  const c = modulo(2n * one[3] * other[3] * CURVE)
+  const d = modulo(2n * one[2] * other[2])
+  const [e, f, g, h] = [b - a, d - c, d + c, b + a]
+  return [modulo(e * f), modulo(g * h), modulo(f * g), modulo(e * h)]
+}
+
+function pointRead(data) {
+  const number = fromBytes(data)
+  const [sign, y] = [number >> 255n, BigInt.asUintN(255, number)]
+  if (data.length !== 32 || y >= PRIME) return null
+  const square = modulo((y * y - 1n) * inverse(CURVE * y * y + 1n))
+  let x = power(square, (PRIME + 3n) / 8n)
+  if (modulo(x * x) !== square) x = modulo(x * power(2n, (PRIME - 1n) / 4n))
+  if (modulo(x * x) !== square || (x === 0n && sign === 1n)) return null
+  if ((x & 1n) !== sign) x = PRIME - x
+  return [x, y, 1n, modulo(x * y)]
+}
+
+function pointBytes(point) {
+  const over = inverse(point[2])
+  return toBytes(modulo(point[1] * over) | ((modulo(point[0] * over) & 1n) << 255n))
+}
+
+const BASE = toBytes(modulo(4n * inverse(5n)))
+
+function pointTimes(number, point) {
+  let [found, double] = [ZERO, point]
+  for (let left = number; left > 0n; left >>= 1n) {
+    if (left & 1n) found = pointAdd(found, double)
+    double = pointAdd(double, double)
+  }
+  return found
+}
+
+function isSigned(publicKey, signature, message) {
+  const [key, sign] = [unhex(publicKey), unhex(signature)]
+  const [start, number] = [sign.slice(0, 32), fromBytes(sign.slice(32))]
+  const point = pointRead(key)
+  if (number >= ORDER || point === null) return false
+  const challenge = fromBytes(sha512(join([start, key, message]))) % ORDER
+  const found = pointAdd(pointTimes(number, pointRead(BASE)), pointTimes(ORDER - challenge, point))
+  return same(pointBytes(found), start)
+}
+
+const anchorMessage = (line) =>
+  join([Uint8Array.of(8), canonical('stepwell.anchor.1', line.chain_id, line.tenant_id, line.block_no, line.block_hash)])
+
 // Files
 
 function numbers(...pairs) {
@@ -450,6 +577,7 @@ function parseFile(name, data) {
 
 const PATTERNS = {
   h: /^[0-9a-f]{64}$/,
+  g: /^[0-9a-f]{128}$/,
   z: /^[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$/,
 }
 
@@ -482,7 +610,11 @@ function shape(source) {
     const names = namesOf(value)
     for (const name of names) walk(value[name], names.length > SHAPE_NAMES_LIMIT ? `${at}.*` : `${at}.${name}`, depth + 1)
   }
-  walk(parse(source, false), '$', 0)
+  try {
+    walk(loads(source), '$', 0)
+  } catch {
+    return ['$: no JSON']
+  }
   const paths = [...found]
   if (paths.length <= SHAPE_PATHS_LIMIT) return paths
   return [...paths.slice(0, SHAPE_PATHS_LIMIT), `and ${paths.length - SHAPE_PATHS_LIMIT} more`]
@@ -492,7 +624,7 @@ function shape(source) {
 
 function payloadOf(event) {
   try {
-    const found = parse(event.payload || '{}', false)
+    const found = loads(event.payload || '{}')
     return isObject(found) ? found : {}
   } catch {
     return {}
@@ -540,7 +672,8 @@ class Story {
 
   constructor(runId, events) {
     this.runId = runId
-    for (const event of events) {
+    const happened = (one, other) => byPair([one.event_id, one.tx], [other.event_id, other.tx])
+    for (const event of [...events].sort(happened)) {
       const payload = payloadOf(event)
       if (event.stream_id === runId) this.tellRun(event, payload)
       else if (event.event_type.startsWith('approval.')) this.tellApproval(event, payload)
@@ -942,7 +1075,7 @@ class Bundle {
     if (facts.graph_hash !== null ? hex(sha256(data)) !== facts.graph_hash : !same(data, utf8('null\n'))) {
       this.say('graph.hash', 'graph.json')
     } else {
-      graph = parse(text(data), false)
+      graph = graphOf(data)
     }
     const listed = this.run.streams.map((stream) => stream.stream_id)
     for (const streamId of [...this.story.named].filter((one) => !listed.includes(one)).sort(byNumber)) {
@@ -969,23 +1102,29 @@ class Bundle {
     return new Set(mine.map(([unitId]) => unitId >> 20n))
   }
 
-  checkTrust(head, anchored, later) {
+  checkTrust(head, anchored, later, keys) {
     const place = `block ${this.head.block_no}`
     const trusted = new Set([this.head.block_hash])
+    const nextNo = this.head.block_no + 1n
+    const needed = new Set([...this.blocks.keys(), nextNo])
     if (later !== null) {
-      if (this.comesLater(later)) trusted.add(later.block_hash)
-      else this.say('later.proof', 'the proof of a later block')
+      if (this.comesLater(later)) {
+        trusted.add(later.block_hash)
+        needed.add(later.block_no)
+      } else this.say('later.proof', 'the proof of a later block')
     }
     if (head !== null && !trusted.has(head)) this.say('head.other', place)
     if (anchored === null) return
-    const mine = anchored.filter((block) => block.chain_id === this.chain.chain_id)
+    const mine = anchored.filter((line) => line.chain_id === this.chain.chain_id)
+    const [believed, wrong] = believedLines(mine, keys, needed)
+    this.findings.push(...wrong)
     const others = new Set(mine
-      .filter((block) => this.blocks.has(block.block_no) && this.blocks.get(block.block_no).block_hash !== block.block_hash)
-      .map((block) => block.block_no))
+      .filter((line) => this.blocks.has(line.block_no) && this.blocks.get(line.block_no).block_hash !== line.block_hash)
+      .map((line) => line.block_no))
     for (const number of [...others].sort(byNumber)) this.say('anchor.other', `block ${number}`)
-    const isNext = (block) => block.block_no === this.head.block_no + 1n && block.previous_hash === this.head.block_hash
+    const isNext = (line) => line.block_no === nextNo && line.previous_hash === this.head.block_hash
     if (mine.length === 0) this.say('anchor.none', place)
-    else if (!mine.some((block) => trusted.has(block.block_hash) || isNext(block))) this.say('anchor.head', place)
+    else if (!believed.some((line) => trusted.has(line.block_hash) || isNext(line))) this.say('anchor.head', place)
   }
 
   comesLater(later) {
@@ -994,6 +1133,46 @@ class Bundle {
     return blockHash(later.chain_id, later) === later.block_hash &&
       pathRoot(leaf, index, later.block_no - 1n, later.history_path) === later.history_root
   }
+}
+
+const signedBy = (line) => {
+  const found = 'public_key' in line ? line.public_key : 'signature' in line ? '' : null
+  return found === null || typeof found === 'string' ? found : ''
+}
+
+function fitsItself(line) {
+  if (!['event_root', 'first_tx', 'public_key', 'signature'].some((name) => name in line)) return true
+  return Object.entries(TYPES.header).every(([name, kind]) => hasType(line[name], kind)) &&
+    hasType(line.tenant_id, 'i') && blockHash(line.chain_id, line) === line.block_hash
+}
+
+const signs = (line) =>
+  hasType(line.public_key, 'h') && hasType(line.signature, 'g') && isSigned(line.public_key, line.signature, anchorMessage(line))
+
+/** The lines of one chain that count for the needed blocks, and what is wrong with others. */
+function believedLines(lines, keys, needed) {
+  const ranks = new Map((keys ?? []).map((key, rank) => [key, rank]))
+  const first = new Map()
+  for (const line of lines) {
+    const key = signedBy(line)
+    if (ranks.has(key) && !(first.get(key) <= line.block_no)) first.set(key, line.block_no)
+  }
+  const begin = [...first.values()].sort(byNumber)[0] ?? -1n
+  const [believed, findings] = [[], []]
+  const ordered = [...lines].sort((one, other) => byPair([one.block_no, one.block_hash], [other.block_no, other.block_hash]))
+  for (const line of ordered) {
+    const [key, number] = [signedBy(line), line.block_no]
+    if (!needed.has(number) && number !== first.get(key)) continue
+    let code = null
+    if (!fitsItself(line)) code = 'anchor.line'
+    else if (keys !== null && key === null && number <= begin) continue
+    else if (keys !== null && (!ranks.has(key) || !signs(line))) code = 'anchor.signature'
+    else if ([...first].some(([other, from]) => ranks.get(other) > ranks.get(key) && from < number)) code = 'anchor.key'
+    if (code === null) believed.push(line)
+    else findings.push(finding(code, `block ${number} in the anchor`))
+  }
+  if (keys !== null && lines.length > 0 && !first.has(keys.at(-1))) findings.push(finding('anchor.key', 'the anchor'))
+  return [believed, findings]
 }
 
 function difference(name, wanted, told) {
@@ -1060,14 +1239,14 @@ function readRecords(entries) {
 }
 
 /** All findings; none if the bundle is intact, and the trusted block or the anchor vouches for it. */
-export function verify(data, { head = null, anchored = null, later = null } = {}) {
+export function verify(data, { head = null, anchored = null, later = null, keys = null } = {}) {
   const [entries, form] = readEntries(data)
   if (entries === null) return form
   const [records, wrong] = readRecords(entries)
   if (wrong.length > 0) return [...wrong, ...form]
   const bundle = new Bundle(entries, records)
   bundle.check()
-  bundle.checkTrust(head, anchored, later)
+  bundle.checkTrust(head, anchored, later, keys)
   return [...bundle.findings, ...form]
 }
 
@@ -1082,7 +1261,7 @@ export function read(data) {
 export function readAnchor(data) {
   return new TextDecoder().decode(data).split('\n').flatMap((line) => {
     try {
-      const found = parse(line, false)
+      const found = parse(line, true)
       const fits = isObject(found) && hasType(found.chain_id, 't') && hasType(found.block_no, 'i') && hasType(found.block_hash, 'h')
       return fits ? [found] : []
     } catch {
@@ -1091,20 +1270,39 @@ export function readAnchor(data) {
   })
 }
 
+/** Public keys, one in each line, oldest first; the rest of a line after `#` is ignored. */
+export function readKeys(data) {
+  const found = text(data).split('\n').map((line) => line.split('#')[0].trim()).filter((key) => key !== '')
+  if (found.length === 0 || !found.every((key) => hasType(key, 'h')) || new Set(found).size !== found.length) {
+    throw new Error('keys: one public key in each line is accepted, 64 hexadecimal digits, each once')
+  }
+  return found
+}
+
+/** The sentence that says what vouches for the head. */
+export function compared({ head = null, anchored = null, keys = null }) {
+  if (head === null && anchored === null) return 'the head was compared with nothing: give --head or --anchor'
+  if (anchored === null) return 'the head was compared with --head'
+  const what = keys === null ? 'signatures were not checked: give --keys' : `signatures of ${keys.length} keys`
+  return `the head was compared with ${head === null ? '' : '--head and '}the anchor; ${what}`
+}
+
 async function main(given) {
   const { readFileSync } = await import('node:fs')
   const { parseArgs } = await import('node:util')
-  const texts = { head: { type: 'string' }, anchor: { type: 'string' }, later: { type: 'string' } }
+  const texts = Object.fromEntries(['head', 'anchor', 'later', 'keys'].map((name) => [name, { type: 'string' }]))
   let data, options
   try {
     const { values, positionals } = parseArgs({ args: given, options: texts, allowPositionals: true })
-    if (positionals.length !== 1) throw new Error('usage: node verify.mjs bundle.zip [--head HASH] [--anchor FILE] [--later FILE]')
+    if (positionals.length !== 1) throw new Error('usage: node verify.mjs bundle.zip [--head HASH] [--anchor FILE [--keys FILE]] [--later FILE]')
     data = new Uint8Array(readFileSync(positionals[0]))
     options = {
       head: values.head ?? null,
       anchored: values.anchor === undefined ? null : readAnchor(readFileSync(values.anchor)),
-      later: values.later === undefined ? null : parse(readFileSync(values.later, 'utf8'), false),
+      later: values.later === undefined ? null : parse(readFileSync(values.later, 'utf8'), true),
+      keys: values.keys === undefined ? null : readKeys(readFileSync(values.keys)),
     }
+    if (options.keys !== null && options.anchored === null) throw new Error('--keys goes with --anchor')
   } catch (error) {
     console.error(`verify: ${error.message}`)
     return 2
@@ -1120,9 +1318,7 @@ async function main(given) {
   console.log(`verified: run ${manifest.run_id} (${manifest.workflow}, ${manifest.state}), ` +
     `${records['events.jsonl'].length} events, sealed in block ${manifest.head.block_no}`)
   console.log(`  head   ${manifest.head.block_hash}\n  sha256 ${sum}`)
-  if (options.head === null && options.anchored === null) {
-    console.log('  the head was compared with nothing: give --head or --anchor')
-  }
+  console.log(`  ${compared(options)}`)
   return 0
 }
 

@@ -2,7 +2,7 @@
 
 This file needs only Python 3.9; the package and every bundle contain the same file:
 
-    python verify.py bundle.zip [--head HASH] [--anchor FILE] [--later FILE]
+    python verify.py bundle.zip [--head HASH] [--anchor FILE [--keys FILE]] [--later FILE]
 
 `docs/evidence-format.md` defines every byte and every check; `verify.mjs` is the same verifier in JavaScript.
 """
@@ -77,6 +77,7 @@ TYPES: dict[str, dict[str, str]] = {
     "stream": {"stream_id": "i", "last_block_no": "i"},
 }  # fmt: skip
 TYPES["later"] = {**TYPES["block"], "chain_id": "t"}
+TYPES["header"] = dict(zip(BLOCK_FIELDS, _BLOCK_TYPES))  # noqa: B905
 
 # Code → kind and sentence.
 CODES: dict[str, tuple[str, str]] = {
@@ -125,6 +126,9 @@ CODES: dict[str, tuple[str, str]] = {
     "value.shown": ("altered", "the bundle must show all values with their salts, or none"),
     "document.differs": ("altered", "the sealed events say something else"),
     "head.other": ("unproven", "it is not the trusted block, nor shown to lie in its history"),
+    "anchor.line": ("altered", "a line of the anchor does not match its own hash"),
+    "anchor.signature": ("unproven", "no key of the list signed this line of the anchor"),
+    "anchor.key": ("unproven", "the anchor does not end with blocks that the newest key signed"),
     "anchor.none": ("unproven", "the anchor has no block of this chain"),
     "anchor.other": ("altered", "the anchor has another hash for it"),
     "anchor.head": ("unproven", "it is not anchored, nor shown to lie in the history of an anchored block"),
@@ -261,15 +265,107 @@ def path_root(leaf: bytes, index: int, size: int, steps: Iterable[str]) -> bytes
     return found if last == 0 else None
 
 
+# Signatures: Ed25519 (RFC 8032). Points have the coordinates X, Y, Z and T.
+
+Point = tuple[int, int, int, int]
+PRIME = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+CURVE = -121665 * pow(121666, -1, PRIME) % PRIME
+ZERO: Point = (0, 1, 1, 0)
+_tables: dict[bytes, list[list[Point]]] = {}
+
+
+def point_add(one: Point, other: Point) -> Point:
+    a = (one[1] - one[0]) * (other[1] - other[0]) % PRIME
+    b = (one[1] + one[0]) * (other[1] + other[0]) % PRIME
+    c = 2 * one[3] * other[3] * CURVE % PRIME
+    d = 2 * one[2] * other[2] % PRIME
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return (e * f % PRIME, g * h % PRIME, f * g % PRIME, e * h % PRIME)
+
+
+def point_read(data: bytes) -> Point | None:
+    """The point of 32 bytes; None if they are not the one way to write a point."""
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & (1 << 255) - 1
+    if len(data) != 32 or y >= PRIME:
+        return None
+    square = (y * y - 1) * pow(CURVE * y * y + 1, -1, PRIME) % PRIME
+    x = pow(square, (PRIME + 3) // 8, PRIME)
+    if x * x % PRIME != square:
+        x = x * pow(2, (PRIME - 1) // 4, PRIME) % PRIME
+    if x * x % PRIME != square or (x == 0 and sign):
+        return None
+    x = x if x & 1 == sign else PRIME - x
+    return (x, y, 1, x * y % PRIME)
+
+
+def point_bytes(point: Point) -> bytes:
+    over = pow(point[2], -1, PRIME)
+    x, y = point[0] * over % PRIME, point[1] * over % PRIME
+    return (y | (x & 1) << 255).to_bytes(32, "little")
+
+
+BASE = (4 * pow(5, -1, PRIME) % PRIME).to_bytes(32, "little")
+
+
+def point_times(number: int, data: bytes) -> Point | None:
+    """A multiple of a point. The multiples of the few points in use are computed once."""
+    if data not in _tables:
+        point = point_read(data)
+        if point is None:
+            return None
+        rows = []
+        for _ in range(64):
+            row = [ZERO]
+            for _ in range(15):
+                row.append(point_add(row[-1], point))
+            rows.append(row)
+            point = point_add(row[-1], point)
+        _tables[data] = rows
+    found = ZERO
+    for at, row in enumerate(_tables[data]):
+        found = point_add(found, row[number >> 4 * at & 15])
+    return found
+
+
+def challenge(*parts: bytes) -> int:
+    return int.from_bytes(hashlib.sha512(b"".join(parts)).digest(), "little") % ORDER
+
+
+def is_signed(public_key: str, signature: str, message: bytes) -> bool:
+    key, sign = bytes.fromhex(public_key), bytes.fromhex(signature)
+    number = int.from_bytes(sign[32:], "little")
+    if len(sign) != 64 or number >= ORDER:
+        return False
+    mine = point_times(ORDER - challenge(sign[:32], key, message), key)
+    base = point_times(number, BASE)
+    return mine is not None and base is not None and point_bytes(point_add(base, mine)) == sign[:32]
+
+
+def anchor_message(line: Record) -> bytes:
+    """What the signature of a line of an anchor covers. The hash of the block covers its whole header."""
+    names = ("chain_id", "tenant_id", "block_no", "block_hash")
+    return b"\x08" + canonical("stepwell.anchor.1", *(line[name] for name in names))
+
+
 # Files
 
 
+def utf8(text: str) -> bytes:
+    """The text as bytes; half of a pair of UTF-16, which no text has, becomes U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return re.sub("[\ud800-\udfff]", "\ufffd", text).encode()
+
+
 def write_json(value: Any) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
+    return utf8(json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
 def write_lines(rows: Iterable[Any]) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows).encode()
+    return utf8("".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows))
 
 
 def read_lines(data: bytes) -> list[Any]:
@@ -344,11 +440,23 @@ def manifest(entries: Mapping[str, bytes]) -> bytes:
     )
 
 
+def refuse(text: str) -> Any:
+    raise ValueError(text)
+
+
+def loads(text: str) -> Any:
+    """JSON of a payload or value: long integers are inexact, at most 500 levels. Raises ValueError."""
+    if nesting(text) > SHAPE_NESTING_LIMIT:
+        raise ValueError("too deep")
+
+    def integer(text: str) -> float:
+        return int(text) if len(text.lstrip("-")) <= DIGITS_LIMIT else float("inf")
+
+    return json.loads(text, parse_constant=refuse, parse_int=integer)
+
+
 def parse(text: str) -> Any:
     """Strict JSON: integers of at most 19 digits, no other numbers, at most 32 levels. Raises ValueError."""
-
-    def refuse(text: str) -> Any:
-        raise ValueError(text)
 
     def integer(text: str) -> int:
         return int(text) if len(text.lstrip("-")) <= DIGITS_LIMIT else refuse(text)
@@ -381,6 +489,7 @@ def parse_file(name: str, data: bytes) -> list[Any] | None:
 
 PATTERNS = {
     "h": re.compile(r"[0-9a-f]{64}"),
+    "g": re.compile(r"[0-9a-f]{128}"),
     "z": re.compile(r"[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"),
 }
 
@@ -413,7 +522,10 @@ def shape(text: str) -> list[str]:
     if nesting(text) > SHAPE_NESTING_LIMIT:
         return ["$: deep"]
     found: dict[str, None] = {}
-    _walk(json.loads(text), "$", 0, found)
+    try:
+        _walk(loads(text), "$", 0, found)
+    except ValueError:
+        return ["$: no JSON"]
     paths = list(found)
     if len(paths) > SHAPE_PATHS_LIMIT:
         return [*paths[:SHAPE_PATHS_LIMIT], f"and {len(paths) - SHAPE_PATHS_LIMIT} more"]
@@ -440,7 +552,7 @@ def _walk(value: Any, at: str, depth: int, found: dict[str, None]) -> None:
 def payload_of(event: Record) -> dict[str, Any]:
     """The shown payload of an event; empty if it is not shown or no object."""
     try:
-        found = json.loads(event["payload"] or "{}")
+        found = loads(event["payload"] or "{}")
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -492,7 +604,11 @@ RUN_FACTS = (
 
 
 class Story:
-    """What the events of a bundle say: receives events in order, gives documents and digests of values."""
+    """What events say: receives them in any order, gives documents and digests of values.
+
+    Events are told by `event_id`, the order in which they happened. The order of the log is another one: a
+    transaction that began earlier may change a unit later.
+    """
 
     def __init__(self, run_id: int, events: Iterable[Record]) -> None:
         self.run_id = run_id
@@ -505,7 +621,7 @@ class Story:
         self.named: set[int] = set()
         # Label → unit, time, size and hash of a value of an approval or a receipt.
         self.digests: dict[str, dict[str, Any]] = {}
-        for event in events:
+        for event in sorted(events, key=lambda event: (event["event_id"], event["tx"])):
             payload = payload_of(event)
             if event["stream_id"] == run_id:
                 self._tell_run(event, payload)
@@ -930,7 +1046,7 @@ class Bundle:
             self.say("graph.hash", "graph.json")
             graph = None
         else:
-            graph = json.loads(graph_data)
+            graph = graph_of(graph_data)
         listed = [stream["stream_id"] for stream in self.run["streams"]]
         for stream_id in sorted(self.story.named - set(listed)):
             self.say("stream.named", f"stream {stream_id}")
@@ -954,13 +1070,12 @@ class Bundle:
             if (told.get("subject_unit_id") or told.get("unit_id") or 0) >> 20 == self.run["run_id"]
         }
 
-    def check_trust(self, head: str | None, anchored: Iterable[Record] | None, later: Any) -> None:
+    def check_trust(
+        self, head: str | None, anchored: Iterable[Record] | None, later: Any, keys: Sequence[str] | None
+    ) -> None:
         """The head is a block that somebody else vouches for, or lies in the history of one."""
-        place, mine, trusted = (
-            f"block {self.head['block_no']}",
-            self.head["block_hash"],
-            {self.head["block_hash"]},
-        )
+        place, mine = f"block {self.head['block_no']}", self.head["block_hash"]
+        trusted, next_no = {mine}, self.head["block_no"] + 1
         if later is not None:
             if self._comes_later(later):
                 trusted.add(later["block_hash"])
@@ -970,22 +1085,24 @@ class Bundle:
             self.say("head.other", place)
         if anchored is None:
             return
-        same = [block for block in anchored if block["chain_id"] == self.chain["chain_id"]]
+        same = [line for line in anchored if line["chain_id"] == self.chain["chain_id"]]
+        needed = {*self.blocks, next_no} | ({later["block_no"]} if len(trusted) > 1 else set())
+        believed, findings = believed_lines(same, keys, needed)
+        self.findings += findings
         others = {
-            block["block_no"]
-            for block in same
-            if block["block_no"] in self.blocks
-            and self.blocks[block["block_no"]]["block_hash"] != block["block_hash"]
+            line["block_no"]
+            for line in same
+            if line["block_no"] in self.blocks
+            and self.blocks[line["block_no"]]["block_hash"] != line["block_hash"]
         }
         for number in sorted(others):
             self.say("anchor.other", f"block {number}")
-        next_no = self.head["block_no"] + 1
         if not same:
             self.say("anchor.none", place)
         elif not any(
-            block["block_hash"] in trusted
-            or (block["block_no"] == next_no and block.get("previous_hash") == mine)
-            for block in same
+            line["block_hash"] in trusted
+            or (line["block_no"] == next_no and line.get("previous_hash") == mine)
+            for line in believed
         ):
             self.say("anchor.head", place)
 
@@ -1002,6 +1119,79 @@ class Bundle:
 
     def place(self, event: Record) -> str:
         return f"event {event['tx']}/{event['event_id']} ({event['event_type']}, unit {event['unit_id']})"
+
+
+def believed_lines(
+    lines: Sequence[Record], keys: Sequence[str] | None, needed: Iterable[int] | None = None
+) -> tuple[list[Record], list[Finding]]:
+    """The lines of one chain that count, and what is wrong with others; `needed`: only these blocks.
+
+    A line with a header matches its own hash. With keys, oldest first, a line counts if one of them signed
+    it. Lines without a signature are accepted only up to the first signature, and do not count. The lines of
+    a replaced key end where those of the next key begin, and the newest key has signed at least one block.
+    """
+    wanted = None if needed is None else set(needed)
+    ranks = {key: rank for rank, key in enumerate(keys or ())}
+    first: dict[str, int] = {}
+    for line in lines:
+        key = key_of(line)
+        if key in ranks:
+            first[str(key)] = min(line["block_no"], first.get(str(key), line["block_no"]))
+    begin = min(first.values(), default=-1)
+    believed, findings = [], []
+    for line in sorted(lines, key=lambda line: (line["block_no"], line["block_hash"])):
+        key, number = key_of(line), line["block_no"]
+        if wanted is not None and number not in wanted and number != first.get(str(key)):
+            continue
+        code = None
+        if not fits_itself(line):
+            code = "anchor.line"
+        elif keys is not None and key is None and number <= begin:
+            continue
+        elif keys is not None and (key not in ranks or not signs(line)):
+            code = "anchor.signature"
+        elif any(first[other] < number for other in first if ranks[other] > ranks.get(str(key), 0)):
+            code = "anchor.key"
+        if code is None:
+            believed.append(line)
+        else:
+            findings.append(Finding(code, f"block {number} in the anchor"))
+    if keys and lines and keys[-1] not in first:
+        findings.append(Finding("anchor.key", "the anchor"))
+    return believed, findings
+
+
+def key_of(line: Record) -> str | None:
+    """The key that a line says has signed it; empty if it says something else."""
+    found = line.get("public_key", "" if "signature" in line else None)
+    return found if found is None or isinstance(found, str) else ""
+
+
+def fits_itself(line: Record) -> bool:
+    """Whether the header in a line has the hash that the line says. Earlier releases wrote no header."""
+    if not any(name in line for name in ("event_root", "first_tx", "public_key", "signature")):
+        return True
+    return (
+        all(has_type(line.get(name), kind) for name, kind in TYPES["header"].items())
+        and has_type(line.get("tenant_id"), "i")
+        and block_hash(line["chain_id"], line) == line["block_hash"]
+    )
+
+
+def signs(line: Record) -> bool:
+    return (
+        has_type(line.get("public_key"), "h")
+        and has_type(line.get("signature"), "g")
+        and is_signed(line["public_key"], line["signature"], anchor_message(line))
+    )
+
+
+def graph_of(data: bytes) -> Any:
+    """The definition; null if it is no JSON."""
+    try:
+        return loads(data.decode())
+    except (ValueError, RecursionError):
+        return None
 
 
 def difference(name: str, wanted: Any, told: Any) -> str:
@@ -1079,8 +1269,9 @@ def read_records(entries: Mapping[str, bytes]) -> tuple[dict[str, list[Any]], li
 
 
 def verify(
-    data: bytes, head: str | None = None, anchored: Iterable[Record] | None = None, later: Any = None
-) -> list[Finding]:
+    data: bytes, head: str | None = None, anchored: Iterable[Record] | None = None, later: Any = None,
+    keys: Sequence[str] | None = None,
+) -> list[Finding]:  # fmt: skip
     """All findings; none if the bundle is intact, and the trusted block or the anchor vouches for it."""
     entries, form = read_entries(data)
     if not entries:
@@ -1090,7 +1281,7 @@ def verify(
         return wrong + form
     bundle = Bundle(entries, records)
     bundle.check()
-    bundle.check_trust(head, anchored, later)
+    bundle.check_trust(head, anchored, later, keys)
     return bundle.findings + form
 
 
@@ -1099,7 +1290,7 @@ def read_anchor(data: bytes) -> list[dict[str, Any]]:
     found = []
     for line in data.decode(errors="replace").split("\n"):
         try:
-            header = json.loads(line)
+            header = parse(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(header, dict) and all(
@@ -1107,6 +1298,15 @@ def read_anchor(data: bytes) -> list[dict[str, Any]]:
             for name, kind in (("chain_id", "t"), ("block_no", "i"), ("block_hash", "h"))
         ):
             found.append(header)
+    return found
+
+
+def read_keys(data: bytes) -> list[str]:
+    """Public keys, one in each line, oldest first; the rest of a line after `#` is ignored."""
+    keys = [line.split("#")[0].strip() for line in data.decode().split("\n")]
+    found = [key for key in keys if key]
+    if not found or not all(has_type(key, "h") for key in found) or len(set(found)) != len(found):
+        raise ValueError("keys: one public key in each line is accepted, 64 hexadecimal digits, each once")
     return found
 
 
@@ -1118,19 +1318,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--anchor", help="a file of anchored block headers, one JSON object in each line")
     parser.add_argument("--later", help="a proof that a trusted or anchored block comes after the head")
+    parser.add_argument("--keys", help="the public keys that sign the anchor, one in each line, oldest first")
     given = parser.parse_args(arguments)
     try:
-        data, anchor, later = (
+        data, anchor, later, keys = (
             None if name is None else open(name, "rb").read()  # noqa: PTH123, SIM115 - one import less
-            for name in (given.bundle, given.anchor, given.later)
+            for name in (given.bundle, given.anchor, given.later, given.keys)
         )
         assert data is not None
         anchored = None if anchor is None else read_anchor(anchor)
-        proof = None if later is None else json.loads(later)
+        proof = None if later is None else parse(later.decode())
+        known = None if keys is None else read_keys(keys)
+        if known is not None and anchored is None:
+            raise ValueError("--keys goes with --anchor")
     except (OSError, ValueError) as error:
         sys.stderr.write(f"verify: {error}\n")
         return 2
-    findings = verify(data, given.head, anchored, proof)
+    findings = verify(data, given.head, anchored, proof, known)
     for finding in findings[:PROBLEM_LIMIT]:
         sys.stdout.write(f"{finding}\n")
     sha256 = hashlib.sha256(data).hexdigest()
@@ -1145,9 +1349,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"  head   {said['head']['block_hash']}\n"
         f"  sha256 {sha256}\n"
     )
-    if given.head is None and given.anchor is None:
-        sys.stdout.write("  the head was compared with nothing: give --head or --anchor\n")
+    sys.stdout.write(f"  {compared(given.head, anchored, known)}\n")
     return 0
+
+
+def compared(head: str | None, anchored: Sequence[Record] | None, keys: Sequence[str] | None) -> str:
+    """The sentence that says what vouches for the head."""
+    if head is None and anchored is None:
+        return "the head was compared with nothing: give --head or --anchor"
+    if anchored is None:
+        return "the head was compared with --head"
+    what = "signatures were not checked: give --keys" if keys is None else f"signatures of {len(keys)} keys"
+    return f"the head was compared with {'--head and ' if head else ''}the anchor; {what}"
 
 
 if __name__ == "__main__":

@@ -21,8 +21,15 @@ _log = logging.getLogger(__name__)
 class BackgroundKeeper:
     """A keeper and its thread, which starts immediately."""
 
-    def __init__(self, conninfo: str, *, poll_seconds: float = 1.0, anchor: str | None = None) -> None:
-        self._keeper = Keeper(conninfo, poll_seconds=poll_seconds, anchor=anchor)
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        poll_seconds: float = 1.0,
+        anchor: str | None = None,
+        key_file: str | None = None,
+    ) -> None:
+        self._keeper = Keeper(conninfo, poll_seconds=poll_seconds, anchor=anchor, key_file=key_file)
         self._thread = threading.Thread(target=self._keeper.run, name="stepwell-keeper", daemon=True)
         self._thread.start()
 

@@ -53,9 +53,19 @@ class Tick:
 
 
 class Keeper:
-    """A keeper of one database. `poll_seconds`: longest pause; `anchor`: where block headers are written."""
+    """A keeper of one database.
 
-    def __init__(self, conninfo: str, *, poll_seconds: float = 1.0, anchor: str | None = None) -> None:
+    `poll_seconds`: longest pause; `anchor`: where block headers are written; `key_file`: the key that signs.
+    """
+
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        poll_seconds: float = 1.0,
+        anchor: str | None = None,
+        key_file: str | None = None,
+    ) -> None:
         if not 0.01 <= poll_seconds <= 60:
             raise InvalidInput(f"poll_seconds is {poll_seconds}; accepted: 0.01 to 60", field="poll_seconds")
         self._conninfo = conninfo
@@ -69,7 +79,7 @@ class Keeper:
         self._sweep_at: datetime | None = None
         self._look_at: datetime | None = None
         self._search_page = 0
-        self._sealing = Sealing(conninfo, anchor)
+        self._sealing = Sealing(conninfo, anchor, key_file)
 
     def stop(self) -> None:
         """End `run` soon; call it from another thread, never from a signal handler in the same thread."""

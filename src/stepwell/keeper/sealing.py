@@ -29,9 +29,10 @@ _log = logging.getLogger(__name__)
 class Sealing:
     """Makes a pass when it is due, one at a time."""
 
-    def __init__(self, conninfo: str, anchor: str | None) -> None:
+    def __init__(self, conninfo: str, anchor: str | None, key_file: str | None) -> None:
         self._conninfo = conninfo
         self._anchor = anchor
+        self._key_file = key_file
         self._due_at: datetime | None = None
         self._period = LOOK_PERIOD
         self._closed = False
@@ -75,7 +76,7 @@ class Sealing:
                 self._connection = connection
                 count = self._seal_all(connection)
                 if self._anchor is not None:
-                    tell(connection, self._anchor, lambda: self._closed)
+                    tell(connection, self._anchor, self._key_file, lambda: self._closed)
         except StepwellError as error:
             if not self._closed:
                 _log.warning("sealing or anchoring failed; the next pass continues: %s", error)

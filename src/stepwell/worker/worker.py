@@ -123,7 +123,9 @@ class Worker:
         await self._open_session()
         # Use the direct address if there is one: the active keeper holds a lock on its connection.
         self._keeper = BackgroundKeeper(
-            self.app.listen_conninfo() or self._conninfo, anchor=self.app.settings.audit_anchor
+            self.app.listen_conninfo() or self._conninfo,
+            anchor=self.app.settings.audit_anchor,
+            key_file=self.app.settings.audit_key,
         )
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
         helpers.append(asyncio.create_task(self._keep_alive()))

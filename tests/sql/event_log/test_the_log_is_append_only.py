@@ -55,3 +55,16 @@ def test_a_month_past_its_retention_is_dropped_whole(db: psycopg.Connection, mon
     assert removed["event_log_months"] >= 1
     assert db.execute("select to_regclass(%s)", (month,)).fetchone() == (None,)
     assert db.execute("select count(*) from event_log").fetchone() == (0,)
+
+
+def test_no_month_has_an_event_twice(db: psycopg.Connection, engine: Engine, month: str):
+    """Each partition has a unique index on the position, those that are made later too."""
+    engine.one("select fn_partitions_ensure(stepwell.now() + interval '2 years', 1)")
+    bare = db.execute(
+        "select i.inhrelid::regclass::text from pg_inherits as i where i.inhparent = 'event_log'::regclass"
+        " and not exists (select from pg_index as x where x.indrelid = i.inhrelid and x.indisunique"
+        " and pg_get_indexdef(x.indexrelid) like '%(tenant_id, tx, event_id)')"
+    ).fetchall()
+    assert bare == []
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        db.execute(f"insert into event_log select * from {month} limit 1".encode())

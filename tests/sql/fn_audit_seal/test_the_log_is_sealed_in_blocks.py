@@ -171,11 +171,12 @@ def test_a_keeper_seals_under_its_role(engine: Engine):
         engine.db.execute("select * from fn_audit_due()")
         engine.db.execute("select * from fn_audit_seal(1)")
         engine.db.execute(
-            "select fn_anchor_tenants('x'), fn_anchor_backlog(1, 'x', 5), fn_anchor_record(1, 'x', 1, null)"
+            "select fn_anchor_due('x', null), fn_anchor_headers(1, 'x', null, 5),"
+            " fn_anchor_written(1, 'x', 1, null, null)"
         )
 
 
-@pytest.mark.parametrize("call", ["fn_audit_due()", "fn_anchor_record(1, 'x', 1, null)"])
+@pytest.mark.parametrize("call", ["fn_audit_due()", "fn_anchor_written(1, 'x', 1, null, null)"])
 def test_the_api_role_cannot_call_the_functions_of_the_keeper(engine: Engine, call: str):
     engine.db.execute("set role stepwell_api")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):

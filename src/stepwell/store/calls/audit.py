@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 from psycopg.rows import TupleRow
+from psycopg.types.json import Jsonb
 
 from stepwell.errors import from_database
 from stepwell.sql import support_text
@@ -130,8 +131,8 @@ class AuditReader:
     def chain(self) -> Chain | None:
         found = self.rows(
             "select c.tenant_id, c.chain_id::text, c.salt, encode(c.genesis_hash, 'hex'),"
-            f" {_at('c.created_at')}, c.block_count, encode(c.head_hash, 'hex'), c.last_tx::text::bigint,"
-            f" c.last_event_id, c.history_peaks, {_at('c.sealed_at')}"
+            f" {moment_text('c.created_at')}, c.block_count, encode(c.head_hash, 'hex'),"
+            f" c.last_tx::text::bigint, c.last_event_id, c.history_peaks, {moment_text('c.sealed_at')}"
             " from stepwell.audit_chain as c where c.tenant_id = %s",
             self.tenant_id,
         )
@@ -159,10 +160,10 @@ class AuditReader:
             wanted = "b.block_no = any (%s)" if numbers is not None else "b.block_no > %s"
             rows = self.rows(
                 "select b.block_no, b.first_tx::text::bigint, b.first_event_id, b.last_tx::text::bigint,"
-                f" b.last_event_id, {_at('b.first_at')}, {_at('b.last_at')}, b.event_count,"
+                f" b.last_event_id, {moment_text('b.first_at')}, {moment_text('b.last_at')}, b.event_count,"
                 " encode(b.event_root, 'hex'),"
                 " b.stream_count, encode(b.stream_root, 'hex'), encode(b.history_root, 'hex'),"
-                f" encode(b.previous_hash, 'hex'), {_at('b.sealed_at')}, encode(b.block_hash, 'hex')"
+                f" encode(b.previous_hash, 'hex'), {moment_text('b.sealed_at')}, encode(b.block_hash, 'hex')"
                 f" from stepwell.audit_block as b where b.tenant_id = %s and {wanted}"
                 f" order by b.block_no limit {PAGE_BLOCKS if numbers is None else len(numbers)}",
                 self.tenant_id, after if numbers is None else numbers,
@@ -192,7 +193,7 @@ class AuditReader:
         return [row[0] for row in rows]
 
     def leaves(self, block_no: int) -> Leaves | BrokenLeaves | None:
-        rows = self._support("audit_leaves", block_no=block_no)
+        rows = self.support("audit_leaves", block_no=block_no)
         if not rows:
             return None
         if len(rows) > 1 or any(column is None for column in (*rows[0][:5], rows[0][6])):
@@ -235,7 +236,8 @@ class AuditReader:
 
     def _events(self, condition: str, *values: Any, limit: int) -> list[dict[str, Any]]:
         rows = self.rows(
-            f"select e.tx::text::bigint, e.event_id, {_at('e.at')}, e.run_id, e.unit_id, e.request_id,"
+            f"select e.tx::text::bigint, e.event_id, {moment_text('e.at')}, e.run_id, e.unit_id,"
+            " e.request_id,"
             " e.event_type, e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id,"
             " e.correlation_id, e.payload::text from stepwell.event_log as e"
             f" where e.tenant_id = %s and {condition} order by e.tx, e.event_id limit %s",
@@ -254,7 +256,7 @@ class AuditReader:
     def archived(self) -> Archived:
         """What the newest event about archived months says; nothing if there is none."""
         rows = self.rows(
-            f"select e.payload, {_at('e.at')} from stepwell.event_log as e"
+            f"select e.payload, {moment_text('e.at')} from stepwell.event_log as e"
             " where e.tenant_id = %s and e.run_id = 0 and e.event_type = 'log.archived'"
             " order by e.tx desc, e.event_id desc limit 1",
             self.tenant_id,
@@ -266,12 +268,12 @@ class AuditReader:
 
     def values(self, unit_ids: list[int]) -> list[Value]:
         """The values of units beside the log, ordered by unit and label."""
-        return [Value(*row) for row in self._support("audit_values", unit_ids=unit_ids)]
+        return [Value(*row) for row in self.support("audit_values", unit_ids=unit_ids)]
 
     def units(self, stream_ids: list[int], since: Position) -> list[UnitNow]:
         """The units of streams that have an event at or after a position."""
         tx, event_id = since
-        rows = self._support("audit_units", stream_ids=stream_ids, tx=tx, event_id=event_id)
+        rows = self.support("audit_units", stream_ids=stream_ids, tx=tx, event_id=event_id)
         return [
             UnitNow(unit_id, (tx, event_id), None if state_tx is None else (state_tx, state_event_id), *more)
             for unit_id, tx, event_id, state_tx, state_event_id, *more in rows
@@ -279,15 +281,23 @@ class AuditReader:
 
     def kept_since(self) -> str:
         """Retention keeps every run, job, approval and receipt whose last event is not older than this."""
-        rows = self._support("audit_kept_since")
+        rows = self.support("audit_kept_since")
         return str(rows[0][0])
 
     def unknown(self, archived: Archived, limit: int) -> list[tuple[str, int]]:
         """Kind and unit of rows beside the log whose unit has no event; not those of archived months."""
-        rows = self._support("audit_unknown", archived=sorted(archived.months), limit=limit)
+        rows = self.support("audit_unknown", archived=sorted(archived.months), limit=limit)
         return [(what, unit_id) for what, unit_id in rows]
 
-    def _support(self, name: str, **values: Any) -> list[TupleRow]:
+    def absent(self, limit: int) -> list[int]:
+        """Steps whose run exists, and which have no row."""
+        return [unit_id for (unit_id,) in self.support("audit_absent", limit=limit)]
+
+    def lives(self, ends: dict[str, list[str]], is_whole: bool, limit: int) -> list[TupleRow]:
+        """Units by kind and last state, and the changes that do not begin where the one before them ended."""
+        return self.support("audit_lives", ends=Jsonb(ends), is_whole=is_whole, limit=limit)
+
+    def support(self, name: str, **values: Any) -> list[TupleRow]:
         given = {"tenant_id": self.tenant_id, **values}
         return self.connection.execute(support_text(name).encode(), given).fetchall()
 
@@ -302,7 +312,7 @@ class AuditReader:
 
     def broken_streams(self, limit: int) -> list[tuple[int, int]]:
         """Stream and block of the entries whose block before is not the one that they name."""
-        rows = self._support("audit_broken_streams", limit=limit)
+        rows = self.support("audit_broken_streams", limit=limit)
         return [(stream_id, block_no) for stream_id, block_no in rows]
 
     def stream_blocks(self) -> set[int]:
@@ -332,7 +342,7 @@ def read_moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _at(column: str) -> str:
+def moment_text(column: str) -> str:
     """A time as the texts that are hashed have it; what no such text can have, such as infinity, as it is."""
     return (
         f"case when {column} between '0001-01-01 00:00+00' and '9999-12-31 23:59:59.999999+00' then to_char("

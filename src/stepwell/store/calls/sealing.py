@@ -43,22 +43,26 @@ def seal(tenant_id: int) -> Call[Sealed | None]:
     )
 
 
-def anchor_backlog(tenant_id: int, anchor: str, limit: int) -> Call[list[dict[str, Any]]]:
-    """Headers that were not written to the anchor yet, the oldest first."""
+def anchor_headers(
+    tenant_id: int, anchor: str, public_key: str | None, limit: int
+) -> Call[list[dict[str, Any]]]:
+    """Headers that were not written to the anchor yet, oldest first; with a new key, the head once more."""
     return Call(
-        "select stepwell.fn_anchor_backlog(%s, %s, %s)",
-        (tenant_id, anchor, limit),
+        "select stepwell.fn_anchor_headers(%s, %s, %s, %s)",
+        (tenant_id, anchor, public_key, limit),
         lambda rows: rows[0][0] or [],
     )
 
 
-def anchor_tenants(anchor: str) -> Call[list[int]]:
-    return Call("select stepwell.fn_anchor_tenants(%s)", (anchor,), lambda rows: rows[0][0] or [])
+def anchor_due(anchor: str, public_key: str | None) -> Call[list[int]]:
+    return Call("select stepwell.fn_anchor_due(%s, %s)", (anchor, public_key), lambda rows: rows[0][0] or [])
 
 
-def record_anchored(tenant_id: int, anchor: str, block_no: int | None, error: str | None) -> Call[None]:
+def anchor_written(
+    tenant_id: int, anchor: str, block_no: int | None, public_key: str | None, error: str | None
+) -> Call[None]:
     return Call(
-        "select stepwell.fn_anchor_record(%s, %s, %s, %s)",
-        (tenant_id, anchor, block_no, error),
+        "select stepwell.fn_anchor_written(%s, %s, %s, %s, %s)",
+        (tenant_id, anchor, block_no, public_key, error),
         lambda rows: None,
     )

@@ -141,15 +141,16 @@ as $$
     ) end
 $$;
 
--- Stores who ended these approvals and deletes their timers. Replay requests of an approval that was not granted are
+-- Stores who ended these approvals and when, as the events of their end say, and deletes their timers. Replay requests of an approval that was not granted are
 -- rejected.
 create or replace function stepwell._approvals_close(p_tenant_ids int[], p_approval_ids bigint[], p_actor text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    update stepwell.approval_detail as a set decided_at = stepwell.now(), decided_by = p_actor
+    update stepwell.approval_detail as a set decided_at = u.last_transition_at, decided_by = p_actor
     from unnest(p_tenant_ids, p_approval_ids) as q (tenant_id, approval_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.approval_id = u.unit_id
     where a.tenant_id = q.tenant_id and a.approval_id = q.approval_id and a.decided_at is null;
     delete from stepwell.timer as t
     using unnest(p_tenant_ids, p_approval_ids) as q (tenant_id, approval_id)

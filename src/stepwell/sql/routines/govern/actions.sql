@@ -198,6 +198,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_now constant timestamptz := stepwell.now();
     v_target constant text := stepwell._redact_text(p_action ->> 'target');
     v_verdict_id bigint;
 begin
@@ -207,16 +208,16 @@ begin
     values (p_tenant_id, p_unit_id, p_lease_no, p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation',
         v_target, p_action ->> 'hash', p_verdict ->> 'effect', p_verdict ->> 'reason_code', p_verdict ->> 'reason',
         (p_verdict ->> 'policy_set_id')::bigint, p_verdict ->> 'rule', p_verdict ->> 'tier',
-        coalesce((p_verdict ->> 'two_person')::boolean, false), p_approval_id, stepwell.now())
+        coalesce((p_verdict ->> 'two_person')::boolean, false), p_approval_id, v_now)
     returning verdict_id into v_verdict_id;
-    perform stepwell._event_append(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
+    perform stepwell._event_append_at(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
         'verdict_id', v_verdict_id, 'attempt', p_lease_no, 'effect', p_verdict ->> 'effect', 'reason_code', p_verdict ->> 'reason_code', 'reason', p_verdict ->> 'reason',
         'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation', 'target', v_target,
         'idempotency_key', p_action ->> 'key', 'action_hash', p_action ->> 'hash', 'rule', p_verdict ->> 'rule',
         'policy_version', p_verdict -> 'policy_version', 'rules_hash', (select s.rules_hash from stepwell.policy_set as s
             where s.tenant_id = p_tenant_id and s.policy_set_id = (p_verdict ->> 'policy_set_id')::bigint),
         'tier', p_verdict ->> 'tier', 'two_person', coalesce((p_verdict ->> 'two_person')::boolean, false),
-        'approval_id', p_approval_id, 'receipt_id', p_receipt_id)), 'executor_worker');
+        'approval_id', p_approval_id, 'receipt_id', p_receipt_id)), 'executor_worker', v_now);
     return v_verdict_id;
 end
 $$;

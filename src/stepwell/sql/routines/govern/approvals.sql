@@ -76,6 +76,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_actor constant text := stepwell._actor_bound(p_tenant_id, p_actor, 'approval.decide');
+    v_now timestamptz;
     v_voter text;
     v_approval stepwell.approval_detail;
 begin
@@ -102,12 +103,13 @@ begin
         raise exception using errcode = 'SW001', column = 'reason', message = 'reason: a reject requires a reason';
     end if;
     p_reason := stepwell._redact_text(p_reason);
+    v_now := stepwell.now();
     insert into stepwell.approval_vote (tenant_id, approval_id, voter, decision, reason, voted_at)
-    values (p_tenant_id, p_approval_id, v_voter, p_decision, p_reason, stepwell.now())
+    values (p_tenant_id, p_approval_id, v_voter, p_decision, p_reason, v_now)
     on conflict (tenant_id, approval_id, voter) do update set decision = excluded.decision, reason = excluded.reason,
         voted_at = excluded.voted_at;
-    perform stepwell._event_append(p_tenant_id, p_approval_id, 'approval.vote_recorded', v_actor,
-        jsonb_strip_nulls(jsonb_build_object('voter', v_voter, 'decision', p_decision, 'reason', p_reason)), 'reviewer');
+    perform stepwell._event_append_at(p_tenant_id, p_approval_id, 'approval.vote_recorded', v_actor,
+        jsonb_strip_nulls(jsonb_build_object('voter', v_voter, 'decision', p_decision, 'reason', p_reason)), 'reviewer', v_now);
     if p_decision = 'reject' then
         perform stepwell._approval_end(p_tenant_id, p_approval_id, 'rejected', v_actor, p_reason);
         perform stepwell._approval_settle(p_tenant_id, p_approval_id, v_actor);

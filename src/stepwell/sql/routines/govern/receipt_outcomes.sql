@@ -1,11 +1,13 @@
 -- The outcome of an effect: what its receipt keeps, what its event says, and what follows from it.
 
--- Stores what a settled receipt keeps: result, external id, earlier values, how to reverse it, its cost; secrets are
--- replaced. Returns the payload of the event of its outcome: the same facts, of values only size and salted hash.
+-- Gives a receipt its outcome: stores result, external id, earlier values, how to reverse it, its cost; secrets are
+-- replaced. The event of the outcome has the same time and facts, of values only size and salted hash, and p_told.
 -- Locks: the caller holds the receipt.
-create or replace function stepwell._receipt_settle(
-    p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text
-) returns jsonb
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._receipt_end(
+    p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_cause stepwell.transition_cause, p_evidence jsonb,
+    p_told jsonb
+) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -18,11 +20,13 @@ declare
         and v_reversal::text not like '%***%' then v_reversal end;
     v_label constant text := 'receipt:' || p_receipt.receipt_id || ':';
     v_kept stepwell.action_receipt;
+    v_payload jsonb;
 begin
+    p_cause.at := stepwell.now();
     update stepwell.action_receipt as r set
         -- An effect in doubt is not settled.
-        settled_at = case when p_outcome <> 'unconfirmed' then stepwell.now() end,
-        settled_by = case when p_outcome <> 'unconfirmed' then p_actor end,
+        settled_at = case when p_outcome <> 'unconfirmed' then p_cause.at end,
+        settled_by = case when p_outcome <> 'unconfirmed' then coalesce(p_cause.actor, 'session:' || p_cause.session_id) end,
         response_metadata = case when p_outcome = 'confirmed' then jsonb_strip_nulls(jsonb_build_object(
             'note', case when not v_fits then 'the result was larger than the limit and was not stored'
                 else stepwell._redact_text(left(p_effect ->> 'reason', 2000)) end))
@@ -39,12 +43,14 @@ begin
         currency = left(p_effect -> 'usage' ->> 'currency', 10)
     where r.tenant_id = p_receipt.tenant_id and r.receipt_id = p_receipt.receipt_id
     returning r.* into v_kept;
-    return jsonb_strip_nulls(jsonb_build_object('external_id', v_kept.external_id, 'reversible', v_kept.reversible,
+    v_payload := jsonb_strip_nulls(jsonb_build_object('external_id', v_kept.external_id, 'reversible', v_kept.reversible,
         'provider', v_kept.provider, 'model', v_kept.model, 'input_tokens', v_kept.input_tokens,
         'output_tokens', v_kept.output_tokens, 'cost_micros', v_kept.cost_micros, 'currency', v_kept.currency,
         'response', stepwell._value_digest(p_receipt.tenant_id, v_label || 'response', v_kept.response_metadata),
         'prior', stepwell._value_digest(p_receipt.tenant_id, v_label || 'prior', v_kept.prior),
-        'reversal', stepwell._value_digest(p_receipt.tenant_id, v_label || 'reversal', v_kept.reversal)));
+        'reversal', stepwell._value_digest(p_receipt.tenant_id, v_label || 'reversal', v_kept.reversal))) || p_told;
+    perform stepwell._must_apply(array[row(p_receipt.tenant_id, p_receipt.receipt_id, p_outcome, null, p_evidence, v_payload,
+        null, null)::stepwell.transition_request], p_cause);
 end
 $$;
 

@@ -94,7 +94,7 @@ begin
     if p_is_again then
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], 'intended', 'executor_worker', 'rpc',
             'action_propose', null, null, array[v_payload], p_session_id => p_session_id);
-        update stepwell.action_receipt as r set lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null,
+        update stepwell.action_receipt as r set lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null, settled_by = null,
             response_metadata = null, verdict_id = p_verdict_id, approval_id = p_approval_id
         where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
         return p_receipt_id;
@@ -163,9 +163,8 @@ begin
         if v_state not in ('intended', 'unconfirmed') then
             raise exception using errcode = 'SW003', message = format('receipt %s is already %s', stepwell._unit_ref(p_receipt_id), v_state);
         end if;
-        perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'executor_worker', 'rpc',
-            'action_settle', null, null, array[stepwell._receipt_settle(v_receipt, p_outcome, p_effect, 'session:' || p_session_id)],
-            p_session_id => p_session_id);
+        perform stepwell._receipt_end(v_receipt, p_outcome, p_effect, row('executor_worker', 'rpc', 'action_settle', null,
+            p_session_id, null, null, 0, null)::stepwell.transition_cause, null, '{}');
         perform stepwell._receipt_follow(v_receipt, p_outcome, left(p_effect ->> 'external_id', 500), 'session:' || p_session_id);
     end if;
     return jsonb_build_object('state', p_outcome, 'event', format('receipt.settled.%s.%s', p_receipt_id, v_receipt.try_count),
@@ -222,10 +221,10 @@ begin
         raise exception using errcode = 'SW003', message = format('receipt %s is %s; only a receipt in doubt can be settled by hand',
             stepwell._unit_ref(p_receipt_id), v_state);
     end if;
-    perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], p_outcome, 'reviewer', 'rpc', 'receipt_settle',
-        p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)], array[stepwell._receipt_settle(v_receipt, p_outcome,
-            jsonb_strip_nulls(jsonb_build_object('external_id', p_external_id, 'reason', p_reason))
-            || jsonb_build_object('result', p_result), p_actor) || jsonb_build_object('reason', stepwell._redact_text(p_reason))]);
+    perform stepwell._receipt_end(v_receipt, p_outcome,
+        jsonb_strip_nulls(jsonb_build_object('external_id', p_external_id, 'reason', p_reason)) || jsonb_build_object('result', p_result),
+        row('reviewer', 'rpc', 'receipt_settle', p_actor, null, null, null, 0, null)::stepwell.transition_cause,
+        jsonb_build_object('audit_ref', 'actor:' || p_actor), jsonb_build_object('reason', stepwell._redact_text(p_reason)));
     perform stepwell._receipt_follow(v_receipt, p_outcome, left(p_external_id, 500), p_actor);
     perform stepwell._news_deliver(p_tenant_id, v_receipt.unit_id, format('receipt.settled.%s.%s', p_receipt_id,
         v_receipt.try_count), jsonb_build_object('receipt_id', p_receipt_id, 'state', p_outcome));

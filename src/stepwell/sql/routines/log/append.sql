@@ -10,6 +10,19 @@ create or replace function stepwell._event_append(
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
+begin
+    return stepwell._event_append_at(p_tenant_id, p_unit_id, p_event_type, p_actor, p_payload, p_actor_class, stepwell.now());
+end
+$$;
+
+-- The same with the time of the row that the event stands for, so that the log and the table say the same.
+-- Raises: as _event_append.
+create or replace function stepwell._event_append_at(
+    p_tenant_id int, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text, p_at timestamptz
+) returns bigint
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
 declare
     v_problem text;
     v_event_id bigint;
@@ -26,7 +39,7 @@ begin
     -- A follower counts on it that a transaction has its id before it draws the number of an event (fn_run_follow).
     perform pg_current_xact_id();
     insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor, payload)
-    values (p_tenant_id, stepwell.now(), stepwell._run_of(p_unit_id), p_unit_id, p_event_type, p_actor_class, p_actor, p_payload)
+    values (p_tenant_id, p_at, stepwell._run_of(p_unit_id), p_unit_id, p_event_type, p_actor_class, p_actor, p_payload)
     returning event_id into v_event_id;
     return v_event_id;
 end

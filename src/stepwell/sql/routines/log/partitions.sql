@@ -28,6 +28,8 @@ begin
             if to_regclass('stepwell.' || v_name) is null then
                 -- Attached, not created as a partition: that would wait for every open transaction that wrote an event.
                 execute format('create table stepwell.%I (like stepwell.event_log including all)', v_name);
+                -- No event is there twice. An index of event_log itself could not say this without the time.
+                execute format('create unique index on stepwell.%I (tenant_id, tx, event_id)', v_name);
                 execute format('alter table stepwell.event_log attach partition stepwell.%I for values from (%L) to (%L)',
                     v_name, v_month, (v_month at time zone 'UTC' + interval '1 month') at time zone 'UTC');
                 -- The triggers for rows are inherited from event_log; the trigger against truncate is not.
