@@ -2,6 +2,7 @@ import { createRouter, createWebHistory, type RouteRecordRaw } from "vue-router"
 
 import ApprovalPage from "./pages/approvals/ApprovalPage.vue";
 import ApprovalsPage from "./pages/approvals/ApprovalsPage.vue";
+import EvidencePage from "./pages/evidence/EvidencePage.vue";
 import HealthPage from "./pages/HealthPage.vue";
 import NotFoundPage from "./pages/NotFoundPage.vue";
 
@@ -29,6 +30,12 @@ export const routes: RouteRecordRaw[] = [
     name: "approval",
     component: ApprovalPage,
     meta: { titleKey: "approvals.one", section: "/approvals" },
+  },
+  {
+    path: "/evidence",
+    name: "evidence",
+    component: EvidencePage,
+    meta: { titleKey: "evidence.title", inNavigation: true },
   },
   { path: "/:rest(.*)*", name: "not-found", component: NotFoundPage, meta: { titleKey: "notFound.title" } },
 ];

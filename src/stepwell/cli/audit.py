@@ -195,6 +195,7 @@ def new_key(
     keys: Annotated[
         str, typer.Option(help="The list of public keys for verifiers; the new one is appended.")
     ] = "seals.keys",
+    as_json: JsonOption = False,
 ) -> None:
     """Make a key that signs the anchor, and append its public key to the list that verifiers get.
 
@@ -202,6 +203,9 @@ def new_key(
     Example: stepwell audit key /etc/stepwell/seal.key --keys seals.keys
     """
     made = make_key(file, keys)
+    if as_json:
+        print_json({"file": file, "keys": keys, "public_key": made.public_key})
+        return
     typer.echo(f"{file}: the private key; set STEPWELL_AUDIT_KEY={file} for every keeper and worker")
     typer.echo(f"{keys}: public key {made.public_key}, now the newest; give this list to verifiers")
 

@@ -10,14 +10,14 @@ with change as materialized (
 select 'life', c.kind, c.to_state, count(*),
     case when not %(ends)s::jsonb -> c.kind ? c.to_state then (array_agg(c.unit_id order by c.unit_id))[1:%(limit)s] end, null, null
 from change as c
-where c.is_last
+where c.is_last and %(ends)s::jsonb ? c.kind
 group by c.kind, c.to_state
 union all
 (
     select 'gap', c.kind, coalesce(c.before, 'its beginning'), c.unit_id, null, c.tx, c.event_id
     from change as c
-    where c.place > 1 and c.from_state is distinct from c.before
-        or c.place = 1 and c.from_state <> 'not_started' and %(is_whole)s
+    where %(ends)s::jsonb ? c.kind and (c.place > 1 and c.from_state is distinct from c.before
+        or c.place = 1 and c.from_state <> 'not_started' and %(is_whole)s)
     order by c.tx, c.event_id
     limit %(limit)s
 )

@@ -70,13 +70,7 @@ def verdicts(reader: AuditReader, ids: list[int]) -> list[Row]:
 
 def verdict_policies(reader: AuditReader, ids: list[int]) -> dict[int, tuple[int, str]]:
     """Version and hash of the policy of each verdict that names one."""
-    rows = reader.rows(
-        "select v.verdict_id, s.version_no, s.rules_hash from stepwell.policy_verdict as v"
-        " inner join stepwell.policy_set as s"
-        " on v.tenant_id = s.tenant_id and v.policy_set_id = s.policy_set_id"
-        " where v.tenant_id = %s and v.verdict_id = any (%s)",
-        reader.tenant_id, ids,
-    )  # fmt: skip
+    rows = reader.support("audit_policies", verdict_ids=ids)
     return {verdict_id: (version_no, rules_hash) for verdict_id, version_no, rules_hash in rows}
 
 
