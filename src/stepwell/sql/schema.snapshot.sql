@@ -213,7 +213,8 @@ create table stepwell.audit_anchor (
     last_block_no bigint default 0 not null,
     anchored_at timestamp with time zone,
     failed_at timestamp with time zone,
-    last_error text
+    last_error text,
+    public_key text
 );
 alter table stepwell.audit_anchor enable row level security;
 -- granted to stepwell_api: select
@@ -2364,9 +2365,6 @@ CREATE INDEX dead_letters_open ON stepwell.job_dead_letter USING btree (tenant_i
 -- index: stepwell.events_by_actor
 CREATE INDEX events_by_actor ON ONLY stepwell.event_log USING btree (tenant_id, actor, tx, event_id) WHERE ((actor_class <> 'executor_worker'::text) AND (actor <> 'engine'::text));
 
--- index: stepwell.events_by_position
-CREATE INDEX events_by_position ON ONLY stepwell.event_log USING btree (tenant_id, tx, event_id);
-
 -- index: stepwell.events_by_run
 CREATE INDEX events_by_run ON ONLY stepwell.event_log USING btree (tenant_id, run_id, event_id);
 
@@ -4014,6 +4012,9 @@ create function stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint,
 -- function: stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text)
 create function stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._event_append_at(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text, p_at timestamp with time zone)
+create function stepwell._event_append_at(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text, p_at timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text)
 create function stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4681,6 +4682,9 @@ create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns vo
 -- function: stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer)
 create function stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
 
+-- function: stepwell._receipt_end(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_cause stepwell.transition_cause, p_evidence jsonb, p_told jsonb)
+create function stepwell._receipt_end(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_cause stepwell.transition_cause, p_evidence jsonb, p_told jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._receipt_follow(p_receipt stepwell.action_receipt, p_outcome text, p_external_id text, p_actor text)
 create function stepwell._receipt_follow(p_receipt stepwell.action_receipt, p_outcome text, p_external_id text, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4689,9 +4693,6 @@ create function stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p
 
 -- function: stepwell._receipt_open(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_receipt_id bigint, p_is_again boolean)
 create function stepwell._receipt_open(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_receipt_id bigint, p_is_again boolean) returns bigint language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._receipt_settle(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text)
-create function stepwell._receipt_settle(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_actor text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer)
 create function stepwell._receipt_take_over(p_session_id bigint, p_tenant_id integer, p_receipt_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5489,16 +5490,16 @@ create function stepwell.fn_action_reversal(p_tenant_id integer, p_receipt_id bi
 create function stepwell.fn_action_settle(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_anchor_backlog(p_tenant_id integer, p_anchor text, p_limit integer)
-create function stepwell.fn_anchor_backlog(p_tenant_id integer, p_anchor text, p_limit integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_anchor_due(p_anchor text, p_public_key text)
+create function stepwell.fn_anchor_due(p_anchor text, p_public_key text) returns integer[] language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
--- function: stepwell.fn_anchor_record(p_tenant_id integer, p_anchor text, p_block_no bigint, p_error text)
-create function stepwell.fn_anchor_record(p_tenant_id integer, p_anchor text, p_block_no bigint, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_anchor_headers(p_tenant_id integer, p_anchor text, p_public_key text, p_limit integer)
+create function stepwell.fn_anchor_headers(p_tenant_id integer, p_anchor text, p_public_key text, p_limit integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
--- function: stepwell.fn_anchor_tenants(p_anchor text)
-create function stepwell.fn_anchor_tenants(p_anchor text) returns integer[] language sql stable security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_anchor_written(p_tenant_id integer, p_anchor text, p_block_no bigint, p_public_key text, p_error text)
+create function stepwell.fn_anchor_written(p_tenant_id integer, p_anchor text, p_block_no bigint, p_public_key text, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text)

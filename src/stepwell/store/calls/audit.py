@@ -295,7 +295,9 @@ class AuditReader:
 
     def lives(self, ends: dict[str, list[str]], is_whole: bool, limit: int) -> list[TupleRow]:
         """Units by kind and last state, and the changes that do not begin where the one before them ended."""
-        return self.support("audit_lives", ends=json_text.encode(ends, "ends"), is_whole=is_whole, limit=limit)
+        return self.support(
+            "audit_lives", ends=json_text.encode(ends, "ends"), is_whole=is_whole, limit=limit
+        )
 
     def support(self, name: str, **values: Any) -> list[TupleRow]:
         given = {"tenant_id": self.tenant_id, **values}

@@ -67,7 +67,7 @@ as $$
             fn_operation_register, fn_workflow_publish, fn_run_start, fn_job_enqueue, fn_signal}'),
         ('keeper', '{fn_keeper_lead, fn_partitions_ensure, fn_leases_recover, fn_leases_find, fn_receipts_recover,
             fn_timers_fire, fn_replays_settle, fn_schedule_due, fn_schedule_fire, fn_problems_settle, fn_duty_set_aside,
-            fn_retention_sweep, fn_audit_due, fn_audit_seal, fn_anchor_tenants, fn_anchor_backlog, fn_anchor_record}'),
+            fn_retention_sweep, fn_audit_due, fn_audit_seal, fn_anchor_due, fn_anchor_headers, fn_anchor_written}'),
         ('slack', '{fn_slack_cards_take, fn_slack_card_note, fn_slack_callback_accept, fn_slack_user_find, fn_slack_approval_decide}'),
         ('api', '{fn_run_start, fn_job_enqueue, fn_signal, fn_runs_watch, fn_run_follow, fn_run_state_at,
             fn_run_cancel, fn_run_pause, fn_run_resume, fn_run_retry, fn_job_cancel, fn_job_retry, fn_state_transition_validate,
