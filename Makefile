@@ -63,6 +63,7 @@ chaos: $(PROJECT) ## Hours of random calls, random workflows and killed workers;
 
 docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) scripts/write_reference.py
+	@$(PY) scripts/write_conformance.py
 	@$(SCRATCH) machine reference --fresh > docs/state-machines.md.new && mv docs/state-machines.md.new docs/state-machines.md
 	@STEPWELL_WRITE_MATRIX=1 $(PY) -m pytest -q tests/sql/walls -k page
 	@$(PY) -m pytest -q tests/docs

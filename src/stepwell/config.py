@@ -37,6 +37,8 @@ class Settings:
     audit_anchor: str | None = None
     # The file of the private key that signs what the keeper writes there.
     audit_key: str | None = None
+    # Where bundles of ended runs are written: a folder, also of an object store; without it the database.
+    evidence_store: str | None = None
     # Where sw.Ref stores large values: a folder that all workers share, or an object store.
     ref_store: str | None = None
 
@@ -71,6 +73,7 @@ def load(
         debug=_flag(env, "STEPWELL_DEBUG"),
         audit_anchor=env.get("STEPWELL_AUDIT_ANCHOR") or None,
         audit_key=env.get("STEPWELL_AUDIT_KEY") or None,
+        evidence_store=env.get("STEPWELL_EVIDENCE_STORE") or None,
         ref_store=env.get("STEPWELL_REF_STORE") or None,
     )
 

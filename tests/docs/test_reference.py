@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 import typer.main
 
+from scripts.write_conformance import conformance_page
 from scripts.write_reference import cli_reference, renames_reference
 from scripts.write_reference import commands as command_tree
 from stepwell.cli.main import app
@@ -23,6 +25,18 @@ def test_the_page_of_commands_is_up_to_date():
 
 def test_the_page_of_renames_is_up_to_date():
     assert read(Path("docs/renames.md")) == renames_reference(), "run `make docs`"
+
+
+def test_the_page_of_conformance_is_up_to_date():
+    assert read(Path("docs/conformance.md")) == conformance_page(), "run `make docs`"
+
+
+def test_every_row_of_the_documents_part_002_to_004_says_how_it_is_met():
+    rows = tomllib.loads(read(Path("docs/conformance.toml")))
+    parts = {id: row for id, row in rows.items() if id[:2] in ("RX", "RT", "LN")}
+    assert len(parts) == 16 + 18 + 11
+    assert [id for id, row in parts.items() if "where" not in row] == []
+    assert [id for id, row in parts.items() if not {"how", "open"} & row.keys()] == []
 
 
 def test_every_command_and_option_has_a_help_text():

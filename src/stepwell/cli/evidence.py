@@ -11,10 +11,11 @@ from rich.text import Text
 
 from stepwell import storage
 from stepwell.cli.connect import JsonOption, ask, print_json
-from stepwell.cli.ids import RunArgument
+from stepwell.cli.ids import RunArgument, RunName
 from stepwell.cli.render import console, moment
 from stepwell.client import Client
 from stepwell.errors import InvalidInput, UsageError
+from stepwell.errors import InvalidInput, NotFound
 from stepwell.govern import verify
 from stepwell.govern.anchor import open_anchor
 from stepwell.govern.evidence import Exported
@@ -39,6 +40,9 @@ def export(
     payloads: Annotated[
         bool, typer.Option("--payloads", help="Include the values, not only their names, sizes and hashes.")
     ] = False,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Write the bundle that was made when the run ended.")
+    ] = False,
     wait_seconds: Annotated[
         float, typer.Option(help="Longest wait for older transactions to end.", min=0, max=600)
     ] = 30.0,
@@ -48,6 +52,9 @@ def export(
 
     The same run gives the same bytes. Example: stepwell evidence export 12 --to evidence/
     """
+    if stored:
+        typer.echo(ask(context, lambda client: _write_stored(client, run, to)))
+        return
 
     async def act(client: Client) -> Exported:
         run_id = await run.number(client)
@@ -60,6 +67,31 @@ def export(
     typer.echo(f"{storage.without_secrets(made.url)}  {made.size_bytes:,} bytes")
     typer.echo(f"  sha256 {made.sha256}")
     typer.echo(f"  head   {made.head_hash} (block {made.head_block_no}, {made.event_count} events)")
+
+
+async def _write_stored(client: Client, run: RunName, to: str | None) -> str:
+    run_id = await run.number(client)
+    data = await client.perform(evidence.stored(client.tenant_id, run_id))
+    if data is None:
+        raise NotFound(
+            f"the database has no bundle of run {run_id}",
+            hint="the keeper makes it after the end of a run that acted or was approved",
+        )
+    return storage.without_secrets(storage.save(to, f"evidence-run-{run_id}.zip", data))
+
+
+@app.command("auto")
+def auto(
+    context: typer.Context,
+    workflow: Annotated[str, typer.Argument(help="Name of the workflow.")],
+    on: Annotated[bool, typer.Option("--on/--off", help="Whether its runs get a bundle when they end.")],
+) -> None:
+    """Switch the bundles that runs of a workflow get when they end; on by default.
+
+    Only runs that acted or were approved get one. Example: stepwell evidence auto order.process --off
+    """
+    ask(context, lambda client: client.perform(evidence.switch(client.tenant_id, workflow, on)))
+    typer.echo(f"{workflow}: {'on' if on else 'off'}")
 
 
 @app.command("list")

@@ -18,9 +18,11 @@ __all__ = [
     "EffectRefused",
     "EffectUnavailable",
     "EffectUnknown",
+    "NamesEffects",
     "OperationSpec",
     "Reversal",
     "Usage",
+    "effect_form",
 ]
 
 FIELD_TYPES: Final = ("string", "number", "integer", "boolean", "array", "object")
@@ -129,6 +131,22 @@ class EffectRefused(StepwellError):
 
 def no_such_operation(name: str, operation: str, known: Iterable[str]) -> EffectRefused:
     return EffectRefused(f"{name} has no operation {operation!r}", hint=f"it has {', '.join(known)}")
+
+
+@runtime_checkable
+class NamesEffects(Protocol):
+    """A connector whose keys of effects have a form of their own."""
+
+    def effect_form(self, operation: str, target: str, fields: Mapping[str, Any]) -> str:
+        """The first part of the key, such as `sn:incident:update:{instance}:{sys_id}`; the engine adds a
+        digest of the fields."""
+        ...
+
+
+def effect_form(connector: Connector, operation: str, target: str, fields: Mapping[str, Any]) -> str:
+    if isinstance(connector, NamesEffects):
+        return connector.effect_form(operation, target, fields)
+    return f"{connector.name}:{operation}:{target}"
 
 
 def check_canonical(connector: Connector, action: Action) -> None:

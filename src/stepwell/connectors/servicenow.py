@@ -8,7 +8,7 @@ import base64
 import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from stepwell.connectors.address import service_address
 from stepwell.connectors.base import (
@@ -88,6 +88,12 @@ class ServiceNowConnector:
     def canonical(self, operation: str, target: str) -> str:
         """`table`, or `table/sys_id`; each has one form, and every other is refused."""
         return _table(target) if operation == "create" else _record_path(target)[1:]
+
+    def effect_form(self, operation: str, target: str, fields: Mapping[str, Any]) -> str:
+        """`sn:{table}:{operation}:{instance}:{sys_id}`."""
+        table, _, record = target.partition("/")
+        instance = (urlsplit(self._base_url).hostname or "").partition(".")[0]
+        return ":".join(part for part in ("sn", table, operation, instance, record) if part)
 
     async def perform(self, action: Action) -> Effect:
         with opened_secrets() as opened:

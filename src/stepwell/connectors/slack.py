@@ -72,6 +72,11 @@ class SlackConnector:
             return _channel(target)
         return "/".join(_place(target))
 
+    def effect_form(self, operation: str, target: str, fields: Mapping[str, Any]) -> str:
+        """`slack:post:{channel}:{thread_ts}`, `slack:update:{channel}:{ts}`."""
+        thread = fields.get("thread_ts") or ""
+        return f"slack:post:{target}:{thread}" if operation == "post" else f"slack:{operation}:{target}"
+
     async def perform(self, action: Action) -> Effect:
         with opened_secrets() as opened:
             match action.operation:

@@ -24,6 +24,7 @@ from stepwell.connectors.base import (
     EffectUnavailable,
     EffectUnknown,
     OperationSpec,
+    effect_form,
 )
 from stepwell.define.problem import did_you_mean
 from stepwell.errors import (
@@ -148,12 +149,15 @@ class Acting:
         if reversible and not spec.reversible:
             raise UsageError(f"{name}.{operation} cannot be reversed", hint="remove reversible=True")
         way_back = spec.reversible if reversible is None else reversible
-        call = f"{name}.{operation}"
-        self._counts[call] += 1
+        # The order of the calls does not matter: only calls that ask for the same effect are counted.
+        effect = json_text.encode([name, operation, target, fields], "action")
+        self._counts[effect] += 1
         document = {
             "connector": name, "operation": operation, "target": target, "fields": fields,
             "writes": spec.writes, "reversible": way_back, "key": key, "reverses": reverses,
-            "call": f"{call}#{self._counts[call]}", "token": uuid.uuid4().hex, "types": dict(spec.fields),
+            "effect": effect_form(connector, operation, target, fields),
+            "call": f"{name}.{operation}#{self._counts[effect]}",
+            "token": uuid.uuid4().hex, "types": dict(spec.fields),
         }  # fmt: skip
         text = json_text.encode(document, "action")
         # Send what was judged: a copy, because the handler may change its mapping in the meantime.

@@ -22,6 +22,9 @@ from stepwell.govern.verify import SEAL_EVENT
 from stepwell.store.calls import audit, evidence, registry
 from stepwell.store.calls.audit import AuditReader, Position
 
+# The address of a bundle whose bytes are in the database.
+IN_DATABASE = "database"
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -40,6 +43,7 @@ async def export(
     to: str | None = None,
     *,
     with_payloads: bool = False,
+    in_database: bool = False,
     limit_seconds: float = WAIT_LIMIT_SECONDS,
 ) -> Exported:
     """Export the bundle of an ended run and store it; the same run gives the same bytes."""
@@ -58,7 +62,11 @@ async def export(
         raise Conflict(f"the evidence of run {run_id} cannot be verified: {findings[0]}",
                        hint="run 'stepwell audit verify'")  # fmt: skip
     sha256 = hashlib.sha256(data).hexdigest()
-    url = await asyncio.to_thread(storage.save, to, f"evidence-run-{run_id}.zip", data)
+    if in_database:
+        url = IN_DATABASE
+        await client.perform(evidence.store(client.tenant_id, run_id, digest, data))
+    else:
+        url = await asyncio.to_thread(storage.save, to, f"evidence-run-{run_id}.zip", data)
     await client.perform(
         evidence.record_bundle(
             client.tenant_id, run_id, digest, sha256, len(data), storage.without_secrets(url)

@@ -20,7 +20,8 @@ __all__ = ["PolicyCase", "PolicyFile", "match_path", "read_policy"]
 
 FILE_WORDS: Final = ("policy", "rules", "cases")
 RULE_WORDS: Final = (
-    "name", "priority", "match", "effect", "tier", "two_person", "reason", "approvers", "role", "expires",
+    "name", "priority", "match", "effect", "tier", "two_person", "same_effect", "reason", "approvers", "role",
+    "expires",
 )  # fmt: skip
 CASE_WORDS: Final = ("name", "action", "expect")
 EXPECT_WORDS: Final = ("effect", "rule", "reason_code", "tier", "two_person")

@@ -30,6 +30,9 @@ class BackgroundKeeper:
         key_file: str | None = None,
     ) -> None:
         self._keeper = Keeper(conninfo, poll_seconds=poll_seconds, anchor=anchor, key_file=key_file)
+        evidence: str | None = None,
+    ) -> None:
+        self._keeper = Keeper(conninfo, poll_seconds=poll_seconds, anchor=anchor, evidence=evidence)
         self._thread = threading.Thread(target=self._keeper.run, name="stepwell-keeper", daemon=True)
         self._thread.start()
 

@@ -58,6 +58,9 @@ class Keeper:
     `poll_seconds`: longest pause; `anchor`: where block headers are written; `key_file`: the key that signs.
     """
 
+    """A keeper of one database. `poll_seconds`: longest pause; `anchor`: where block headers are written;
+    `evidence`: where bundles are written, without it in the database."""
+
     def __init__(
         self,
         conninfo: str,
@@ -65,6 +68,7 @@ class Keeper:
         poll_seconds: float = 1.0,
         anchor: str | None = None,
         key_file: str | None = None,
+        evidence: str | None = None,
     ) -> None:
         if not 0.01 <= poll_seconds <= 60:
             raise InvalidInput(f"poll_seconds is {poll_seconds}; accepted: 0.01 to 60", field="poll_seconds")
@@ -80,6 +84,7 @@ class Keeper:
         self._look_at: datetime | None = None
         self._search_page = 0
         self._sealing = Sealing(conninfo, anchor, key_file)
+        self._sealing = Sealing(conninfo, anchor, evidence)
 
     def stop(self) -> None:
         """End `run` soon; call it from another thread, never from a signal handler in the same thread."""

@@ -1,7 +1,7 @@
-"""Seal the log at intervals and write to the anchor: receives the time of the database, returns counts.
+"""Seal the log at intervals, write to the anchor and make bundles: receives the time of the database.
 
 It runs in a separate thread with its own connection: hashing takes time and an anchor may be slow, but timers
-and leases must not wait for them.
+and leases must not wait for them. An evidence bundle is made after the seal that it needs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from stepwell.errors import StepwellError
 from stepwell.govern.anchor import tell
+from stepwell.keeper.bundles import make_bundles
 from stepwell.store.calls import keep, sealing
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection
 
@@ -33,6 +34,10 @@ class Sealing:
         self._conninfo = conninfo
         self._anchor = anchor
         self._key_file = key_file
+    def __init__(self, conninfo: str, anchor: str | None, evidence: str | None = None) -> None:
+        self._conninfo = conninfo
+        self._anchor = anchor
+        self._evidence = evidence
         self._due_at: datetime | None = None
         self._period = LOOK_PERIOD
         self._closed = False
@@ -77,6 +82,8 @@ class Sealing:
                 count = self._seal_all(connection)
                 if self._anchor is not None:
                     tell(connection, self._anchor, self._key_file, lambda: self._closed)
+                    tell(connection, self._anchor, lambda: self._closed)
+                make_bundles(connection, self._conninfo, self._evidence, lambda: self._closed)
         except StepwellError as error:
             if not self._closed:
                 _log.warning("sealing or anchoring failed; the next pass continues: %s", error)

@@ -527,6 +527,30 @@ alter table stepwell.evidence_bundle enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.evidence_due
+create table stepwell.evidence_due (
+    tenant_id integer not null,
+    run_id bigint not null,
+    asked_at timestamp with time zone not null,
+    retry_at timestamp with time zone,
+    try_count integer default 0 not null,
+    last_error text
+);
+alter table stepwell.evidence_due enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.evidence_file
+create table stepwell.evidence_file (
+    tenant_id integer not null,
+    run_id bigint not null,
+    contents_digest text not null,
+    data bytea not null
+);
+alter table stepwell.evidence_file enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.executor_class
 create table stepwell.executor_class (
     executor_class_id integer generated always as identity not null,
@@ -1438,7 +1462,8 @@ create table stepwell.workflow_registry (
     created_at timestamp with time zone default clock_timestamp() not null,
     max_concurrency integer,
     max_runs_per_min integer,
-    max_writes_per_run integer
+    max_writes_per_run integer,
+    makes_evidence boolean default true not null
 );
 alter table stepwell.workflow_registry enable row level security;
 -- granted to stepwell_api: select
@@ -1775,6 +1800,12 @@ alter table stepwell.evidence_bundle add constraint digests_are_sha256 CHECK (((
 
 -- constraint: stepwell.evidence_bundle.evidence_bundle_pkey
 alter table stepwell.evidence_bundle add constraint evidence_bundle_pkey PRIMARY KEY (tenant_id, run_id, contents_digest);
+
+-- constraint: stepwell.evidence_due.evidence_due_pkey
+alter table stepwell.evidence_due add constraint evidence_due_pkey PRIMARY KEY (tenant_id, run_id);
+
+-- constraint: stepwell.evidence_file.evidence_file_pkey
+alter table stepwell.evidence_file add constraint evidence_file_pkey PRIMARY KEY (tenant_id, run_id, contents_digest);
 
 -- constraint: stepwell.executor_class.class_name_is_plain
 alter table stepwell.executor_class add constraint class_name_is_plain CHECK ((class_name ~ '^[a-z][a-z0-9_-]{0,62}$'::text));
@@ -2601,6 +2632,12 @@ create policy tenant_is_bound on stepwell.event_wait as permissive for all to pu
 
 -- policy: stepwell.evidence_bundle.tenant_is_bound
 create policy tenant_is_bound on stepwell.evidence_bundle as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.evidence_due.tenant_is_bound
+create policy tenant_is_bound on stepwell.evidence_due as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.evidence_file.tenant_is_bound
+create policy tenant_is_bound on stepwell.evidence_file as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.governance_problem.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
@@ -3682,8 +3719,13 @@ create function stepwell._action_document(p_session_id bigint, p_tenant_id integ
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._action_read(p_tenant_id integer, p_unit_id bigint, p_action jsonb)
-create function stepwell._action_read(p_tenant_id integer, p_unit_id bigint, p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._action_key(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_verdict jsonb)
+create function stepwell._action_key(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_verdict jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._action_read(p_action jsonb)
+create function stepwell._action_read(p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4032,6 +4074,9 @@ create function stepwell._event_payload_problem(p_event_type text, p_payload jso
 create function stepwell._events_back(p_tenant_id integer, p_types text[], p_actor text, p_low xid8, p_high xid8, p_high_id bigint, p_scan integer, p_scan_each integer) returns refcursor language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint) returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._evidence_names(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_names(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
@@ -4688,8 +4733,8 @@ create function stepwell._receipt_end(p_receipt stepwell.action_receipt, p_outco
 -- function: stepwell._receipt_follow(p_receipt stepwell.action_receipt, p_outcome text, p_external_id text, p_actor text)
 create function stepwell._receipt_follow(p_receipt stepwell.action_receipt, p_outcome text, p_external_id text, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT reply jsonb)
-create function stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT reply jsonb) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT made_by bigint, OUT reply jsonb)
+create function stepwell._receipt_found(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, OUT receipt_id bigint, OUT state_code text, OUT made_by bigint, OUT reply jsonb) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._receipt_open(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_receipt_id bigint, p_is_again boolean)
 create function stepwell._receipt_open(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_document jsonb, p_verdict_id bigint, p_approval_id bigint, p_receipt_id bigint, p_is_again boolean) returns bigint language plpgsql set search_path=stepwell, pg_temp;
@@ -5582,6 +5627,16 @@ create function stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell.fn_evidence_due(p_limit integer)
+create function stepwell.fn_evidence_due(p_limit integer) returns TABLE(tenant_id integer, tenant_code text, run_id bigint) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_note(p_tenant_id integer, p_run_id bigint, p_error text)
+create function stepwell.fn_evidence_note(p_tenant_id integer, p_run_id bigint, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+
 -- function: stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5594,6 +5649,11 @@ create function stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint
 -- function: stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text)
 create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_evidence_store(p_tenant_id integer, p_run_id bigint, p_digest text, p_data bytea)
+create function stepwell.fn_evidence_store(p_tenant_id integer, p_run_id bigint, p_digest text, p_data bytea) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
@@ -6071,6 +6131,10 @@ create function stepwell.fn_worker_serves(p_session_id bigint, p_operation_names
 
 -- function: stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb)
 create function stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_workflow_evidence_set(p_tenant_id integer, p_workflow_name text, p_makes_evidence boolean)
+create function stepwell.fn_workflow_evidence_set(p_tenant_id integer, p_workflow_name text, p_makes_evidence boolean) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb, p_actor text)

@@ -189,7 +189,7 @@ class Context:
     ) -> Any:
         """Do an action in another system once, if policy allows it; return the result of the connector.
 
-        The same `key` never acts twice; the default key is made of the step and the number of the call.
+        The same `key` never acts twice; the default key is made of the step, the target and the fields.
         If policy requires an approval, the step waits for it without a slot, then the handler starts again.
         Raises PolicyDenied, ApprovalRejected, ApprovalExpired, or the error of the connector.
         """

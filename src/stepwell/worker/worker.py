@@ -126,6 +126,7 @@ class Worker:
             self.app.listen_conninfo() or self._conninfo,
             anchor=self.app.settings.audit_anchor,
             key_file=self.app.settings.audit_key,
+            evidence=self.app.settings.evidence_store,
         )
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
         helpers.append(asyncio.create_task(self._keep_alive()))

@@ -122,7 +122,7 @@ def test_one_write_too_many_is_denied(engine: Engine):  # limits.writes_per_run
     session, held = lease(engine)
     answers = []
     for number in range(2):
-        action = {"connector": "c", "operation": "o", "target": "t", "call": f"x{number}", "fields": {}}
+        action = {"connector": "c", "operation": "o", "target": f"t{number}", "call": "x", "fields": {}}
         said = engine.one(
             "select fn_action_propose(%s, 1, %s, %s, %s)",
             (session, held.unit_id, held.lease_no, Jsonb(action)),

@@ -24,6 +24,55 @@ class Recorded:
     stored_url: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Due:
+    """An ended run that waits for its bundle."""
+
+    tenant_id: int
+    tenant_code: str
+    run_id: int
+
+
+def due(limit: int) -> Call[list[Due]]:
+    return Call(
+        "select tenant_id, tenant_code, run_id from stepwell.fn_evidence_due(%s)",
+        (limit,),
+        lambda rows: [Due(*row) for row in rows],
+    )
+
+
+def note(tenant_id: int, run_id: int, error: str | None = None) -> Call[None]:
+    """The bundle was made, or why not."""
+    return Call("select stepwell.fn_evidence_note(%s, %s, %s)", (tenant_id, run_id, error), lambda rows: None)
+
+
+def store(tenant_id: int, run_id: int, digest: str, data: bytes) -> Call[None]:
+    return Call(
+        "select stepwell.fn_evidence_store(%s, %s, %s, %s)",
+        (tenant_id, run_id, digest, data),
+        lambda rows: None,
+    )
+
+
+def stored(tenant_id: int, run_id: int) -> Call[bytes | None]:
+    """The bytes of the newest bundle that the database has of a run."""
+    return Call(
+        "select f.data from stepwell.evidence_file as f inner join stepwell.evidence_bundle as b"
+        " using (tenant_id, run_id, contents_digest) where f.tenant_id = %s and f.run_id = %s"
+        " order by b.requested_at desc limit 1",
+        (tenant_id, run_id),
+        lambda rows: bytes(rows[0][0]) if rows else None,
+    )
+
+
+def switch(tenant_id: int, workflow: str, makes_evidence: bool) -> Call[None]:
+    return Call(
+        "select stepwell.fn_workflow_evidence_set(%s, %s, %s)",
+        (tenant_id, workflow, makes_evidence),
+        lambda rows: None,
+    )
+
+
 def read_run(reader: AuditReader, run_id: int) -> dict[str, Any]:
     """The evidence of a run without its events, on the reader's snapshot."""
     found: dict[str, Any] = reader.rows(

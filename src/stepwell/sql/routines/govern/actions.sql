@@ -26,18 +26,27 @@ declare
     v_verdict_id bigint;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    v_action := stepwell._action_read(p_tenant_id, p_unit_id, p_action);
+    v_action := stepwell._action_read(p_action);
     v_document := stepwell._action_document(p_session_id, p_tenant_id, p_unit_id, v_action);
     -- Judged before the unit is locked: so a slow rule does not delay a cancel.
     v_verdict := case when p_fault is null
         then coalesce(stepwell._action_type_verdict(p_action), stepwell.fn_policy_evaluate(p_tenant_id, v_document))
         else jsonb_build_object('effect', 'deny', 'reason_code', p_fault, 'reason', 'the policy gave no answer in time') end;
+    v_action := v_action || jsonb_build_object('key', stepwell._action_key(p_tenant_id, p_unit_id, v_action, v_verdict));
     if v_verdict ->> 'effect' = 'needs_approval' then
         -- An approval marks the run, and a run must be locked before its units.
         perform stepwell._runs_lock(array[p_tenant_id], array[p_unit_id]);
     end if;
     perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
     select f.* into v_receipt from stepwell._receipt_found(p_tenant_id, p_unit_id, p_lease_no, v_action) as f;
+    if v_verdict ->> 'same_effect' = 'refuse' and v_receipt.made_by <> p_unit_id and v_receipt.state_code <> 'void' then
+        v_verdict := v_verdict - 'tier' || jsonb_build_object('effect', 'deny', 'reason_code', 'same_effect', 'reason', format(
+            '%s has asked for the same effect (receipt %s, %s)', stepwell._title_of(p_tenant_id, v_receipt.made_by),
+            stepwell._unit_ref(v_receipt.receipt_id), v_receipt.state_code));
+        perform stepwell._verdict_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action, v_verdict, null, null);
+        return jsonb_build_object('answer', 'deny', 'idempotency_key', v_action ->> 'key', 'reason_code', 'same_effect',
+            'reason', v_verdict ->> 'reason', 'rule', v_verdict ->> 'rule');
+    end if;
     if v_receipt.reply is not null then
         return v_receipt.reply;
     end if;
@@ -91,16 +100,17 @@ begin
 end
 $$;
 
--- A proposed action in its standard form: checked, with its idempotency key and the digest of what it does. When the
--- handler gives no key, it is made from the installation, the unit, its correction cycle and the call.
+-- A proposed action in its standard form: checked, with the digest of what it does and the key of its effect: the form that
+-- the connector gives, such as sn:incident:update:instance:sys_id, and the digest of the fields.
 -- Raises: SW001 naming the field; SW006 over a limit.
-create or replace function stepwell._action_read(p_tenant_id int, p_unit_id bigint, p_action jsonb) returns jsonb
+create or replace function stepwell._action_read(p_action jsonb) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_field text;
-    v_key text := p_action ->> 'key';
+    v_key constant text := p_action ->> 'key';
+    v_form text := coalesce(p_action ->> 'effect', concat_ws(':', p_action ->> 'connector', p_action ->> 'operation', p_action ->> 'target'));
 begin
     foreach v_field in array array['connector', 'operation', 'target', 'call'] loop
         if coalesce(length(p_action ->> v_field), 0) not between 1 and 2000 then
@@ -112,11 +122,10 @@ begin
         raise exception using errcode = 'SW001', column = 'fields', message = 'fields: an object is required';
     end if;
     perform stepwell._size_check('fields', 'fields', octet_length((p_action -> 'fields')::text), 'limits.payload_bytes');
-    if v_key is null then
-        v_key := format('%s:%s:%s:%s', (select c.config_value #>> '{}' from stepwell.dot_config as c
-                where c.config_key = 'installation.id'),
-            p_unit_id, (select count(*) from stepwell.step_run_correction_cycle as c
-                where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id), p_action ->> 'call');
+    -- Other systems get the key in headers and queries: a form that is long or has other characters is shown by its digest.
+    if v_form !~ '^[!-~]{1,100}$' or strpos(v_form, '^') > 0 then
+        v_form := left(regexp_replace(concat_ws(':', p_action ->> 'connector', p_action ->> 'operation'), '[^A-Za-z0-9_:.-]', '', 'g'), 40)
+            || ':' || left(encode(sha256(convert_to(v_form, 'UTF8')), 'hex'), 32);
     end if;
     if octet_length(v_key) not between 1 and stepwell._limit('limits.idempotency_key_bytes') then
         raise exception using errcode = 'SW001', column = 'key',
@@ -124,11 +133,34 @@ begin
     end if;
     return jsonb_build_object('connector', p_action ->> 'connector', 'operation', p_action ->> 'operation',
         'target', p_action ->> 'target', 'fields', p_action -> 'fields', 'key', v_key,
+        'effect_key', v_form || ':' || left(encode(sha256(convert_to((p_action -> 'fields')::text, 'UTF8')), 'hex'), 16),
+        'call_no', coalesce(substring(p_action ->> 'call' from '#([0-9]{1,9})$')::int, 1),
         'writes', coalesce(p_action -> 'writes', 'true'), 'reversible', coalesce(p_action -> 'reversible', 'false'),
         'reverses', p_action -> 'reverses', 'token', left(p_action ->> 'token', 100),
         'hash', encode(sha256(convert_to(jsonb_build_object('connector', p_action ->> 'connector', 'operation',
             p_action ->> 'operation', 'target', p_action ->> 'target', 'fields', p_action -> 'fields')::text, 'UTF8')), 'hex'));
 end
+$$;
+
+-- The idempotency key of an action: the one that the handler gave, or that of its effect. The same effect of another step
+-- has another key, unless the policy says that it is returned or refused; then it has one key in the whole tenant. The
+-- number tells apart calls of one handler that ask for the same effect. A receipt that this step got from an earlier
+-- release keeps its key, which was made of the number of the call: it is found by step and action.
+create or replace function stepwell._action_key(p_tenant_id int, p_unit_id bigint, p_action jsonb, p_verdict jsonb) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(p_action ->> 'key', case
+        when p_verdict ->> 'same_effect' in ('return', 'refuse') then p_action ->> 'effect_key'
+        else coalesce((
+            select r.idempotency_key from stepwell.action_receipt as r
+            where r.tenant_id = p_tenant_id and r.unit_id = p_unit_id and r.action_hash = p_action ->> 'hash'
+                and starts_with(r.idempotency_key, o.step || ':')
+            order by r.receipt_id offset (p_action ->> 'call_no')::int - 1 limit 1
+        ), format('%s@%s%s', p_action ->> 'effect_key', o.step, '#' || nullif((p_action ->> 'call_no')::int, 1))) end)
+    from (select format('%s:%s:%s', (select c.config_value #>> '{}' from stepwell.dot_config as c where c.config_key = 'installation.id'),
+        p_unit_id, (select count(*) from stepwell.step_run_correction_cycle as c
+            where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id))) as o (step)
 $$;
 
 -- The denial of an action with a field that is not of the type that its operation declares; null when there is none. A
@@ -151,7 +183,7 @@ create or replace function stepwell._action_document(
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select p_action - 'key' - 'hash' - 'token' || jsonb_build_object(
+    select p_action - 'key' - 'hash' - 'token' - 'effect_key' - 'call_no' || jsonb_build_object(
         'tenant', t.tenant_code, 'workflow', w.workflow_name, 'step', d.step_id, 'run_id', stepwell._run_of(u.unit_id),
         'actor', 'worker:' || s.worker_name, 'started_by', coalesce(o.started_by, j.created_by),
         'attempt', u.attempt_count + 1, 'input', coalesce(r.input, j.payload, '{}'))
@@ -211,6 +243,8 @@ begin
         coalesce((p_verdict ->> 'two_person')::boolean, false), p_approval_id, v_now)
     returning verdict_id into v_verdict_id;
     perform stepwell._event_append_at(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
+    perform stepwell._evidence_ask(p_tenant_id, p_unit_id);
+    perform stepwell._event_append(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
         'verdict_id', v_verdict_id, 'attempt', p_lease_no, 'effect', p_verdict ->> 'effect', 'reason_code', p_verdict ->> 'reason_code', 'reason', p_verdict ->> 'reason',
         'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation', 'target', v_target,
         'idempotency_key', p_action ->> 'key', 'action_hash', p_action ->> 'hash', 'rule', p_verdict ->> 'rule',

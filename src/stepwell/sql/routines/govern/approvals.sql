@@ -211,6 +211,7 @@ begin
         p_key, p_acting, p_approvers, v_role, p_about);
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
     values (p_tenant_id, v_approval_id, 'approval_expiry', v_expires_at);
+    perform stepwell._evidence_ask(p_tenant_id, p_subject_unit_id);
     -- The run checks its open approvals after each change.
     update stepwell.run_progress as p set needs_attention = true
     where p.tenant_id = p_tenant_id and p.run_id = stepwell._run_of(p_subject_unit_id) and not p.needs_attention;

@@ -62,6 +62,9 @@ as $$
             then 'true or false is accepted'
             when p_rule ->> 'two_person' = 'true' and p_rule ->> 'effect' in ('allow', 'deny')
             then 'true is accepted only where the effect is needs_approval' end),
+        ('same_effect', case when p_rule ? 'same_effect' and coalesce(p_rule ->> 'same_effect', '') not in ('again', 'return', 'refuse')
+            then 'again, return or refuse is accepted'
+            when p_rule ? 'same_effect' and p_rule ->> 'effect' = 'deny' then 'is accepted only where the effect is not deny' end),
         ('reason', case when jsonb_typeof(p_rule -> 'reason') is distinct from 'string'
             or length(p_rule ->> 'reason') not between 1 and 500 then 'a text of 1 to 500 characters is required' end),
         ('approvers', case when p_rule ? 'approvers' and (jsonb_typeof(p_rule -> 'approvers') <> 'array'
@@ -75,9 +78,9 @@ as $$
     ) as c (field, problem)
     where c.problem is not null
     union all
-    select k.field, 'is not known; name, priority, match, effect, tier, two_person, reason, approvers, role and expires_seconds are'
+    select k.field, 'is not known; name, priority, match, effect, tier, two_person, same_effect, reason, approvers, role and expires_seconds are'
     from jsonb_object_keys(case when jsonb_typeof(p_rule) = 'object' then p_rule else '{}' end) as k (field)
-    where k.field not in ('name', 'priority', 'match', 'effect', 'tier', 'two_person', 'reason', 'approvers', 'role',
+    where k.field not in ('name', 'priority', 'match', 'effect', 'tier', 'two_person', 'same_effect', 'reason', 'approvers', 'role',
         'expires_seconds')
 $$;
 

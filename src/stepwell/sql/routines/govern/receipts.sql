@@ -7,7 +7,7 @@
 -- Locks: the receipt.
 create or replace function stepwell._receipt_found(
     p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb,
-    out receipt_id bigint, out state_code text, out reply jsonb
+    out receipt_id bigint, out state_code text, out made_by bigint, out reply jsonb
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -27,6 +27,7 @@ begin
     -- Read again: it may have been settled while this waited.
     select r.* into v_receipt from stepwell.action_receipt as r
     where r.tenant_id = p_tenant_id and r.receipt_id = v_receipt.receipt_id;
+    made_by := v_receipt.unit_id;
     reply := jsonb_build_object('receipt_id', receipt_id, 'idempotency_key', p_action ->> 'key');
     if v_receipt.action_hash <> p_action ->> 'hash' then
         reply := reply || jsonb_build_object('answer', 'conflict', 'reason', format(
@@ -95,6 +96,11 @@ begin
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], 'intended', 'executor_worker', 'rpc',
             'action_propose', null, null, array[v_payload], p_session_id => p_session_id);
         update stepwell.action_receipt as r set lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null, settled_by = null,
+        -- A void receipt with a key of the whole tenant may be that of another step: it belongs to who tries again.
+        update stepwell.work_unit as u set parent_id = p_unit_id
+        where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id and u.parent_id <> p_unit_id;
+        update stepwell.action_receipt as r set unit_id = p_unit_id, run_id = stepwell._run_of(p_unit_id),
+            step_id = p_document ->> 'step', lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null,
             response_metadata = null, verdict_id = p_verdict_id, approval_id = p_approval_id
         where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
         return p_receipt_id;
