@@ -188,6 +188,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
             trigger_refs=None if trigger_ref is None else [trigger_ref], trigger_type=trigger_type,
             version_no=more.get("version"), priority=more.get("priority", 0), trace_id=more.get("trace_id"),
             correlation_id=more.get("correlation_id"), is_watched=is_watched,
+            workspace=more.get("workspace"),
         )  # fmt: skip
         # A worker starts runs on its own connection, where nobody is bound.
         is_local = connection is None and self._token is None

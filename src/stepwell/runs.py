@@ -41,6 +41,8 @@ class StartOptions(TypedDict, total=False):
     priority: int
     trace_id: str | None
     correlation_id: str | None
+    # A part of the tenant with its own turns in the queue; see `workspace_set`.
+    workspace: str | None
 
 
 class RunCalls(Calls):
@@ -86,6 +88,7 @@ class RunCalls(Calls):
         *,
         keys: Sequence[str] | None = None,
         priority: int = 0,
+        workspace: str | None = None,
         result_type: type[R] | None = None,
         connection: Connection | None = None,
     ) -> list[RunHandle[R]]:
@@ -93,8 +96,9 @@ class RunCalls(Calls):
         client = await self._connected()
         name, kind = _named(workflow, result_type)
         start = calls.run_start(
-            client.tenant_id, name, inputs, trigger_refs=keys, priority=priority, actor=client.actor
-        )
+            client.tenant_id, name, inputs, trigger_refs=keys, priority=priority, actor=client.actor,
+            workspace=workspace,
+        )  # fmt: skip
         started = await client.perform(calls.start_runs(start), connection)
         return [RunHandle(client, run.run_id, run.is_new, result_type=kind) for run in started]
 

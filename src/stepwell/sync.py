@@ -266,6 +266,8 @@ class SyncCalls:
     tenants = _Blocking(TenantCalls.tenants)
     tenant = _Blocking(TenantCalls.tenant)
     tenant_set = _Blocking(TenantCalls.tenant_set)
+    workspaces = _Blocking(TenantCalls.workspaces)
+    workspace_set = _Blocking(TenantCalls.workspace_set)
 
 
 class SyncApp(SyncCalls):

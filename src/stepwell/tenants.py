@@ -12,7 +12,7 @@ from stepwell.calls import Calls
 from stepwell.store.calls import tenants as calls
 
 if TYPE_CHECKING:
-    from stepwell.store.calls.tenants import Tenant
+    from stepwell.store.calls.tenants import Tenant, Workspace
 
 __all__ = ["CapSettings", "TenantCalls", "TenantSettings"]
 
@@ -52,3 +52,12 @@ class TenantCalls(Calls):
         """Create a tenant, or change its weight and caps."""
         await self._perform(lambda _: calls.set_tenant(name, {**settings}))
         return await self.tenant(name)
+
+    async def workspaces(self) -> list[Workspace]:
+        """The workspaces of this tenant, by name."""
+        return await self._perform(calls.workspaces)
+
+    async def workspace_set(self, name: str, **settings: Unpack[CapSettings]) -> Workspace:
+        """Create a workspace of this tenant, or change its caps."""
+        await self._perform(lambda tenant: calls.set_workspace(tenant, name, {**settings}))
+        return next(found for found in await self.workspaces() if found.name == name)

@@ -37,6 +37,9 @@ def start(
         int | None, typer.Option(help="Version of the workflow; default: the latest.", min=1)
     ] = None,
     priority: Annotated[int, typer.Option(help="A higher number runs first.", min=-1000, max=1000)] = 0,
+    workspace: Annotated[
+        str | None, typer.Option(help="Part of the tenant to which the run belongs.")
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the result.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Draw the run until it ends.")] = False,
     timeout: Annotated[
@@ -50,7 +53,9 @@ def start(
     limit = None if timeout is None else float(parse_duration(timeout, "timeout"))
 
     async def act(client: Client) -> tuple[RunHandle, str | None, Any]:
-        run = await client.start(workflow, given, key=key, version=version, priority=priority)
+        run = await client.start(
+            workflow, given, key=key, version=version, priority=priority, workspace=workspace
+        )
         if not as_json:
             typer.echo(_sentence(run, key), err=wait)
         if watch:

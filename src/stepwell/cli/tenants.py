@@ -10,7 +10,7 @@ import typer
 from stepwell.cli.connect import JsonOption, answer, ask, print_json
 from stepwell.client import Client
 from stepwell.errors import UsageError
-from stepwell.store.calls.tenants import Caps, Tenant
+from stepwell.store.calls.tenants import Caps, Tenant, Workspace
 from stepwell.store.calls.workflows import PublishedWorkflow
 from stepwell.tenants import CapSettings, TenantSettings
 
@@ -67,18 +67,35 @@ def caps(
     answer(as_json, caps, _line(found) if found.has_caps else f"{workflow}: no caps")
 
 
+@app.command()
+def workspace(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name of the workspace; it is created if it does not exist.")],
+    max_concurrency: Concurrency = None,
+    max_runs_per_min: RunsPerMin = None,
+    max_writes_per_run: WritesPerRun = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create or change a workspace of the tenant: `stepwell tenants workspace retail --max-concurrency 5`."""
+    settings = _settings(max_concurrency, max_runs_per_min, max_writes_per_run)
+    found = ask(context, lambda client: client.workspace_set(name, **settings))
+    answer(as_json, found, _line(found) if found.has_caps else f"{name}: no caps")
+
+
 @app.command("list")
 def list_tenants(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List tenants with their weights and caps, and the workflows that have caps."""
+    """List tenants with their weights and caps, the workspaces of this tenant, and workflows with caps."""
 
-    async def read(client: Client) -> tuple[list[Tenant], list[PublishedWorkflow]]:
-        return await client.tenants(), await client.workflows(has_caps=True, limit=500)
+    async def read(client: Client) -> tuple[list[Tenant], list[Workspace], list[PublishedWorkflow]]:
+        capped = await client.workflows(has_caps=True, limit=500)
+        return await client.tenants(), await client.workspaces(), capped
 
-    tenants, workflows = ask(context, read)
+    tenants, workspaces, workflows = ask(context, read)
     if as_json:
         print_json(
             {
                 "tenants": [asdict(found) for found in tenants],
+                "workspaces": [asdict(found) for found in workspaces],
                 "workflows": [
                     {name: getattr(found, name) for name in ("name", *CAPS)} for found in workflows
                 ],
@@ -87,6 +104,8 @@ def list_tenants(context: typer.Context, as_json: JsonOption = False) -> None:
         return
     for found in tenants:
         typer.echo(_line(found))
+    for part in workspaces:
+        typer.echo(f"  workspace {_line(part) if part.has_caps else part.name}")
     for own in workflows:
         typer.echo(f"  workflow {_line(own)}")
 

@@ -11,7 +11,7 @@ from tests.support.clock import Clock
 
 # Transcribed from the documents: 003 §1.1 to §1.4, §3.2, §6.2; 004 "Start Flow" to "External Event Wake-up".
 FIELDS = {
-    "runtime_run": "run_id tenant_id workflow_version_id trigger_type trigger_ref status",
+    "runtime_run": "run_id tenant_id workspace_id workflow_version_id trigger_type trigger_ref status",
     "runtime_step": "step_id step_index tool_name idempotency_key lease_owner lease_expires_at status "
     "attempt last_error next_eligible_at",
     "runtime_approval": "tier two_person status",

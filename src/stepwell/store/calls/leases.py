@@ -184,7 +184,7 @@ class LeaseCalls:
         """Start one run and lease its first steps, in one commit."""
         first, *rows = await self._wire.rows(
             "select * from stepwell.fn_run_start_here($1, $2, $3, $4, $5::text[]::jsonb[], $6, $7, $8, $9,"
-            " $10, $11, $12, $13)",
+            " $10, $11, $12, $13, $14)",
             (b"%d" % session_id, b"%d" % limit, *map(_written, start)),
             tuple,
         )

@@ -44,6 +44,7 @@ class RunStart(NamedTuple):
     trace_id: str | None
     correlation_id: str | None
     is_watched: bool
+    workspace: str | None
 
 
 def run_start(
@@ -59,18 +60,20 @@ def run_start(
     trace_id: str | None = None,
     correlation_id: str | None = None,
     is_watched: bool = False,
+    workspace: str | None = None,
 ) -> RunStart:
     """One run for each input; `trigger_refs` are their keys."""
     return RunStart(
         tenant, workflow, of_objects(inputs, "input"),
         list(trigger_refs) if trigger_refs is not None else None,
-        trigger_type, actor, version_no, priority, trace_id, correlation_id, is_watched,
+        trigger_type, actor, version_no, priority, trace_id, correlation_id, is_watched, workspace,
     )  # fmt: skip
 
 
 def start_runs(start: RunStart) -> Call[list[Started]]:
     return Call(
-        "select * from stepwell.fn_run_start(%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s)",
+        "select * from stepwell.fn_run_start("
+        "%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         start,
         lambda rows: [Started(*row) for row in rows],
     )

@@ -29,6 +29,13 @@ class Tenant(Caps):
     weight: int
 
 
+@dataclass(frozen=True, slots=True)
+class Workspace(Caps):
+    """A part of a tenant."""
+
+    workspace_id: int
+
+
 def caller(code: str | None) -> Call[tuple[int, str | None]]:
     """The number of a tenant, and the name of the principal that acts there if nobody is named.
 
@@ -58,4 +65,22 @@ def tenants(code: str | None = None) -> Call[list[Tenant]]:
         " from stepwell.tenant as t where %s::text is null or t.tenant_code = %s order by t.tenant_code",
         (code, code),
         lambda rows: [Tenant(*row) for row in rows],
+    )
+
+
+def set_workspace(tenant_id: int, name: str, settings: Mapping[str, object]) -> Call[int]:
+    """Create or change a workspace; settings that are not given stay, None removes a cap."""
+    return Call(
+        "select stepwell.fn_workspace_set(%s, %s, %s::jsonb)",
+        (tenant_id, name, json_text.encode(settings, "settings")),
+        lambda rows: int(rows[0][0]),
+    )
+
+
+def workspaces(tenant_id: int) -> Call[list[Workspace]]:
+    return Call(
+        "select w.workspace_name, w.max_concurrency, w.max_runs_per_min, w.max_writes_per_run, w.workspace_id"
+        " from stepwell.workspace as w where w.tenant_id = %s order by w.workspace_name",
+        (tenant_id,),
+        lambda rows: [Workspace(*row) for row in rows],
     )

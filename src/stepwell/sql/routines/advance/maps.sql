@@ -170,7 +170,7 @@ begin
         insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
         values (p_tenant_id, v_slot_key, p_max_concurrency);
     else
-        v_slot_key := (select stepwell._workflow_slot(p_tenant_id, r.workflow_id) from stepwell.run_detail as r
+        v_slot_key := (select stepwell._workflow_slot(p_tenant_id, r.workflow_id, nullif(stepwell._workspace_of(p_tenant_id, p_unit_id), 0)) from stepwell.run_detail as r
             where r.tenant_id = p_tenant_id and r.run_id = v_run_id);
     end if;
     -- A Parallel with a limit inside the body counts for each item by itself.

@@ -11,14 +11,15 @@ declare
     v_limited boolean;
 begin
     with wanted as (
-        select u.tenant_id, u.executor_class_id, -u.priority as rank, u.operation_id, u.unit_id, u.slot_key, u.state_code = 'failed' as is_retry
+        select u.tenant_id, u.executor_class_id, -u.priority as rank, u.operation_id, u.unit_id, u.slot_key, u.state_code = 'failed' as is_retry,
+            coalesce(p.workspace_id, 0) as workspace_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         left join stepwell.run_progress as p on u.tenant_id = p.tenant_id and stepwell._run_of(u.unit_id) = p.run_id
         where u.executor_class_id is not null and p.frozen_at is null
     ), queued as (
-        insert into stepwell.job_ready (tenant_id, executor_class_id, rank, operation_id, unit_id, is_retry)
-        select w.tenant_id, w.executor_class_id, w.rank, w.operation_id, w.unit_id, w.is_retry
+        insert into stepwell.job_ready (tenant_id, workspace_id, executor_class_id, rank, operation_id, unit_id, is_retry)
+        select w.tenant_id, w.workspace_id, w.executor_class_id, w.rank, w.operation_id, w.unit_id, w.is_retry
         from wanted as w
         where w.slot_key is null
         on conflict do nothing
@@ -56,7 +57,7 @@ begin
         using unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         where r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
-            and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority and r.operation_id = u.operation_id
+            and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority and r.operation_id = u.operation_id
             and r.unit_id = u.unit_id
         returning r.tenant_id, r.unit_id, u.slot_key
     )

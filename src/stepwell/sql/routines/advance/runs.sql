@@ -6,7 +6,7 @@
 create or replace function stepwell._run_create(
     p_tenant_id int, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority int, p_actor text,
     p_parent_unit_ids bigint[] default null, p_session_id bigint default null, p_executor_class_ids int[] default null,
-    p_direct_limit int default 0, p_handler_ids int[] default null, out direct_ids bigint[], out leaves_more boolean
+    p_direct_limit int default 0, p_handler_ids int[] default null, p_workspace_id int default null, out direct_ids bigint[], out leaves_more boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -31,10 +31,11 @@ begin
         perform stepwell._content_pin(p_tenant_id, p_version.version_id, p_run_ids);
     end if;
     insert into stepwell.run_progress (
-        tenant_id, run_id, parent_run_id, open_count, mandatory_count, idle_count, last_rollup_at)
-    select p_tenant_id, q.run_id, stepwell._run_of(q.parent_id), v_step_count, v_mandatory_count, v_mandatory_count, v_now
+        tenant_id, run_id, parent_run_id, open_count, mandatory_count, idle_count, last_rollup_at, workspace_id)
+    select p_tenant_id, q.run_id, stepwell._run_of(q.parent_id), v_step_count, v_mandatory_count, v_mandatory_count, v_now,
+        p_workspace_id
     from unnest(p_run_ids, p_parent_unit_ids) as q (run_id, parent_id);
-    v_slot_key := stepwell._workflow_slot(p_tenant_id, p_version.workflow_id);
+    v_slot_key := stepwell._workflow_slot(p_tenant_id, p_version.workflow_id, p_workspace_id);
     insert into stepwell.concurrency_slot (tenant_id, slot_key, max_count)
     select p_tenant_id, format('run:%s:%s', r.run_id, g.group_no), g.max_concurrency
     from unnest(p_run_ids) as r (run_id)

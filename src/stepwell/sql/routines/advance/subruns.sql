@@ -80,9 +80,10 @@ begin
             and d.step_kind <> 'operation');
     for v_part in
         select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
-            array_agg(q.input order by q.unit_id) as inputs
+            array_agg(q.input order by q.unit_id) as inputs, w.workspace_id
         from unnest(v_tenant_ids, p_unit_ids, p_inputs) as q (tenant_id, unit_id, input)
-        group by case when v_may_end_at_once then q.unit_id end
+        left join stepwell.run_progress as w on q.tenant_id = w.tenant_id and stepwell._run_of(q.unit_id) = w.run_id
+        group by w.workspace_id, case when v_may_end_at_once then q.unit_id end
         order by min(q.unit_id)
     loop
         perform stepwell._subruns_count(v_part.tenant_ids, v_part.unit_ids);
@@ -104,7 +105,8 @@ begin
         into v_made
         from made as m;
         if v_made.run_ids is not null then
-            perform stepwell._run_create(p_tenant_id, v_version, v_made.run_ids, 0, 'engine', v_made.parent_ids);
+            perform stepwell._run_create(p_tenant_id, v_version, v_made.run_ids, 0, 'engine', v_made.parent_ids,
+                p_workspace_id => v_part.workspace_id);
         end if;
     end loop;
 end

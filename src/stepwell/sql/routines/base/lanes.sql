@@ -33,10 +33,13 @@ begin
 end
 $$;
 
--- The workspace of a unit, as in the key of its row in job_ready. Every tenant has one, number 0.
-create or replace function stepwell._workspace_of(p_unit_id bigint) returns int
-language sql immutable parallel safe
-as 'select 0';
+-- The workspace of a unit, as in the key of its row in job_ready: that of its run, or number 0.
+create or replace function stepwell._workspace_of(p_tenant_id int, p_unit_id bigint) returns int
+language sql stable parallel safe
+as $$
+    select coalesce((select p.workspace_id from stepwell.run_progress as p
+        where p.tenant_id = p_tenant_id and p.run_id = p_unit_id >> 20), 0)
+$$;
 
 -- Whether the queue has nothing of these executor classes, for any worker.
 create or replace function stepwell._classes_are_empty(p_executor_class_ids int[]) returns boolean

@@ -27,7 +27,7 @@ begin
         where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
             and u.state_code in ('ready', 'failed')
             and r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
-            and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority and r.operation_id = u.operation_id
+            and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority and r.operation_id = u.operation_id
             and r.unit_id = u.unit_id
         returning r.unit_id, u.slot_key
     )

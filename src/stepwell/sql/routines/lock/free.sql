@@ -94,7 +94,7 @@ begin
     inner join stepwell.work_unit as u on s.tenant_id = u.tenant_id and s.unit_id = u.unit_id
     left join stepwell.job_ready as r
         on u.executor_class_id = r.executor_class_id and u.tenant_id = r.tenant_id
-            and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority and u.operation_id = r.operation_id
+            and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority and u.operation_id = r.operation_id
             and u.unit_id = r.unit_id
     where u.scope not in ('workflow_run', 'step', 'task');
     if v_alone_ids is null then
@@ -108,7 +108,7 @@ begin
             inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
             inner join stepwell.job_ready as r
                 on u.executor_class_id = r.executor_class_id and u.tenant_id = r.tenant_id
-                    and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority
+                    and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority
                     and u.operation_id = r.operation_id and u.unit_id = r.unit_id
             order by r.tenant_id, r.unit_id
             for update of r skip locked

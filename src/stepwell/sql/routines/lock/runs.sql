@@ -71,7 +71,7 @@ begin
         where stepwell._unit_no(q.unit_id) = 0 and u.scope = 'job'
     ) as f
     inner join stepwell.job_ready as r
-        on f.executor_class_id = r.executor_class_id and f.tenant_id = r.tenant_id and r.workspace_id = stepwell._workspace_of(f.unit_id)
+        on f.executor_class_id = r.executor_class_id and f.tenant_id = r.tenant_id and r.workspace_id = stepwell._workspace_of(f.tenant_id, f.unit_id)
             and f.rank = r.rank and f.operation_id = r.operation_id and f.unit_id = r.unit_id
     order by r.tenant_id, r.unit_id
     for update of r;

@@ -79,6 +79,7 @@ create or replace view stepwell.runtime_run with (security_invoker = true) as
 select
     r.tenant_id,
     r.run_id,
+    stepwell._workspace_of(r.tenant_id, stepwell._run_unit(r.run_id)) as workspace_id,
     r.version_id as workflow_version_id,
     r.trigger_type,
     r.trigger_ref,
@@ -93,6 +94,7 @@ from stepwell.run_detail as r;
 create or replace view stepwell.runtime_step with (security_invoker = true) as
 select
     u.tenant_id,
+    stepwell._workspace_of(u.tenant_id, u.unit_id) as workspace_id,
     stepwell._run_of(u.unit_id) as run_id,
     d.step_id,
     stepwell._unit_no(u.unit_id) - 1 as step_index,

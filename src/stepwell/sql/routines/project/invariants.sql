@@ -226,7 +226,7 @@ as $$
             select count(*) from stepwell.work_unit as u
             where u.tenant_id = s.tenant_id and u.slot_key = s.slot_key and (u.lease_session_id is not null or exists (
                 select from stepwell.job_ready as r where r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
-                    and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority
+                    and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority
                     and r.operation_id = u.operation_id and r.unit_id = u.unit_id))
         ) as held_count, (
             select count(*) from stepwell.job_line as l where l.tenant_id = s.tenant_id and l.slot_key = s.slot_key
@@ -339,7 +339,7 @@ as $$
         where u.scope in ('step', 'task', 'job') and (
             (u.state_code in ('ready', 'failed') and not exists (
                 select from stepwell.job_ready as r where r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
-                    and r.workspace_id = stepwell._workspace_of(u.unit_id) and r.rank = -u.priority
+                    and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority
                     and r.operation_id = u.operation_id and r.unit_id = u.unit_id))
             or (u.state_code = 'waiting' and not exists (
                 select from stepwell.event_wait as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id))

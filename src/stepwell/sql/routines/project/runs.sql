@@ -39,12 +39,15 @@ select
     u.last_transition_at,
     p.last_rollup_at,
     p.frozen_at,
-    u.deadline_at
+    u.deadline_at,
+    p.workspace_id,
+    s.workspace_name as workspace
 from stepwell.run_detail as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id
 inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
 inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
-inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;
+inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+left join stepwell.workspace as s on p.tenant_id = s.tenant_id and p.workspace_id = s.workspace_id;
 
 -- Steps of runs: state, who carries them out, lease, attempts, deadline, last output and last error.
 create or replace view stepwell.step_run with (security_invoker = true) as

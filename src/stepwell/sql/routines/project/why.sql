@@ -233,7 +233,7 @@ begin
         return query select 'concurrency', jsonb_build_object('name', p_name, 'key', p_unit.slot_key,
             'limit', v_found.max_count, 'place', v_found.place), 'engine';
     elsif not exists (select from stepwell.job_ready as r where r.executor_class_id = p_unit.executor_class_id
-        and r.tenant_id = p_unit.tenant_id and r.workspace_id = stepwell._workspace_of(p_unit.unit_id) and r.rank = -p_unit.priority
+        and r.tenant_id = p_unit.tenant_id and r.workspace_id = stepwell._workspace_of(p_unit.tenant_id, p_unit.unit_id) and r.rank = -p_unit.priority
         and r.operation_id = p_unit.operation_id and r.unit_id = p_unit.unit_id) then
         return query select 'unexplained', jsonb_build_object('name', p_name, 'state', p_unit.state_code), 'operator';
     elsif not exists (select from stepwell.worker_session as s

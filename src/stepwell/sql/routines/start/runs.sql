@@ -5,8 +5,8 @@
 -- is notified, as fn_runs_watch says; a run that existed before is not watched by this call. Idle workers are notified.
 -- Locks: none on existing rows; the unique index of the trigger decides between two concurrent starts.
 -- Idempotency: by trigger.
--- Raises: SW001 for bad input; SW002 when the workflow or version does not exist; SW006 over a limit; SW007 for another
---   tenant.
+-- Raises: SW001 for bad input; SW002 when the workflow, version or workspace does not exist; SW006 over a limit; SW007
+--   for another tenant.
 create or replace function stepwell.fn_run_start(
     p_tenant_id int,
     p_workflow_name text,
@@ -18,7 +18,8 @@ create or replace function stepwell.fn_run_start(
     p_priority int default 0,
     p_trace_id text default null,
     p_correlation_id text default null,
-    p_is_watched boolean default false
+    p_is_watched boolean default false,
+    p_workspace text default null
 ) returns table (run_id bigint, is_new boolean)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -28,7 +29,7 @@ declare
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
     v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
-        p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched);
+        p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, p_workspace => p_workspace);
     return query
     select s.run_id, s.is_new
     from stepwell._runs_started(p_tenant_id, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs, v_started.new_ids) as s;
@@ -55,7 +56,8 @@ create or replace function stepwell.fn_run_start_here(
     p_priority int default 0,
     p_trace_id text default null,
     p_correlation_id text default null,
-    p_is_watched boolean default false
+    p_is_watched boolean default false,
+    p_workspace text default null
 ) returns setof stepwell.job_lease
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -69,7 +71,7 @@ begin
     v_session := stepwell._session_of(p_session_id);
     v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
         p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, p_session_id, v_session.executor_class_ids,
-        p_claim_limit, v_session.handler_ids);
+        p_claim_limit, v_session.handler_ids, p_workspace);
     return query
     select 'started', p_tenant_id, s.run_id, s.is_new::int, null::bigint, null, null::int, null::int, null::real,
         null, null::jsonb, null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
@@ -91,7 +93,7 @@ create or replace function stepwell._runs_start(
     p_tenant_id int, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text,
     p_version_no int, p_priority int, p_trace_id text, p_correlation_id text, p_is_watched boolean,
     p_session_id bigint default null, p_executor_class_ids int[] default null, p_direct_limit int default 0,
-    p_handler_ids int[] default null, out new_ids bigint[], out direct_ids bigint[], out leaves_more boolean
+    p_handler_ids int[] default null, p_workspace text default null, out new_ids bigint[], out direct_ids bigint[], out leaves_more boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -100,8 +102,12 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_version stepwell.workflow_version;
+    v_workspace_id int;
     v_created record;
 begin
+    if p_workspace is not null then
+        v_workspace_id := stepwell._workspace_find(p_tenant_id, p_workspace);
+    end if;
     perform stepwell._start_input_check(p_inputs, p_trigger_refs, p_priority, p_trace_id);
     v_version := stepwell._version_find(p_tenant_id, p_workflow_name, p_version_no);
     if v_version.input_schema is not null then
@@ -128,8 +134,12 @@ begin
     leaves_more := false;
     if new_ids is not null then
         perform stepwell._start_rate_check(p_tenant_id, v_version.workflow_id, v_now);
+        if v_workspace_id is not null then
+            perform stepwell._workspace_rate_check(p_tenant_id, v_workspace_id, cardinality(new_ids), v_now);
+        end if;
         v_created := stepwell._run_create(p_tenant_id, v_version, new_ids, p_priority, p_actor, p_session_id => p_session_id,
-            p_executor_class_ids => p_executor_class_ids, p_direct_limit => p_direct_limit, p_handler_ids => p_handler_ids);
+            p_executor_class_ids => p_executor_class_ids, p_direct_limit => p_direct_limit, p_handler_ids => p_handler_ids,
+            p_workspace_id => v_workspace_id);
         direct_ids := v_created.direct_ids;
         leaves_more := v_created.leaves_more;
     end if;

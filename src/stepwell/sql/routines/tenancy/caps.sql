@@ -4,6 +4,7 @@
 --   tenancy/slots.sql.
 -- - max_runs_per_min: every start calls _start_rate_check.
 -- - max_writes_per_run: every action on another system calls _writes_take.
+-- A workspace has the same three caps; tenancy/workspaces.sql sets them.
 
 -- Creates a tenant, or changes its weight and caps. A setting that is given is set, null removes a cap, a setting that
 -- is not given stays. Returns the id of the tenant.
@@ -258,14 +259,17 @@ as $$
         (select w.max_writes_per_run from stepwell.run_detail as r
             inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
             where r.tenant_id = p_tenant_id and r.run_id = p_run_id),
+        (select s.max_writes_per_run from stepwell.run_progress as p
+            inner join stepwell.workspace as s on p.tenant_id = s.tenant_id and p.workspace_id = s.workspace_id
+            where p.tenant_id = p_tenant_id and p.run_id = p_run_id),
         (select t.max_writes_per_run from stepwell.tenant as t where t.tenant_id = p_tenant_id),
         stepwell._limit('limits.writes_per_run'))
 $$;
 
--- The concurrency key of a workflow's steps when the workflow has a cap, else null. Steps of a Parallel or a Map with a
+-- The concurrency key of a workflow's steps when the workflow has a cap, else that of the workspace when it has one, else null. Steps of a Parallel or a Map with a
 -- limit of its own use the key of that limit instead.
 -- Locks: the row of the key, when its limit has changed.
-create or replace function stepwell._workflow_slot(p_tenant_id int, p_workflow_id int) returns text
+create or replace function stepwell._workflow_slot(p_tenant_id int, p_workflow_id int, p_workspace_id int default null) returns text
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -276,7 +280,7 @@ begin
     from stepwell.workflow_registry as w
     where w.tenant_id = p_tenant_id and w.workflow_id = p_workflow_id;
     if v_max_concurrency is null then
-        return null;
+        return case when p_workspace_id is not null then stepwell._workspace_slot(p_tenant_id, p_workspace_id) end;
     end if;
     insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count)
     values (p_tenant_id, 'workflow:' || p_workflow_id, v_max_concurrency)

@@ -75,7 +75,7 @@ as $$
             fn_step_wait, fn_step_resume, fn_step_block, fn_step_unblock, fn_step_block_escalate, fn_step_escalate,
             fn_step_deadline_change, fn_step_reopen_for_correction,
             fn_approval_request, fn_approval_decide, fn_approval_withdraw,
-            fn_workflow_publish, fn_operation_register, fn_workflow_caps_set, fn_content_write,
+            fn_workflow_publish, fn_operation_register, fn_workflow_caps_set, fn_workspace_set, fn_content_write,
             fn_schedule_set, fn_schedule_pause, fn_schedule_delete,
             fn_policy_propose, fn_receipt_settle, fn_receipt_reverse, fn_problem_close,
             fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_evidence_due, fn_evidence_note, fn_evidence_store,

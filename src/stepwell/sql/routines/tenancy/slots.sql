@@ -160,8 +160,8 @@ begin
         where l.tenant_id = n.tenant_id and l.slot_key = n.slot_key and l.rank = n.rank and l.unit_id = n.unit_id
         returning l.tenant_id, l.slot_key, l.rank, l.unit_id
     ), entered as (
-        insert into stepwell.job_ready (tenant_id, executor_class_id, rank, operation_id, unit_id, is_retry)
-        select l.tenant_id, u.executor_class_id, l.rank, u.operation_id, l.unit_id, u.state_code = 'failed'
+        insert into stepwell.job_ready (tenant_id, workspace_id, executor_class_id, rank, operation_id, unit_id, is_retry)
+        select l.tenant_id, stepwell._workspace_of(l.tenant_id, l.unit_id), u.executor_class_id, l.rank, u.operation_id, l.unit_id, u.state_code = 'failed'
         from left_line as l
         inner join stepwell.work_unit as u on l.tenant_id = u.tenant_id and l.unit_id = u.unit_id
         on conflict do nothing

@@ -1,0 +1,109 @@
+"""Workspaces below the tenant: in starts, in the turns of a claim, in caps and in views."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from stepwell.define import Map, Operation, Workflow, freeze
+from tests.sql.drive import Engine, operation, subworkflow
+
+
+def start(engine: Engine, workflow: str, workspace: str | None, count: int = 1, given: Any = None) -> list[int]:
+    rows = engine.db.execute(
+        "select run_id from fn_run_start(1, %s, %s::jsonb[], p_workspace => %s)",
+        (workflow, [Jsonb(given or {})] * count, workspace),
+    )
+    return [run_id for (run_id,) in rows]
+
+
+def make(engine: Engine, name: str, **caps: Any) -> int:
+    made: int = engine.one("select fn_workspace_set(1, %s, %s)", (name, Jsonb(caps)))
+    return made
+
+
+@pytest.mark.requirement("RT-13")
+def test_a_small_workspace_gets_its_turn_beside_a_large_one(engine: Engine):
+    engine.publish("w", operation("a"), operation("b"))
+    large, small = make(engine, "large"), make(engine, "small")
+    start(engine, "w", "large", 200)
+    few = start(engine, "w", "small", 10)
+    session = engine.worker()
+    leases = engine.claim(session, 20)
+    turns = Counter(lease.unit_id >> 20 in few for lease in leases)
+    assert turns[True] == turns[False] == 10
+    rows = engine.db.execute("select distinct workspace_id from job_ready").fetchall()
+    assert rows == [(large,)]
+    # The next steps of a run stay in its workspace.
+    engine.complete(session, *leases)
+    assert {lease.unit_id >> 20 in few for lease in engine.claim(session, 20)} == {True, False}
+    view = "select workspace_id, workspace from workflow_run where run_id = %s"
+    assert engine.db.execute(view, (few[0],)).fetchone() == (small, "small")
+    rows = engine.db.execute("select workspace_id from runtime_step where run_id = %s", (few[0],)).fetchall()
+    assert rows == [(small,), (small,)]
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RT-13")
+def test_sub_runs_items_and_retries_stay_in_the_workspace_and_count_for_its_cap(engine: Engine):
+    engine.publish("inner", operation("i"))
+    items = freeze(Workflow("items", Map("$.input.list", Operation("x"), id="all")))
+    engine.db.execute("select fn_workflow_publish(1, %s, 'test')", (items.canonical.decode(),))
+    engine.publish("outer", subworkflow("call", "inner"))
+    engine.publish("plain", operation("a", retry={"max_attempts": 3}))
+    make(engine, "capped", max_concurrency=2)
+    start(engine, "items", "capped", given={"list": [1, 2, 3]})
+    start(engine, "outer", "capped")
+    start(engine, "plain", "capped")
+    free = start(engine, "plain", None)
+    session = engine.worker()
+    seen = 0
+    while leases := engine.claim(session):
+        inside = [lease for lease in leases if lease.unit_id >> 20 not in free]
+        assert len(inside) <= 2
+        seen += len(inside)
+        if seen <= 2:
+            engine.report(session, (leases[0], "failed", {"error": {"type": "E"}, "delay_seconds": 1}))
+            engine.db.execute("update timer set due_at = stepwell.now()")
+            engine.timers()
+            leases = leases[1:]
+        engine.complete(session, *leases)
+    assert engine.one("select count(*) from work_unit where scope = 'workflow_run' and state_code <> 'completed'") == 0
+    inner = engine.one("select count(*) from workflow_run where workflow = 'inner' and workspace = 'capped'")
+    assert inner == 1
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RT-13")
+def test_a_workspace_has_caps_of_its_own(engine: Engine):
+    engine.publish("w", operation("a"))
+    make(engine, "slow", max_runs_per_min=2, max_writes_per_run=1)
+    (run_id,) = start(engine, "w", "slow")
+    assert engine.one("select _writes_cap(1, %s)", (run_id,)) == 1
+    assert engine.one("select _writes_cap(1, %s)", (start(engine, "w", None)[0],)) == 1000
+    with pytest.raises(psycopg.DatabaseError, match="workspace slow may start 2 runs a minute; try again at"):
+        start(engine, "w", "slow", 2)
+    start(engine, "w", "slow")
+    with pytest.raises(psycopg.DatabaseError, match="workspace slow may start 2 runs a minute"):
+        start(engine, "w", "slow")
+    start(engine, "w", None, 5)
+    make(engine, "slow", max_runs_per_min=None)
+    start(engine, "w", "slow", 5)
+
+
+@pytest.mark.requirement("RT-13")
+def test_an_unknown_workspace_or_setting_is_named(engine: Engine):
+    engine.publish("w", operation("a"))
+    make(engine, "retail")
+    with pytest.raises(psycopg.DatabaseError, match="workspace retial does not exist") as found:
+        start(engine, "w", "retial")
+    assert found.value.diag.message_hint == "known are retail"
+    with pytest.raises(psycopg.DatabaseError, match="workspace: 1 to 63 lowercase letters"):
+        make(engine, "Retail Shops")
+    with pytest.raises(psycopg.DatabaseError, match="weight: is not a setting"):
+        make(engine, "retail", weight=3)
+    assert engine.one("select count(*) from run_detail") == 0
