@@ -106,6 +106,9 @@ create sequence stepwell.workflow_registry_workflow_id_seq as integer start 1 in
 -- sequence: stepwell.workflow_version_version_id_seq
 create sequence stepwell.workflow_version_version_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
+-- sequence: stepwell.workspace_workspace_id_seq
+create sequence stepwell.workspace_workspace_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
+
 -- table: stepwell.access_token
 create table stepwell.access_token (
     tenant_id integer not null,
@@ -943,7 +946,8 @@ create table stepwell.run_progress (
     needs_attention boolean default false not null,
     followed_until timestamp with time zone,
     watches_steps boolean default false not null,
-    subrun_count integer default 0 not null
+    subrun_count integer default 0 not null,
+    workspace_id integer
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=50);
 alter table stepwell.run_progress enable row level security;
 -- granted to stepwell_api: select
@@ -1543,6 +1547,20 @@ create table stepwell.workflow_version (
     maps_input boolean default false not null
 );
 alter table stepwell.workflow_version enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.workspace
+create table stepwell.workspace (
+    tenant_id integer not null,
+    workspace_id integer generated always as identity not null,
+    workspace_name text not null,
+    max_concurrency integer,
+    max_runs_per_min integer,
+    max_writes_per_run integer,
+    created_at timestamp with time zone default clock_timestamp() not null
+);
+alter table stepwell.workspace enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -2360,6 +2378,15 @@ alter table stepwell.workflow_version add constraint version_workflow_exists FOR
 -- constraint: stepwell.workflow_version.workflow_version_pkey
 alter table stepwell.workflow_version add constraint workflow_version_pkey PRIMARY KEY (tenant_id, version_id);
 
+-- constraint: stepwell.workspace.workspace_name_is_plain
+alter table stepwell.workspace add constraint workspace_name_is_plain CHECK ((workspace_name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'::text));
+
+-- constraint: stepwell.workspace.workspace_name_is_unique
+alter table stepwell.workspace add constraint workspace_name_is_unique UNIQUE (tenant_id, workspace_name);
+
+-- constraint: stepwell.workspace.workspace_pkey
+alter table stepwell.workspace add constraint workspace_pkey PRIMARY KEY (tenant_id, workspace_id);
+
 -- index: stepwell.a_name_exists_once
 CREATE UNIQUE INDEX a_name_exists_once ON stepwell.principal USING btree (tenant_id, name_key);
 
@@ -2467,6 +2494,9 @@ CREATE INDEX runs_by_end ON stepwell.run_detail USING btree (finished_at) WHERE 
 
 -- index: stepwell.runs_by_workflow
 CREATE INDEX runs_by_workflow ON stepwell.run_detail USING btree (workflow_id, tenant_id, run_id);
+
+-- index: stepwell.runs_by_workspace
+CREATE INDEX runs_by_workspace ON stepwell.run_progress USING btree (tenant_id, workspace_id, run_id) WHERE (workspace_id IS NOT NULL);
 
 -- index: stepwell.runs_open
 CREATE INDEX runs_open ON stepwell.run_detail USING btree (tenant_id, run_id) WHERE (finished_at IS NULL);
@@ -2789,6 +2819,9 @@ create policy tenant_is_bound on stepwell.workflow_step_relations as permissive 
 -- policy: stepwell.workflow_version.tenant_is_bound
 create policy tenant_is_bound on stepwell.workflow_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
+-- policy: stepwell.workspace.tenant_is_bound
+create policy tenant_is_bound on stepwell.workspace as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
 -- view: stepwell.job_queue
 create view stepwell.job_queue (
     tenant_id integer,
@@ -2910,6 +2943,7 @@ create view stepwell.runtime_receipt (
 create view stepwell.runtime_run (
     tenant_id integer,
     run_id bigint,
+    workspace_id integer,
     workflow_version_id integer,
     trigger_type text,
     trigger_ref text,
@@ -2921,6 +2955,7 @@ create view stepwell.runtime_run (
 -- view: stepwell.runtime_step
 create view stepwell.runtime_step (
     tenant_id integer,
+    workspace_id integer,
     run_id bigint,
     step_id text,
     step_index integer,
@@ -3680,7 +3715,9 @@ create view stepwell.workflow_run (
     last_transition_at timestamp with time zone,
     last_rollup_at timestamp with time zone,
     frozen_at timestamp with time zone,
-    deadline_at timestamp with time zone
+    deadline_at timestamp with time zone,
+    workspace_id integer,
+    workspace text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4915,8 +4952,8 @@ create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint,
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT direct_ids bigint[], OUT leaves_more boolean)
-create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace_id integer, OUT direct_ids bigint[], OUT leaves_more boolean)
+create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace_id integer, OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._run_of(p_unit_id bigint)
 create function stepwell._run_of(p_unit_id bigint) returns bigint language sql immutable parallel safe;
@@ -4975,8 +5012,8 @@ create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean)
-create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace text, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean)
+create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace text, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[])
 create function stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[]) returns TABLE(run_id bigint, is_new boolean) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5484,13 +5521,24 @@ create function stepwell._workers_wake(p_executor_class_ids integer[]) returns v
 -- function: stepwell._workers_wake_all()
 create function stepwell._workers_wake_all() returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer)
-create function stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer) returns text language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer, p_workspace_id integer)
+create function stepwell._workflow_slot(p_tenant_id integer, p_workflow_id integer, p_workspace_id integer) returns text language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._workspace_of(p_unit_id bigint)
-create function stepwell._workspace_of(p_unit_id bigint) returns integer language sql immutable parallel safe;
+-- function: stepwell._workspace_find(p_tenant_id integer, p_workspace text)
+create function stepwell._workspace_find(p_tenant_id integer, p_workspace text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._workspace_of(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._workspace_of(p_tenant_id integer, p_unit_id bigint) returns integer language sql stable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._workspace_rate_check(p_tenant_id integer, p_workspace_id integer, p_new_count integer, p_now timestamp with time zone)
+create function stepwell._workspace_rate_check(p_tenant_id integer, p_workspace_id integer, p_new_count integer, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._workspace_slot(p_tenant_id integer, p_workspace_id integer)
+create function stepwell._workspace_slot(p_tenant_id integer, p_workspace_id integer) returns text language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._writes_cap(p_tenant_id integer, p_run_id bigint)
 create function stepwell._writes_cap(p_tenant_id integer, p_run_id bigint) returns integer language sql stable set search_path=stepwell, pg_temp;
@@ -5885,13 +5933,13 @@ create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_a
 create function stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
-create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text)
+create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean)
-create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text)
+create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
@@ -6146,6 +6194,10 @@ create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb,
 create function stepwell.fn_workflow_rollup_compute(p_workflow_run_id bigint, p_tenant_id integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_workspace_set(p_tenant_id integer, p_workspace text, p_settings jsonb)
+create function stepwell.fn_workspace_set(p_tenant_id integer, p_workspace text, p_settings jsonb) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.now()
 create function stepwell.now() returns timestamp with time zone language plpgsql parallel safe set search_path=stepwell, pg_temp;

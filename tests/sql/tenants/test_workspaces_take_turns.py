@@ -13,7 +13,9 @@ from stepwell.define import Map, Operation, Workflow, freeze
 from tests.sql.drive import Engine, operation, subworkflow
 
 
-def start(engine: Engine, workflow: str, workspace: str | None, count: int = 1, given: Any = None) -> list[int]:
+def start(
+    engine: Engine, workflow: str, workspace: str | None, count: int = 1, given: Any = None
+) -> list[int]:
     rows = engine.db.execute(
         "select run_id from fn_run_start(1, %s, %s::jsonb[], p_workspace => %s)",
         (workflow, [Jsonb(given or {})] * count, workspace),
@@ -72,7 +74,12 @@ def test_sub_runs_items_and_retries_stay_in_the_workspace_and_count_for_its_cap(
             engine.timers()
             leases = leases[1:]
         engine.complete(session, *leases)
-    assert engine.one("select count(*) from work_unit where scope = 'workflow_run' and state_code <> 'completed'") == 0
+    assert (
+        engine.one(
+            "select count(*) from work_unit where scope = 'workflow_run' and state_code <> 'completed'"
+        )
+        == 0
+    )
     inner = engine.one("select count(*) from workflow_run where workflow = 'inner' and workspace = 'capped'")
     assert inner == 1
     assert engine.faults() == {}
