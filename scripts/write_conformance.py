@@ -19,10 +19,11 @@ SOURCE = Path("docs/conformance.toml")
 PAGE = Path("docs/conformance.md")
 HEADER = """# What the source documents ask for
 
-Written by `make docs` from `docs/conformance.toml`, the rows of `tests/requirements.toml` and the tests that
-name them. The five source documents are numbered 000 (states, views, governance), 001 (job graph), 002
-(reactive execution), 003 (runtime and governed actions) and 004 (linear workflow). A row is **met** if tests on
-the real parts prove it, **deviation** if it is met in another way on purpose, **open** if something is missing.
+Written by `make docs` from `docs/conformance.toml`, the rows of `tests/requirements.toml` and the tests
+that name them. The five source documents are numbered 000 (states, views, governance), 001 (job graph),
+002 (reactive execution), 003 (runtime and governed actions) and 004 (linear workflow). A row is **met**
+if tests on the real parts prove it, **deviation** if it is met in another way on purpose, **open** if
+something is missing.
 """
 
 
