@@ -21,7 +21,7 @@ def keep(db: psycopg.Connection, dsn: str, to: str | None = None) -> None:
     def nothing_waits() -> bool:
         db.execute("update stepwell.evidence_due set retry_at = null")
         Keeper(dsn, evidence=to).run_once()
-        return db.execute("select from stepwell.fn_evidence_due(10)").fetchone() is None
+        return db.execute("select count(*) from stepwell.evidence_due").fetchone() == (0,)
 
     until(nothing_waits)
 

@@ -5701,7 +5701,6 @@ create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, 
 -- function: stepwell.fn_evidence_store(p_tenant_id integer, p_run_id bigint, p_digest text, p_data bytea)
 create function stepwell.fn_evidence_store(p_tenant_id integer, p_run_id bigint, p_digest text, p_data bytea) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
--- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;

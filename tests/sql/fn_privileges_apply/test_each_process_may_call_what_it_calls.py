@@ -36,7 +36,8 @@ WORKER = (
     "runs.py:start_runs,signal",
     "jobs.py:enqueue_jobs",
 )
-KEEPER = ("keep.py", "schedules.py:due_schedules,fire_schedule", "sealing.py")
+# A keeper whose role may not read runs only learns that bundles are due, and notes that it cannot make them.
+KEEPER = ("keep.py", "schedules.py:due_schedules,fire_schedule", "sealing.py", "evidence.py:due,note")
 SLACK = ("slack.py:take_cards,note_card,accept_callback,user,decide",)
 # `perform.py` calls it before a call whose verdict has a time limit.
 MORE = {"worker": {"fn_action_limit"}}
