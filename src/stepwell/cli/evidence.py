@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from stepwell import storage
-from stepwell.cli.connect import JsonOption, ask, print_json
+from stepwell.cli.connect import JsonOption, answer, ask, print_json
 from stepwell.cli.ids import RunArgument, RunName
 from stepwell.cli.render import console, moment
 from stepwell.client import Client
@@ -85,13 +85,14 @@ def auto(
     context: typer.Context,
     workflow: Annotated[str, typer.Argument(help="Name of the workflow.")],
     on: Annotated[bool, typer.Option("--on/--off", help="Whether its runs get a bundle when they end.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Switch the bundles that runs of a workflow get when they end; on by default.
 
     Only runs that acted or were approved get one. Example: stepwell evidence auto order.process --off
     """
     ask(context, lambda client: client.perform(evidence.switch(client.tenant_id, workflow, on)))
-    typer.echo(f"{workflow}: {'on' if on else 'off'}")
+    answer(as_json, {"workflow": workflow, "evidence": on}, f"{workflow}: {'on' if on else 'off'}")
 
 
 @app.command("list")

@@ -548,7 +548,8 @@ create table stepwell.evidence_file (
     tenant_id integer not null,
     run_id bigint not null,
     contents_digest text not null,
-    data bytea not null
+    data bytea not null,
+    stored_at timestamp with time zone default clock_timestamp() not null
 );
 alter table stepwell.evidence_file enable row level security;
 -- granted to stepwell_api: select

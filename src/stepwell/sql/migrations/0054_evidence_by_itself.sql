@@ -15,6 +15,7 @@ create table stepwell.evidence_file (
     run_id bigint not null,
     contents_digest text not null,
     data bytea not null,
+    stored_at timestamptz not null default clock_timestamp(),
     constraint evidence_file_pkey primary key (tenant_id, run_id, contents_digest)
 );
 comment on table stepwell.evidence_file is 'The bytes of bundles that were made at the end of a run, when no other place is configured for them.';

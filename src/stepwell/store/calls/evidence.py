@@ -57,9 +57,8 @@ def store(tenant_id: int, run_id: int, digest: str, data: bytes) -> Call[None]:
 def stored(tenant_id: int, run_id: int) -> Call[bytes | None]:
     """The bytes of the newest bundle that the database has of a run."""
     return Call(
-        "select f.data from stepwell.evidence_file as f inner join stepwell.evidence_bundle as b"
-        " using (tenant_id, run_id, contents_digest) where f.tenant_id = %s and f.run_id = %s"
-        " order by b.requested_at desc limit 1",
+        "select f.data from stepwell.evidence_file as f where f.tenant_id = %s and f.run_id = %s"
+        " order by f.stored_at desc limit 1",
         (tenant_id, run_id),
         lambda rows: bytes(rows[0][0]) if rows else None,
     )
