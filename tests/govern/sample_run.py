@@ -105,7 +105,7 @@ def _answer(
     engine: Engine, session: int, lease: Lease, connector: str, verb: str, target: str, number: int = 1
 ) -> Any:
     action = {
-        "connector": connector, "operation": verb, "target": target, "call": str(number),
+        "connector": connector, "operation": verb, "target": target, "call": f"{connector}.{verb}#{number}",
         "fields": {"amount": 105, "card": CANARY}, "reversible": True,
     }  # fmt: skip
     return engine.one(

@@ -257,3 +257,52 @@ begin
     end if;
 end
 $$;
+
+-- The id of a workspace.
+-- Raises: SW002 when there is no such workspace.
+create or replace function stepwell._workspace_find(p_tenant_id int, p_workspace text) returns int
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_workspace_id int;
+begin
+    select w.workspace_id into v_workspace_id from stepwell.workspace as w
+    where w.tenant_id = p_tenant_id and w.workspace_name = p_workspace;
+    if not found then
+        raise exception using errcode = 'SW002', column = 'workspace', message = format('workspace %s does not exist', p_workspace),
+            hint = coalesce((select 'known are ' || string_agg(w.workspace_name, ', ' order by w.workspace_name)
+                from stepwell.workspace as w where w.tenant_id = p_tenant_id having count(*) between 1 and 20), '');
+    end if;
+    return v_workspace_id;
+end
+$$;
+
+-- Enforces the cap on runs of a workspace that start within a minute, before the new ones are counted in it.
+-- Locks: an advisory lock of the tenant's starts, when there is a cap.
+-- Raises: SW006 saying when the next start is possible.
+create or replace function stepwell._workspace_rate_check(p_tenant_id int, p_workspace_id int, p_new_count int, p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_cap stepwell.workspace;
+    v_free_at timestamptz;
+begin
+    select w.* into v_cap from stepwell.workspace as w where w.tenant_id = p_tenant_id and w.workspace_id = p_workspace_id;
+    if v_cap.max_runs_per_min is null then
+        return;
+    end if;
+    perform pg_advisory_xact_lock(hashtext('stepwell.start'), p_tenant_id);
+    select r.created_at + interval '1 minute' into v_free_at
+    from stepwell.run_progress as p
+    inner join stepwell.run_detail as r on p.tenant_id = r.tenant_id and p.run_id = r.run_id
+    where p.tenant_id = p_tenant_id and p.workspace_id = p_workspace_id and p.parent_run_id is null
+    order by p.run_id desc offset greatest(v_cap.max_runs_per_min - p_new_count, 0) limit 1;
+    if v_free_at > p_now or p_new_count > v_cap.max_runs_per_min then
+        raise exception using errcode = 'SW006', column = 'max_runs_per_min', message = format(
+            'workspace %s may start %s runs a minute; try again at %s', v_cap.workspace_name, v_cap.max_runs_per_min,
+            to_char(coalesce(v_free_at, p_now + interval '1 minute') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
+    end if;
+end
+$$;

@@ -288,3 +288,24 @@ begin
     return 'workflow:' || p_workflow_id;
 end
 $$;
+
+-- The concurrency key of a workspace with a cap, else null.
+-- Locks: the row of the key, when its limit has changed.
+create or replace function stepwell._workspace_slot(p_tenant_id int, p_workspace_id int) returns text
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_max_concurrency int;
+begin
+    select w.max_concurrency into v_max_concurrency from stepwell.workspace as w
+    where w.tenant_id = p_tenant_id and w.workspace_id = p_workspace_id;
+    if v_max_concurrency is null then
+        return null;
+    end if;
+    insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count)
+    values (p_tenant_id, 'workspace:' || p_workspace_id, v_max_concurrency)
+    on conflict (tenant_id, slot_key) do update set max_count = excluded.max_count where s.max_count <> excluded.max_count;
+    return 'workspace:' || p_workspace_id;
+end
+$$;
