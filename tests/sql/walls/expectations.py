@@ -73,9 +73,9 @@ FENCED = {
 
 # Duties of the keeper, for every tenant.
 DUTIES = {
-    "fn_anchor_backlog",
-    "fn_anchor_record",
-    "fn_anchor_tenants",
+    "fn_anchor_due",
+    "fn_anchor_headers",
+    "fn_anchor_written",
     "fn_audit_due",
     "fn_duty_set_aside",
     "fn_keeper_lead",
