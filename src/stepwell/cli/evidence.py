@@ -14,8 +14,7 @@ from stepwell.cli.connect import JsonOption, answer, ask, print_json
 from stepwell.cli.ids import RunArgument, RunName
 from stepwell.cli.render import console, moment
 from stepwell.client import Client
-from stepwell.errors import InvalidInput, UsageError
-from stepwell.errors import InvalidInput, NotFound
+from stepwell.errors import InvalidInput, NotFound, UsageError
 from stepwell.govern import verify
 from stepwell.govern.anchor import open_anchor
 from stepwell.govern.evidence import Exported

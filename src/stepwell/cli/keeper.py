@@ -29,14 +29,12 @@ def keeper(
 
     settings: Settings = context.obj
     logs.configure(settings.log_level, settings.log_format, is_service=not once)
-    anchor, key_file = settings.audit_anchor, settings.audit_key
-    anchor, evidence = settings.audit_anchor, settings.evidence_store
+    anchor, key_file, evidence = settings.audit_anchor, settings.audit_key, settings.evidence_store
     with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
         if not once:
             with signals_awaited() as stop_signal, notifying(conninfo):
                 keeping = BackgroundKeeper(
-                    conninfo, poll_seconds=poll_seconds, anchor=anchor, key_file=key_file
-                    conninfo, poll_seconds=poll_seconds, anchor=anchor, evidence=evidence
+                    conninfo, poll_seconds=poll_seconds, anchor=anchor, key_file=key_file, evidence=evidence
                 )
                 try:
                     stop_signal()
@@ -44,8 +42,7 @@ def keeper(
                     keeping.close()
             return
         shown_count = notify_once(conninfo)
-        tick = Keeper(conninfo, anchor=anchor, key_file=key_file).run_once()
-        tick = Keeper(conninfo, anchor=anchor, evidence=evidence).run_once()
+        tick = Keeper(conninfo, anchor=anchor, key_file=key_file, evidence=evidence).run_once()
         if not tick.acted:
             typer.echo("another keeper is active")
             return

@@ -28,11 +28,11 @@ class BackgroundKeeper:
         poll_seconds: float = 1.0,
         anchor: str | None = None,
         key_file: str | None = None,
-    ) -> None:
-        self._keeper = Keeper(conninfo, poll_seconds=poll_seconds, anchor=anchor, key_file=key_file)
         evidence: str | None = None,
     ) -> None:
-        self._keeper = Keeper(conninfo, poll_seconds=poll_seconds, anchor=anchor, evidence=evidence)
+        self._keeper = Keeper(
+            conninfo, poll_seconds=poll_seconds, anchor=anchor, key_file=key_file, evidence=evidence
+        )
         self._thread = threading.Thread(target=self._keeper.run, name="stepwell-keeper", daemon=True)
         self._thread.start()
 

@@ -55,11 +55,9 @@ class Tick:
 class Keeper:
     """A keeper of one database.
 
-    `poll_seconds`: longest pause; `anchor`: where block headers are written; `key_file`: the key that signs.
+    `poll_seconds`: longest pause; `anchor`: where block headers are written; `key_file`: the key that signs;
+    `evidence`: where bundles are written, without it in the database.
     """
-
-    """A keeper of one database. `poll_seconds`: longest pause; `anchor`: where block headers are written;
-    `evidence`: where bundles are written, without it in the database."""
 
     def __init__(
         self,
@@ -83,8 +81,7 @@ class Keeper:
         self._sweep_at: datetime | None = None
         self._look_at: datetime | None = None
         self._search_page = 0
-        self._sealing = Sealing(conninfo, anchor, key_file)
-        self._sealing = Sealing(conninfo, anchor, evidence)
+        self._sealing = Sealing(conninfo, anchor, key_file, evidence)
 
     def stop(self) -> None:
         """End `run` soon; call it from another thread, never from a signal handler in the same thread."""

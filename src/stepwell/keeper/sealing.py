@@ -30,13 +30,12 @@ _log = logging.getLogger(__name__)
 class Sealing:
     """Makes a pass when it is due, one at a time."""
 
-    def __init__(self, conninfo: str, anchor: str | None, key_file: str | None) -> None:
+    def __init__(
+        self, conninfo: str, anchor: str | None, key_file: str | None, evidence: str | None = None
+    ) -> None:
         self._conninfo = conninfo
         self._anchor = anchor
         self._key_file = key_file
-    def __init__(self, conninfo: str, anchor: str | None, evidence: str | None = None) -> None:
-        self._conninfo = conninfo
-        self._anchor = anchor
         self._evidence = evidence
         self._due_at: datetime | None = None
         self._period = LOOK_PERIOD
@@ -82,7 +81,6 @@ class Sealing:
                 count = self._seal_all(connection)
                 if self._anchor is not None:
                     tell(connection, self._anchor, self._key_file, lambda: self._closed)
-                    tell(connection, self._anchor, lambda: self._closed)
                 make_bundles(connection, self._conninfo, self._evidence, lambda: self._closed)
         except StepwellError as error:
             if not self._closed:

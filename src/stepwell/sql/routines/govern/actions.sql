@@ -242,9 +242,8 @@ begin
         (p_verdict ->> 'policy_set_id')::bigint, p_verdict ->> 'rule', p_verdict ->> 'tier',
         coalesce((p_verdict ->> 'two_person')::boolean, false), p_approval_id, v_now)
     returning verdict_id into v_verdict_id;
-    perform stepwell._event_append_at(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
     perform stepwell._evidence_ask(p_tenant_id, p_unit_id);
-    perform stepwell._event_append(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
+    perform stepwell._event_append_at(p_tenant_id, p_unit_id, 'action.judged', p_actor, jsonb_strip_nulls(jsonb_build_object(
         'verdict_id', v_verdict_id, 'attempt', p_lease_no, 'effect', p_verdict ->> 'effect', 'reason_code', p_verdict ->> 'reason_code', 'reason', p_verdict ->> 'reason',
         'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation', 'target', v_target,
         'idempotency_key', p_action ->> 'key', 'action_hash', p_action ->> 'hash', 'rule', p_verdict ->> 'rule',

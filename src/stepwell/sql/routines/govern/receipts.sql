@@ -95,12 +95,12 @@ begin
     if p_is_again then
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], 'intended', 'executor_worker', 'rpc',
             'action_propose', null, null, array[v_payload], p_session_id => p_session_id);
-        update stepwell.action_receipt as r set lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null, settled_by = null,
         -- A void receipt with a key of the whole tenant may be that of another step: it belongs to who tries again.
         update stepwell.work_unit as u set parent_id = p_unit_id
         where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id and u.parent_id <> p_unit_id;
         update stepwell.action_receipt as r set unit_id = p_unit_id, run_id = stepwell._run_of(p_unit_id),
-            step_id = p_document ->> 'step', lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1, settled_at = null,
+            step_id = p_document ->> 'step', lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1,
+            settled_at = null, settled_by = null,
             response_metadata = null, verdict_id = p_verdict_id, approval_id = p_approval_id
         where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
         return p_receipt_id;
