@@ -99,6 +99,7 @@ _RECEIPT = "all state changes of a receipt are in one file"
 IN_ANOTHER_FILE: dict[str, str] = {
     "_audit_values": "the canonical form of a value is a subject of its own",
     "_retention_months": "what the log says of its months is a subject of its own",
+    "_graph_times_problem": "which times are accepted is a subject of its own",
     "_conditionals_decide": _KIND,
     "_conditionals_hold": _KIND,
     "_conditionals_resume": _KIND,

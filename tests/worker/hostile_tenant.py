@@ -30,11 +30,19 @@ def declare(app: sw.App) -> None:
     async def large() -> str:
         return "x" * (2 * MEBIBYTE)
 
+    @app.operation(retry=sw.Retry(max_attempts=2, initial="10ms"))
+    async def deep() -> list[object]:
+        found: list[object] = []
+        for _ in range(300):
+            found = [found]
+        return found
+
     @app.operation
     async def harmless() -> None: ...
 
     app.publish(sw.Workflow("raises", sw.Parallel(*(sw.Operation("raises", id=f"r{n}") for n in range(5)))))
     app.publish(sw.Workflow("large", sw.Sequential(sw.Operation("harmless"), sw.Operation("large"))))
+    app.publish(sw.Workflow("deep", sw.Sequential(sw.Operation("deep"), sw.Operation("harmless"))))
     app.publish(
         sw.Workflow(
             "locked",
@@ -112,7 +120,7 @@ class HostileTenant:
         self._stop.wait(dice.uniform(0, 0.2))
 
     def _start_large(self, engine: Engine, dice: random.Random) -> None:
-        match dice.choice(["input", "many", "result", "failures"]):
+        match dice.choice(["input", "many", "result", "failures", "unreadable", "deep"]):
             case "input":
                 engine.start("large", {"text": "y" * dice.randrange(900_000)})
             case "many":
@@ -121,6 +129,13 @@ class HostileTenant:
                 engine.start("large")
             case "failures":
                 engine.start("raises")
+            case "deep":
+                engine.start("deep")
+            case "unreadable":
+                text = dice.choice(["[" * 300 + "]" * 300, "1e5000", f"[{','.join(['1e131071'] * 20_000)}]"])
+                engine.db.execute(
+                    "select fn_run_start(1, 'many', array[jsonb_build_object('items', %s::jsonb)])", (text,)
+                )
         self._stop.wait(dice.uniform(0, 0.4))
 
     def _lock_runs(self, engine: Engine, dice: random.Random) -> None:

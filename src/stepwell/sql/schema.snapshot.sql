@@ -3893,6 +3893,16 @@ create function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_blo
 -- function: stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint)
 create function stepwell._blocks_weigh(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._bodies_are_suspect(p_bodies text[])
+create function stepwell._bodies_are_suspect(p_bodies text[]) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._body_problem(p_what text, p_body text, p_is_oversized boolean, p_limit integer)
+create function stepwell._body_problem(p_what text, p_body text, p_is_oversized boolean, p_limit integer) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[])
 create function stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[]) returns TABLE(tenant_id integer, unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4051,6 +4061,11 @@ create function stepwell._development_enter(p_account text) returns void languag
 -- function: stepwell._development_mode_keep()
 create function stepwell._development_mode_keep() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._digits_most(p_value jsonb)
+create function stepwell._digits_most(p_value jsonb) returns integer language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._edit_distance(p_from text, p_to text)
 create function stepwell._edit_distance(p_from text, p_to text) returns integer language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4195,6 +4210,9 @@ create function stepwell._gaps_begin() returns void language plpgsql set search_
 -- function: stepwell._gaps_divide(p_from_id xid8, p_open_ids xid8[])
 create function stepwell._gaps_divide(p_from_id xid8, p_open_ids xid8[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._gaps_exist()
+create function stepwell._gaps_exist() returns boolean language sql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._gaps_refresh()
 create function stepwell._gaps_refresh() returns boolean language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4223,6 +4241,11 @@ create function stepwell._graph_refusal(p_graph jsonb) returns text language sql
 
 -- function: stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb)
 create function stepwell._graph_store(p_tenant_id integer, p_version_id integer, p_graph jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._graph_times_problem(p_graph jsonb)
+create function stepwell._graph_times_problem(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._graph_upgrade(p_graph jsonb)
 create function stepwell._graph_upgrade(p_graph jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
@@ -4485,6 +4508,11 @@ create function stepwell._merkle_root(p_leaves bytea) returns bytea language plp
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._moment_problem(p_field text, p_value text)
+create function stepwell._moment_problem(p_field text, p_value text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
 create function stepwell._must_apply(p_requests stepwell.transition_request[], p_cause stepwell.transition_cause) returns bigint[] language plpgsql set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 
@@ -4618,6 +4646,11 @@ create function stepwell._path_strict(p_path text) returns text language sql imm
 
 -- function: stepwell._path_unknown_root(p_path text, p_known text[])
 create function stepwell._path_unknown_root(p_path text, p_known text[]) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._path_weight(p_bare text, p_document jsonb)
+create function stepwell._path_weight(p_bare text, p_document jsonb) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5061,6 +5094,16 @@ create function stepwell._schema_text_problem(p_schema jsonb, p_value text, p_pa
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._seconds_problem(p_field text, p_value jsonb)
+create function stepwell._seconds_problem(p_field text, p_value jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._sent_size(p_value jsonb)
+create function stepwell._sent_size(p_value jsonb) returns integer language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone)
 create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
 
@@ -5118,11 +5161,6 @@ create function stepwell._site_refusal(p_site jsonb) returns text language sql i
 
 -- function: stepwell._sites_of(p_at jsonb)
 create function stepwell._sites_of(p_at jsonb) returns jsonb[] language sql immutable;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text)
-create function stepwell._size_check(p_field text, p_what text, p_bytes integer, p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5449,6 +5487,21 @@ create function stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[]
 
 -- function: stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb)
 create function stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._value_size(p_value jsonb)
+create function stepwell._value_size(p_value jsonb) returns integer language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._values_check(p_field text, p_what text, p_values jsonb[], p_key text)
+create function stepwell._values_check(p_field text, p_what text, p_values jsonb[], p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._values_problem(p_what text, p_values jsonb[])
+create function stepwell._values_problem(p_what text, p_values jsonb[]) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._verb_allowed(p_verb text)
 create function stepwell._verb_allowed(p_verb text) returns boolean language sql stable parallel restricted set search_path=stepwell, pg_temp;

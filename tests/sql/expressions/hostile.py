@@ -44,6 +44,17 @@ KEY_VALUES: Hostile = (
     {"text": "a"},
     "would look at too many values",
 )
+# A comparison of two values is cheap, but not to read a time or to multiply long numbers.
+TIMES: Hostile = (
+    "exists ($.input.a[*] ? ($.input.a[*].datetime() < @.datetime()))",
+    {"a": ["2026-01-01T00:00:00+02:00"] * 900},
+    "would look at 12150000 values",
+)
+LONG_NUMBERS: Hostile = (
+    "exists ($.input.a[*] ? ($.input.n" + " * $.input.n" * 40 + " < @))",
+    {"a": [1] * 1_000, "n": int("7" * 900)},
+    "values of this document; at most 1000000",
+)
 
 FAILING = {"zone": ZONE, "variable": VARIABLE}
 COSTLY = {
@@ -54,6 +65,8 @@ COSTLY = {
     "repeated repetition": REPETITION,
     "repeated subscripts": SUBSCRIPTS,
     "keys of keys": KEY_VALUES,
+    "times": TIMES,
+    "long numbers": LONG_NUMBERS,
 }
 ALL = {**FAILING, **COSTLY}
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 import stepwell as sw
-from tests.sql.drive import Engine, operation
+from tests.sql.drive import Engine, human, operation, wait
 from tests.sql.graphs.publishing import publish
 
 BODY = sw.Sequential(*(sw.Operation("op", id=f"s{number}") for number in range(105)))
@@ -57,3 +57,24 @@ def test_the_error_names_every_step_of_a_long_cycle(engine: Engine):
     edges = [(f"s{number}", f"s{(number + 1) % 300}") for number in range(300)]
     with pytest.raises(psycopg.Error, match=r"cycle s0 → s1 → s2 .* → s299 → s0"):
         engine.publish("ring", *nodes, edges=edges)
+
+
+WRONG_TIMES = {
+    "due_at: never is not accepted; accepted: a time with its zone": human("h", due_at="never"),
+    "due_at: infinity is not accepted": human("h", due_at="infinity"),
+    "due_at: 20000-01-01T00:00:00Z is not accepted": human("h", due_at="20000-01-01T00:00:00Z"),
+    "deadline: 1000000000000000.0 is not accepted": human("h", deadline=1e15),
+    "deadline: -1 is not accepted; accepted: 0 to 316224000 seconds": human("h", deadline=-1),
+    'deadline: "soon" is not accepted': human("h", deadline="soon"),
+    "escalation 1, after: 1000000000000000.0 is": human("h", escalation=[{"after": 1e15, "tell": "ada"}]),
+    "escalation 1, after: required": human("h", escalation=[{"tell": "ada"}]),
+    "timeout_seconds: 1000000000000000.0 is not": wait("h", "e", timeout_seconds=1e15),
+}
+
+
+def test_a_time_that_would_fail_the_report_of_the_step_before_is_not_published(engine: Engine):
+    for said, step in WRONG_TIMES.items():
+        with pytest.raises(psycopg.Error, match="step h, ") as error:
+            engine.publish("w", operation("first"), step)
+        assert error.value.sqlstate == "SW001"
+        assert said in str(error.value)

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.sql.drive import Engine, operation
+from tests.sql.drive import Engine, operation, subworkflow, wait
 from tests.sql.job_ready.pinned import bury, lane, pin, warm
 from tests.support.clock import Clock
 
@@ -65,6 +65,29 @@ def test_a_slow_commit_is_found_that_was_open_before_the_first_walk(engine: Engi
     warm(engine, session)
     slow.commit()
     assert units(engine, session) == late
+
+
+def test_every_kind_of_step_ends_as_without_gaps(engine: Engine, session: int):
+    """The engine releases steps too: after a Map, a conditional, a wait, a sub-workflow, a slot."""
+    engine.publish("child", operation("inner"))
+    engine.publish(
+        "kinds",
+        operation("first"),
+        {"id": "map", "kind": "map", "over": "$.input.items", "reads": []},
+        {"id": "test", "kind": "conditional", "test": "$.input.yes", "reads": []},
+        wait("wait", "go"),
+        subworkflow("sub", "child"),
+        operation("last"),
+        operation("each", scope=2),
+        edges=[("first", "map"), ("map", "test"), ("test", "wait"), ("wait", "sub"), ("sub", "last")],
+    )
+    run_id = engine.start("kinds", {"items": [1, 2, 3], "yes": True})
+    engine.one("select fn_signal(1, %s, 'go', 'null', 'k')", (run_id,))
+    engine.enqueue("op", 3, p_concurrency_key="one", p_max_concurrency=1)
+    assert engine.drain(session) == 1 + 3 + 1 + 1 + 3
+    assert engine.one("select current_setting('stepwell.gaps')") == "on"
+    assert engine.run_state(run_id) == "completed"
+    assert engine.faults() == {}
 
 
 def test_what_was_rolled_back_is_not_found(engine: Engine, session: int, opens: Opens):
@@ -196,3 +219,4 @@ def test_a_connection_that_is_cleaned_begins_again(engine: Engine, session: int,
     put = engine.enqueue("op", 2)
     assert units(engine, session) == put
     warm(engine, session)
+    assert engine.one("select current_setting('stepwell.gaps', true)") == "on"

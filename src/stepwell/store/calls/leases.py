@@ -15,6 +15,7 @@ import psycopg
 from stepwell.errors import StepwellError, from_database
 from stepwell.store.calls.runs import RunStart, Started
 from stepwell.store.connection import arrays
+from stepwell.store.connection.json_values import Unreadable
 from stepwell.store.connection.wire import Wire
 
 # (tenant_id, unit_id, lease_no)
@@ -110,6 +111,10 @@ _REPORT = (
 _REPORT_FROM_TOP = f"{_REPORT[:-1]}, p_locks_up => true)"
 
 
+# The JSON columns of a lease.
+_READ = ("input", "inputs", "event", "checkpoints")
+
+
 class LeaseCalls:
     """The calls that a worker repeats most, on a connection that nothing else uses."""
 
@@ -129,7 +134,7 @@ class LeaseCalls:
             (b"%d" % session_id, b"%d" % limit),
             tuple,
         )
-        return [Lease._make(row[1:]) for row in rows]
+        return [_lease(row) for row in rows]
 
     async def claim_each(self, session_id: int, limit: int) -> list[Answer]:
         """Claim unit by unit; a unit that cannot be leased is set aside."""
@@ -138,7 +143,7 @@ class LeaseCalls:
             (b"%d" % session_id, b"%d" % limit),
             tuple,
         )
-        return [Lease._make(row[1:]) for row in rows]
+        return [_lease(row) for row in rows]
 
     async def report_and_claim(
         self, session_id: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
@@ -149,7 +154,7 @@ class LeaseCalls:
             (b"%d" % session_id, *_columns(reports), b"%d" % limit),
             tuple,
         )
-        return [Lease._make(row[1:]) if row[0] == "lease" else _other(row) for row in rows]
+        return [_lease(row) if row[0] == "lease" else _other(row) for row in rows]
 
     async def report_free(self, session_id: int, reports: Sequence[Report]) -> list[Answer]:
         """Report without waiting for locks: the answer for a locked run is `busy`. Claims nothing."""
@@ -189,7 +194,7 @@ class LeaseCalls:
             tuple,
         )
         # In the row of the started run, the unit is the run, and the lease number is 1 if it is new.
-        return Started(first[2], bool(first[3])), [Lease._make(row[1:]) for row in rows]
+        return Started(first[2], bool(first[3])), [_lease(row) for row in rows]
 
     async def leased_since(self, session_id: int, batch_id: int) -> list[LeaseKey]:
         """The leases that the session got after this batch."""
@@ -212,6 +217,15 @@ def _columns(reports: Sequence[Report]) -> tuple[bytes | None, ...]:
     )
 
 
+def _lease(row: tuple[Any, ...]) -> Lease:
+    if Unreadable in map(type, row[10:14]):
+        # The unit cannot run: like inputs that cannot be bound.
+        (reason, *_) = [f"{name}: {value.reason}" for name, value in zip(_READ, row[10:14], strict=True)
+                        if isinstance(value, Unreadable)]  # fmt: skip
+        return Lease._make((*row[1:10], None, reason, None, None, *row[14:]))
+    return Lease._make(row[1:])
+
+
 def _other(row: tuple[Any, ...]) -> Refused | Busy | Failed | Ended:
     if row[0] == "refused":
         return Refused(row[1], row[2], row[3])
@@ -221,13 +235,21 @@ def _other(row: tuple[Any, ...]) -> Refused | Busy | Failed | Ended:
         # In the row of a failed attempt, the input is the classification, the deadline the time of the next
         # one.
         judged = row[10]
+        if isinstance(judged, Unreadable):
+            judged = {
+                "class": "unknown",
+                "error": judged.reason,
+                "next": "none" if row[16] is None else "retry",
+            }
         return Failed(
             row[1], row[2], row[3], row[5], row[9], row[6], row[7],
             judged["class"], _as_error(judged["error"]), judged["next"], row[16],
         )  # fmt: skip
     # In the row of an ended run, the unit is the run, the lease number is 1 if it is watched, the operation
     # is its state, the step its workflow, the time limit its duration, the input its result.
-    return Ended(row[1], row[2], bool(row[3]), row[5], row[9], row[8], row[10])
+    # A result that cannot be read is left to its reader: for the worker the run is not watched.
+    is_watched = bool(row[3]) and not isinstance(row[10], Unreadable)
+    return Ended(row[1], row[2], is_watched, row[5], row[9], row[8], row[10])
 
 
 def _as_error(error: Any) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from psycopg.pq import ConnStatus, ExecStatus
 from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 from psycopg.types.json import set_json_loads
-from pydantic_core import from_json
 
 from stepwell.errors import from_database
+from stepwell.store.connection import json_values
 from stepwell.store.connection.pool import named
 
 Connection = psycopg.AsyncConnection[TupleRow]
@@ -46,7 +46,7 @@ async def connect(conninfo: str) -> Connection:
         await connection.execute(f"set lock_timeout = '{LOCK_LIMIT_SECONDS}s'")
     except psycopg.Error as error:
         raise from_database(error) from error
-    set_json_loads(from_json, connection)
+    set_json_loads(json_values.read, connection)
     return connection
 
 

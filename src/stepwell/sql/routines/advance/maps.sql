@@ -302,8 +302,7 @@ create or replace function stepwell._map_result_bytes(p_tenant_id int, p_unit_id
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select sum(case when pg_column_compression(o.output) is null then pg_column_size(o.output)
-        else octet_length(o.output::text) end)
+    select sum(stepwell._value_size(o.output))
     from stepwell.work_unit as u
     inner join stepwell.unit_output as o
         on u.tenant_id = o.tenant_id and u.unit_id = o.unit_id and u.lease_no = o.lease_no

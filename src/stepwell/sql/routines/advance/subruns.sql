@@ -219,7 +219,7 @@ begin
     into v_ended
     from (
         select r.tenant_id, r.run_id, u.unit_id, r.finished_state, x.result,
-            case when r.finished_state = 'completed' then coalesce(pg_column_size(x.result), 0) end as bytes
+            case when r.finished_state = 'completed' then coalesce(stepwell._value_size(x.result), 0) end as bytes
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.parent_unit_id = u.unit_id

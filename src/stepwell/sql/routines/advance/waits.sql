@@ -23,7 +23,7 @@ begin
             when coalesce(length(p_event_type), 0) not between 1 and 200 then 'event_type: 1 to 200 characters are accepted'
             else 'event_key: 1 to 500 characters are accepted' end;
     end if;
-    perform stepwell._size_check('payload', 'payload', pg_column_size(p_payload), 'limits.payload_bytes');
+    perform stepwell._values_check('payload', 'payload', array[p_payload], 'limits.payload_bytes');
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     select u.* into v_root from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id);
     if not found then

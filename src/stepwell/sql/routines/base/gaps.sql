@@ -16,13 +16,27 @@ create or replace function stepwell._walked_far(p_walked_count bigint) returns b
 language sql volatile
 as 'select stepwell._walked_count() - p_walked_count > 3000';
 
--- Begins to remember gaps, after a look that walked far. Not when the role may not make temporary tables, or a
--- table of that name is there already.
+-- Whether this session has the tables of gaps. Tables that another role has made under these names are not used.
+create or replace function stepwell._gaps_exist() returns boolean
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    select count(*) = 2 from pg_class as c
+    where c.oid in (to_regclass('pg_temp.queue_gap'), to_regclass('pg_temp.queue_seen'))
+        and c.relkind = 'r' and pg_get_userbyid(c.relowner) = current_user
+$$;
+
+-- Begins to remember gaps, after a look that walked far. Not when the role may not make temporary tables, or another role
+-- has made one of these names. Where only the setting was lost (reset all), what the tables have is still true.
 create or replace function stepwell._gaps_begin() returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
+    if stepwell._gaps_exist() then
+        perform set_config('stepwell.gaps', 'on', false);
+        return;
+    end if;
     if to_regclass('pg_temp.queue_gap') is not null or to_regclass('pg_temp.queue_seen') is not null
         or not has_database_privilege(current_database(), 'temporary') then
         return;
@@ -55,10 +69,7 @@ declare
     v_own_id constant xid8 := pg_current_xact_id_if_assigned();
     v_seen record;
 begin
-    -- Tables that another role has made under these names are not used.
-    if (select count(*) from pg_class as c
-        where c.oid in (to_regclass('pg_temp.queue_gap'), to_regclass('pg_temp.queue_seen'))
-            and c.relkind = 'r' and pg_get_userbyid(c.relowner) = current_user) < 2 then
+    if not stepwell._gaps_exist() then
         perform set_config('stepwell.gaps', 'off', false);
         return false;
     end if;

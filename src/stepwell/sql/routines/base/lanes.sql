@@ -41,13 +41,13 @@ as $$
         where p.tenant_id = p_tenant_id and p.run_id = p_unit_id >> 20), 0)
 $$;
 
--- Whether the queue has nothing of these executor classes, for any worker.
+-- Whether the queue has nothing of these executor classes, for any worker. Of no classes it has nothing.
 create or replace function stepwell._classes_are_empty(p_executor_class_ids int[]) returns boolean
 language plpgsql volatile
 as $$
 begin
     if current_setting('stepwell.gaps', true) = 'on' and stepwell._gaps_refresh() then
-        for v_class_no in 1 .. cardinality(p_executor_class_ids) loop
+        for v_class_no in 1 .. coalesce(cardinality(p_executor_class_ids), 0) loop
             if (stepwell._lane_next(p_executor_class_ids[v_class_no], 0, 0, -32768, 0)).tenant_id is not null then
                 return false;
             end if;

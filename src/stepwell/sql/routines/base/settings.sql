@@ -11,30 +11,6 @@ begin
 end
 $$;
 
--- What is said of a value that is larger than allowed: the size, the limit, and what to do instead.
-create or replace function stepwell._too_large(p_what text, p_bytes bigint, p_limit int) returns text
-language sql immutable
-set search_path = stepwell, pg_temp
-as $$
-    select format('%s: %s bytes; at most %s bytes are accepted: store what is large elsewhere and pass a reference'
-        ' (in Python: sw.Ref)', p_what, p_bytes, p_limit)
-$$;
-
--- Refuses a value that is larger than the limit of this key.
--- Raises: SW006.
-create or replace function stepwell._size_check(p_field text, p_what text, p_bytes int, p_key text) returns void
-language plpgsql stable
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_limit constant int := stepwell._limit(p_key);
-begin
-    if p_bytes > v_limit then
-        raise exception using errcode = 'SW006', column = p_field, message = stepwell._too_large(p_what, p_bytes, v_limit);
-    end if;
-end
-$$;
-
 -- A number from dot_config that may differ by workflow class: the key <prefix>.<class>, else <prefix>.default.
 create or replace function stepwell._class_limit(p_tenant_id int, p_unit_id bigint, p_prefix text) returns numeric
 language sql stable

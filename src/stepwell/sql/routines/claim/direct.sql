@@ -15,12 +15,12 @@ as $$
 declare
     v_walked_count constant bigint := stepwell._walked_count();
 begin
-    select bool_or(t.max_concurrency is not null), stepwell._classes_are_empty(p_executor_class_ids) into is_capped, is_dry
+    select bool_or(t.max_concurrency is not null) into is_capped
     from stepwell.tenant as t
     where t.tenant_id = any (p_tenant_ids);
     -- No row is found for a tenant that does not exist.
     may_lease_directly := not coalesce(is_capped, true) and p_direct_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids);
-    is_dry := may_lease_directly and is_dry;
+    is_dry := may_lease_directly and stepwell._classes_are_empty(p_executor_class_ids);
     if stepwell._walked_far(v_walked_count) then
         perform stepwell._gaps_begin();
     end if;

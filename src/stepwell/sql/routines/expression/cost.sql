@@ -16,23 +16,55 @@ declare
     -- A value takes at least four bytes of a document.
     v_size constant float8 := (pg_column_size(p_document) / 4 + 1)::float8;
     v_bare text;
+    v_weight float8;
     v_cost float8;
 begin
     if stepwell._regex_size(p_path) > 1000 then
         return format('%s has a repetition inside of a repetition that is too large; write a Python callable instead', p_path);
     end if;
     v_bare := regexp_replace(p_path, '"([^"\\]|\\.)*"', '""', 'g');
-    if stepwell._path_bound(v_bare, v_size) <= v_limit then
+    v_weight := stepwell._path_weight(v_bare, p_document);
+    if stepwell._path_bound(v_bare, v_size) * v_weight <= v_limit then
         return null;
     end if;
     -- A number with so many digits would take long by itself.
     v_cost := case when v_bare ~* '(^|[^a-z0-9_])[0-9][0-9._]*e\+?[0-9_]{4}' then 'infinity'
-        else stepwell._path_cost(p_document, stepwell._path_sites(p_path), v_size, v_limit) end;
+        else stepwell._path_cost(p_document, stepwell._path_sites(p_path), v_size, v_limit / v_weight) * v_weight end;
     if v_cost <= v_limit then
         return null;
     end if;
     return format('%s would look at %s values of this document; at most %s are accepted: compare lists with one value, or write'
         ' a Python callable instead', p_path, case when v_cost < 1e15 then v_cost::bigint::text else 'too many' end, v_limit);
+end
+$$;
+
+-- How much longer than a comparison the steps of a path take for each value: to read a date or a time takes 15 times as long,
+-- and to multiply numbers takes the square of their digits, which each operator makes more. p_bare: the path with
+-- its strings emptied.
+create or replace function stepwell._path_weight(p_bare text, p_document jsonb) returns float8
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_weight constant float8 := case when p_bare ~ '\.\s*(date|time)' then 15::float8 else 1::float8 end;
+    v_operator_count constant int := case when p_bare ~ '[+*/%-]'
+        then regexp_count(regexp_replace(p_bare, '\[\s*\*\s*\]|\.\s*\*+', '', 'g'), '[+*/%-]') else 0 end;
+    v_digit_count float8 := 20::float8;
+    v_text text;
+begin
+    if v_operator_count = 0 then
+        return v_weight;
+    end if;
+    v_text := p_document::text;
+    if v_text ~ '[0-9]{21}' then
+        -- A text may become a number.
+        v_digit_count := greatest(v_digit_count, case when p_bare ~ '\.\s*(number|decimal)' then least(octet_length(v_text), 131072)
+            else stepwell._digits_most(p_document) end);
+    end if;
+    if p_bare ~ '[0-9]{21}' then
+        v_digit_count := greatest(v_digit_count, octet_length(p_bare));
+    end if;
+    return v_weight * (1 + power(v_operator_count * v_digit_count, 2) / 20000);
 end
 $$;
 

@@ -32,6 +32,11 @@ begin
         result := to_jsonb(jsonb_path_match(p_document, p_path::jsonpath, '{}', p_is_silent));
     else
         result := jsonb_path_query_first(p_document, p_path::jsonpath, '{}', p_is_silent);
+        if jsonb_typeof(result) = 'number' and octet_length(result::text) > 100 then
+            -- Only a number can be made by an expression; everything else is a part of the document.
+            problem := stepwell._values_problem(p_path, array[result]);
+            result := case when problem is null then result end;
+        end if;
     end if;
 exception
     when insufficient_resources or operator_intervention or system_error then

@@ -121,7 +121,7 @@ begin
     if jsonb_typeof(p_action -> 'fields') is distinct from 'object' then
         raise exception using errcode = 'SW001', column = 'fields', message = 'fields: an object is required';
     end if;
-    perform stepwell._size_check('fields', 'fields', octet_length((p_action -> 'fields')::text), 'limits.payload_bytes');
+    perform stepwell._values_check('fields', 'fields', array[p_action -> 'fields'], 'limits.payload_bytes');
     -- Other systems get the key in headers and queries: a form that is long or has other characters is shown by its digest.
     if v_form !~ '^[!-~]{1,100}$' or strpos(v_form, '^') > 0 then
         v_form := left(regexp_replace(concat_ws(':', p_action ->> 'connector', p_action ->> 'operation'), '[^A-Za-z0-9_:.-]', '', 'g'), 40)

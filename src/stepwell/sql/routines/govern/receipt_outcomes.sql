@@ -13,7 +13,8 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_pattern constant text := stepwell._redaction_pattern();
-    v_fits constant boolean := octet_length(p_effect::text) <= stepwell._limit('limits.payload_bytes');
+    v_fits constant boolean := octet_length(p_effect::text) <= stepwell._limit('limits.payload_bytes')
+        and stepwell._values_problem('effect', array[p_effect]) is null;
     v_reversal constant jsonb := nullif(p_effect -> 'reversal', 'null');
     -- A reversal that contains a secret is not stored, and without it the effect is not reversible.
     v_way_back constant jsonb := case when v_fits and stepwell._redact(v_reversal, v_pattern) = v_reversal
@@ -28,7 +29,7 @@ begin
         settled_at = case when p_outcome <> 'unconfirmed' then p_cause.at end,
         settled_by = case when p_outcome <> 'unconfirmed' then coalesce(p_cause.actor, 'session:' || p_cause.session_id) end,
         response_metadata = case when p_outcome = 'confirmed' then jsonb_strip_nulls(jsonb_build_object(
-            'note', case when not v_fits then 'the result was larger than the limit and was not stored'
+            'note', case when not v_fits then 'the result was larger or nested deeper than the limit and was not stored'
                 else stepwell._redact_text(left(p_effect ->> 'reason', 2000)) end))
             || jsonb_build_object('result', case when v_fits then stepwell._redact(p_effect -> 'result', v_pattern) end)
             else jsonb_strip_nulls(jsonb_build_object('note', stepwell._redact_text(left(p_effect ->> 'reason', 2000)))) end,

@@ -256,6 +256,7 @@ begin
         raise exception using errcode = 'SW006', column = 'result', message = format('result: at most %s bytes are accepted',
             stepwell._limit('limits.payload_bytes') / 2);
     end if;
+    perform stepwell._values_check('result', 'result', array[p_result], 'limits.payload_bytes');
 end
 $$;
 

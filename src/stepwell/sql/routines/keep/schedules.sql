@@ -35,7 +35,7 @@ begin
     if jsonb_typeof(p_input) is distinct from 'object' then
         raise exception using errcode = 'SW001', column = 'input', message = 'input: an object of named values is required';
     end if;
-    perform stepwell._size_check('input', 'input', pg_column_size(p_input), 'limits.payload_bytes');
+    perform stepwell._values_check('input', 'input', array[p_input], 'limits.payload_bytes');
     begin
         perform stepwell.now() at time zone p_time_zone;
     exception when invalid_parameter_value then

@@ -19,7 +19,7 @@ begin
     if v_answer is not null then
         return v_answer;
     end if;
-    perform stepwell._size_check('output', 'output', octet_length(p_output::text), 'limits.payload_bytes');
+    perform stepwell._values_check('output', 'output', array[p_output], 'limits.payload_bytes');
     perform stepwell._step_pic_check(p_tenant_id, p_unit_id, p_actor);
     v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'completed', 'pic_human', 'rpc', 'step_complete', p_actor,
         jsonb_build_object('output', coalesce(p_output, '{}')));

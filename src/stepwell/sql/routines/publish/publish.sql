@@ -149,12 +149,12 @@ begin
             return v_problem;
         end if;
     end loop;
-    return (
+    return coalesce(stepwell._graph_times_problem(p_graph), (
         select format('step %s, executor: %s is not registered', s.step ->> 'id', s.step ->> 'executor')
         from jsonb_array_elements(p_graph -> 'steps') as s (step)
         where s.step ? 'executor' and not exists (
             select from stepwell.executor_class as c where c.class_name = s.step ->> 'executor')
-        limit 1);
+        limit 1));
 end
 $$;
 

@@ -56,7 +56,7 @@ begin
     if coalesce(length(p_name), 0) not between 1 and 200 then
         raise exception using errcode = 'SW006', message = 'checkpoint name: 1 to 200 characters are accepted';
     end if;
-    perform stepwell._size_check('value', 'checkpoint ' || p_name, pg_column_size(p_value), 'limits.checkpoint_bytes');
+    perform stepwell._values_check('value', 'checkpoint ' || p_name, array[p_value], 'limits.checkpoint_bytes');
     perform stepwell._checkpoint_count_check(p_tenant_id, p_unit_id, p_name);
     insert into stepwell.unit_checkpoint (tenant_id, unit_id, checkpoint_name, checkpoint_value, lease_no, saved_at)
     values (p_tenant_id, p_unit_id, p_name, coalesce(p_value, 'null'), p_lease_no, stepwell.now())
@@ -142,7 +142,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
-    perform stepwell._size_check('payload', 'event ' || p_type, pg_column_size(p_payload), 'limits.payload_bytes');
+    perform stepwell._values_check('payload', 'event ' || p_type, array[p_payload], 'limits.payload_bytes');
     perform stepwell._event_append(p_tenant_id, p_unit_id, 'event.emitted', 'session:' || p_session_id,
         jsonb_build_object('type', p_type, 'payload', p_payload), 'executor_worker');
 end

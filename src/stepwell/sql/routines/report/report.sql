@@ -36,9 +36,7 @@ begin
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, null) as r;
         return;
     end if;
-    -- Below a kilobyte no limit is looked up: most reports are small, and most calls have few of them.
-    if (pg_column_size(p_bodies) > 1000 and pg_column_size(p_bodies) > stepwell._limit('limits.payload_bytes'))
-        or 'oversized' = any (p_outcomes) then
+    if 'oversized' = any (p_outcomes) or stepwell._bodies_are_suspect(p_bodies) then
         select l.outcomes, l.bodies into p_outcomes, p_bodies from stepwell._reports_limit(p_outcomes, p_bodies) as l;
     end if;
     if p_locks_up then
@@ -78,9 +76,35 @@ begin
 end
 $$;
 
--- Reports with a body that is larger than allowed. A unit that completed, or waits, with such a body fails for good: its
--- handler would return it again. Of a failure only the size is kept. Oversized is what a worker says instead of sending a
--- result that is too large for any limit; the body is its size.
+-- Whether one of these texts may be a value that is too large, or that some workers cannot read (base/values.sql): it is
+-- long, has many brackets or digits, or a number with an exponent, which is short here and long when it is sent. Most reports
+-- are short: a look at their characters is enough, and no limit is read.
+create or replace function stepwell._bodies_are_suspect(p_bodies text[]) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_exponent constant text := '[0-9][eE][+-]?[0-9]{3}';
+    v_limit int;
+begin
+    if array_to_string(p_bodies, ' ') ~ v_exponent then
+        return true;
+    end if;
+    if pg_column_size(p_bodies) <= 100 then
+        return false;
+    end if;
+    v_limit := case when pg_column_size(p_bodies) > 1000 then stepwell._limit('limits.payload_bytes') end;
+    return exists (
+        select from unnest(p_bodies) as b (body)
+        where octet_length(b.body) > v_limit
+            or (octet_length(b.body) > 30 and octet_length(b.body) - octet_length(replace(replace(b.body, '[', ''), '{', '')) > 15)
+            or (octet_length(b.body) > 300 and octet_length(b.body) - octet_length(translate(b.body, '0123456789', '')) > 300));
+end
+$$;
+
+-- Reports with a body that is larger than allowed, or that some workers cannot read. A unit that completed, or waits, with
+-- such a body fails for good: its handler would return it again. Of a failure only the size is kept. Oversized is what a
+-- worker says instead of sending a result that is too large for any limit; the body is its size.
 create or replace function stepwell._reports_limit(p_outcomes text[], p_bodies text[], out outcomes text[], out bodies text[])
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -93,17 +117,39 @@ begin
             else 'dead' end
             order by s.ord),
         array_agg(case when not s.is_large then s.body
-            when s.outcome in ('failed', 'retry', 'dead', 'released') then jsonb_build_object('error', jsonb_build_object(
-                'type', 'ErrorTooLarge', 'message', stepwell._too_large('error', s.size, v_limit)))::text
+            when s.what = 'error' then jsonb_build_object('error', jsonb_build_object(
+                'type', 'ErrorTooLarge', 'message', s.problem))::text
             else jsonb_build_object('failure_class', 'result_too_large', 'error', jsonb_build_object(
-                'type', 'ResultTooLarge', 'message', stepwell._too_large('result', s.size, v_limit)))::text end
+                'type', 'ResultTooLarge', 'message', s.problem))::text end
             order by s.ord)
     into outcomes, bodies
     from (
-        select q.ord, q.outcome, q.body, case when q.outcome = 'oversized' then q.body::bigint else octet_length(q.body) end as size,
-            q.outcome = 'oversized' or coalesce(octet_length(q.body) > v_limit, false) as is_large
+        select q.ord, q.outcome, q.body, w.what, p.problem, p.problem is not null as is_large
         from unnest(p_outcomes, p_bodies) with ordinality as q (outcome, body, ord)
+        cross join lateral (select case when q.outcome in ('failed', 'retry', 'dead', 'released') then 'error' else 'result' end as what) as w
+        cross join lateral (select stepwell._body_problem(w.what, q.body, q.outcome = 'oversized', v_limit) as problem offset 0) as p
     ) as s;
+end
+$$;
+
+-- Why the body of a report is not stored; null when it is. A body that is no JSON is refused where it is stored.
+create or replace function stepwell._body_problem(p_what text, p_body text, p_is_oversized boolean, p_limit int) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_value jsonb;
+    v_bytes int;
+begin
+    if p_is_oversized then
+        return stepwell._too_large(p_what, p_body::bigint, p_limit);
+    end if;
+    if octet_length(p_body) <= p_limit then
+        v_value := p_body::jsonb;
+    end if;
+    v_bytes := greatest(octet_length(p_body), stepwell._sent_size(v_value));
+    return case when v_bytes > p_limit then stepwell._too_large(p_what, v_bytes, p_limit)
+        else stepwell._values_problem(p_what, array[v_value]) end;
 end
 $$;
 

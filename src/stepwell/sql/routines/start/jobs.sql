@@ -161,8 +161,7 @@ begin
     if exists (select from unnest(p_payloads) as i (payload) where jsonb_typeof(i.payload) <> 'object') then
         raise exception using errcode = 'SW001', message = 'payloads: each payload must be an object of named values';
     end if;
-    perform stepwell._size_check('payloads', 'payloads', (select max(pg_column_size(i.payload)) from unnest(p_payloads) as i (payload)),
-        'limits.payload_bytes');
+    perform stepwell._values_check('payloads', 'payloads', p_payloads, 'limits.payload_bytes');
 end
 $$;
 

@@ -250,8 +250,7 @@ begin
         where jsonb_typeof(i.input) <> 'object' and i.input is not null) then
         raise exception using errcode = 'SW001', message = 'inputs: each input must be an object of named values';
     end if;
-    perform stepwell._size_check('inputs', 'inputs', (select max(pg_column_size(i.input)) from unnest(p_inputs) as i (input)),
-        'limits.payload_bytes');
+    perform stepwell._values_check('inputs', 'inputs', p_inputs, 'limits.payload_bytes');
     if exists (select from unnest(p_trigger_refs) as t (trigger_ref) where length(t.trigger_ref) not between 1 and 500) then
         raise exception using errcode = 'SW001', message = 'trigger_refs: each must have 1 to 500 characters';
     end if;
