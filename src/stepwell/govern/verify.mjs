@@ -648,9 +648,9 @@ const VERDICT = {
   effect: 't', reason_code: 't', reason: 't', policy_version: 'i', rules_hash: 't', rule: 't', tier: 't', two_person: 'b',
   approval_id: 'i', receipt_id: 'i',
 }
-const INTENT = { idempotency_key: 't', unit_id: 'i', verdict_id: 'i', approval_id: 'i' }
+const INTENT = { idempotency_key: 't', unit_id: 'i', step_id: 't', verdict_id: 'i', approval_id: 'i' }
 const ACTION = {
-  step_id: 't', connector: 't', operation: 't', target: 't', action_hash: 't', writes: 'b', reversible: 'b',
+  connector: 't', operation: 't', target: 't', action_hash: 't', writes: 'b', reversible: 'b',
   requested_by: 't', acting: 't', reverses_receipt_id: 'i',
 }
 const OUTCOME = {

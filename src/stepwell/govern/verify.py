@@ -585,9 +585,9 @@ VERDICT = {
     "policy_version": "i", "rules_hash": "t", "rule": "t", "tier": "t", "two_person": "b",
     "approval_id": "i", "receipt_id": "i",
 }  # fmt: skip
-INTENT = {"idempotency_key": "t", "unit_id": "i", "verdict_id": "i", "approval_id": "i"}
+INTENT = {"idempotency_key": "t", "unit_id": "i", "step_id": "t", "verdict_id": "i", "approval_id": "i"}
 ACTION = {
-    "step_id": "t", "connector": "t", "operation": "t", "target": "t", "action_hash": "t", "writes": "b",
+    "connector": "t", "operation": "t", "target": "t", "action_hash": "t", "writes": "b",
     "reversible": "b", "requested_by": "t", "acting": "t", "reverses_receipt_id": "i",
 }  # fmt: skip
 OUTCOME = {

@@ -90,7 +90,7 @@ declare
     v_requested_by constant text := coalesce(p_document ->> 'started_by', 'engine');
     v_acting constant text := coalesce(p_document ->> 'actor', 'session:' || p_session_id);
     v_payload jsonb := jsonb_strip_nulls(jsonb_build_object('idempotency_key', p_action ->> 'key', 'unit_id', p_unit_id,
-        'verdict_id', p_verdict_id, 'approval_id', p_approval_id));
+        'step_id', p_document ->> 'step', 'verdict_id', p_verdict_id, 'approval_id', p_approval_id));
 begin
     if p_is_again then
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], 'intended', 'executor_worker', 'rpc',
@@ -105,7 +105,7 @@ begin
         where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
         return p_receipt_id;
     end if;
-    v_payload := v_payload || jsonb_strip_nulls(jsonb_build_object('step_id', p_document ->> 'step',
+    v_payload := v_payload || jsonb_strip_nulls(jsonb_build_object(
         'connector', p_action ->> 'connector', 'operation', p_action ->> 'operation', 'target', v_target,
         'action_hash', p_action ->> 'hash', 'writes', (p_action ->> 'writes')::boolean,
         'reversible', (p_action ->> 'reversible')::boolean, 'requested_by', v_requested_by, 'acting', v_acting,
