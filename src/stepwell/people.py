@@ -241,10 +241,13 @@ class PeopleCalls(Calls):
         )
 
     async def approval_decide(
-        self, approval_id: int, decision: str, person: str, *, reason: str | None = None
+        self, approval: Approval, decision: str, person: str, *, reason: str | None = None
     ) -> str:
+        """Decide an approval as it was read; if it is not the same any more, the database refuses."""
         return await self._perform(
-            lambda tenant: calls.decide_approval(tenant, approval_id, decision, person, reason)
+            lambda tenant: calls.decide_approval(
+                tenant, approval.approval_id, decision, person, approval.shown_digest, reason
+            )
         )
 
     async def approval_withdraw(self, approval_id: int, person: str, *, reason: str | None = None) -> str:

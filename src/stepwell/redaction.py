@@ -17,8 +17,8 @@ REDACTED: Final = "[redacted]"
 KNOWN_LIMIT: Final = 1_000
 # The same as the setting redaction.key_pattern.
 KEY_PATTERN: Final = (
-    "(password|passwd|passphrase|pwd|secret|token|api[_-]?key|(access|private|secret|signing|encryption|master)[_-]?key"
-    "|authorization|auth|credentials?|cookies?|session([_-]?id)?|jwt)$"
+    "((password|passwd|passphrase|passcode|pwd|secret|api[_-]?key|(access|private|secret|signing|encryption|master)[_-]?key"
+    "|credential|cookie)s?|token|authorization|auth|session([_-]?id)?|jwt|(^|[_-])(pass|pw|otp))$"
 )
 _KEY: Final = re.compile(KEY_PATTERN, re.I | re.A)
 _REFERENCE: Final = re.compile(r"(env|file):")
@@ -40,19 +40,20 @@ _TEXTS: Final = (
     (re.compile(r"((bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}", _IGNORED), rf"\1{REDACTED}"),
     (
         re.compile(
-            r"(password|passwd|passphrase|pwd|secret|token|api_?-?key|(access|private|secret|signing)[_-]?key"
-            r"|credentials?|session([_-]?id)?|auth|signature|sig)([\"']?\s*[:=](?!\s*[\"']?(?:\[redacted|\*\*\*|env:|file:))\s*[\"']?)"
-            r"[^\s\"'&,;}\]#]{4,}",
+            r"((?:password|passwd|passphrase|passcode|pwd|secret|api_?-?key|(?:access|private|secret|signing)[_-]?key"
+            r"|credential)s?|token|session(?:[_-]?id)?|auth|signature|sig)([\"']?\s*[:=](?!\s*[\"']?(?:\[redacted|\*\*\*|env:|file:))\s*)"
+            # Between quotes everything: a passphrase has spaces.
+            r"(?:(\")(?:[^\"\\\r\n]|\\[^\r\n])+|(')(?:[^'\\\r\n]|\\[^\r\n])+|[^\s\"'&,;}\]#]{4,})",
             _IGNORED,
         ),
-        rf"\1\4{REDACTED}",
+        rf"\1\2\3\4{REDACTED}",
     ),
     (
         re.compile(
             r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+)?|(AKIA|ASIA)[0-9A-Z]{16}|xox[a-z]-[A-Za-z0-9-]{8,}"
             r"|xapp-[A-Za-z0-9-]{8,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}"
             r"|sk-[A-Za-z0-9_-]{20,}|(sk|rk|pk)_(live|test)_[A-Za-z0-9]{12,}|AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}"
-            r"|pypi-[A-Za-z0-9_-]{16,}"
+            r"|pypi-[A-Za-z0-9_-]{16,}|sw_[0-9a-f]{64}"
         ),
         REDACTED,
     ),

@@ -98,14 +98,14 @@ def test_small_orders_are_allowed_large_ones_need_two_leads_and_can_be_reversed(
                 approval = await until_async(waiting)
                 assert list(shop.orders) == ["O-1"]
                 with pytest.raises(sw.PermissionDenied, match="role lead"):
-                    await app.approval_decide(approval, "approve", "dan")
-                await app.approval_decide(approval, "approve", "ben")
-                await app.approval_decide(approval, "approve", "cleo")
+                    await app.approval_decide(await app.approval(approval), "approve", "dan")
+                await app.approval_decide(await app.approval(approval), "approve", "ben")
+                await app.approval_decide(await app.approval(approval), "approve", "cleo")
                 assert (await large.result())["id"] == "O-2"
                 table, _ = await app.receipts()
                 assert table.reversal == {"operation": "delete", "target": "/orders/O-2", "fields": {}}
                 undoing = await app.acting_as("ada").reverse(table.receipt_id)
-                await app.approval_decide(await until_async(waiting), "approve", "dan")
+                await app.approval_decide(await app.approval(await until_async(waiting)), "approve", "dan")
                 await undoing.result()
                 assert (await app.receipt(table.receipt_id)).state_code == "reversed"
 

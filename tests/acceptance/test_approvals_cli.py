@@ -39,13 +39,20 @@ def test_a_run_is_cancelled_with_the_approval_of_a_lead(run, db: psycopg.Connect
     )  # fmt: skip
     approval = asked.stdout.split()[1].rstrip(":")
     shown = run("approvals", "show", approval).stdout
+    digest = shown.split()[-1]
     assert [line.strip() for line in shown.splitlines()[2:]] == [
         "asked: no longer needed", "tier high", "decided by cleo or role lead",
+        f"shown: {digest}",
     ]  # fmt: skip
-    assert run("approvals", "approve", approval, "--as", "dan").stderr == (
+    assert run("approvals", "approve", approval, "--as", "dan", "--shown", digest).stderr == (
         f"stepwell: approval {approval} can only be decided by cleo or the role lead.\n"
     )
-    assert run("approvals", "approve", approval, "--as", "ben").stdout == f"approval {approval}: approved\n"
+    blind = run("approvals", "approve", approval, "--as", "ben")
+    assert (blind.returncode, "--shown is missing" in blind.stderr) == (2, True), blind.stderr
+    other = run("approvals", "approve", approval, "--as", "ben", "--shown", "0" * 64)
+    assert "is not what was shown" in other.stderr
+    granted = run("approvals", "approve", approval, "--as", "ben", "--shown", digest)
+    assert granted.stdout == f"approval {approval}: approved\n"
     assert run("runs", "cancel", str(number), "--approval", approval).stdout == f"run {number} is cancelled\n"
     (found,) = json.loads(run("approvals", "list", "--json").stdout)
     assert (found["state_code"], found["approver_role"], found["approvers"]) == ("approved", "lead", ["cleo"])

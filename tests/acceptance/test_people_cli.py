@@ -46,8 +46,9 @@ def test_a_step_is_completed_and_corrected_on_the_command_line(run, db: psycopg.
     assert "'ok' is a required property" in run("step", "complete", step, "--as", "ada", code=1)
     assert "completed" in run("step", "complete", step, "--output", '{"ok": true}', "--as", "ada")
     asked = run("approvals", "request", "reopen", step, "--as", "ada").split()[1].rstrip(":")
-    assert "cannot decide" in run("approvals", "approve", asked, "--as", "ada", code=1)
-    assert "approved" in run("approvals", "approve", asked, "--as", "ben")
+    shown = ("--shown", run("approvals", "show", asked).split()[-1])
+    assert "cannot decide" in run("approvals", "approve", asked, "--as", "ada", *shown, code=1)
+    assert "approved" in run("approvals", "approve", asked, "--as", "ben", *shown)
     assert "1 of 1" in run("approvals", "list", "--state", "approved")
     assert "depends on it" in run("step", "effect", step)
     refusal = run(

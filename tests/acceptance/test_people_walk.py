@@ -86,8 +86,10 @@ class Walk:
         """An approval to reopen: the requester cannot grant it, the other person does."""
         asked = await self.app.approval_request("reopen", unit, who)
         with pytest.raises(sw.PermissionDenied):
-            await self.app.approval_decide(asked, "approve", who)
-        await self.app.approval_decide(asked, "approve", "ben" if who == "ada" else "ada")
+            await self.app.approval_decide(await self.app.approval(asked), "approve", who)
+        await self.app.approval_decide(
+            await self.app.approval(asked), "approve", "ben" if who == "ada" else "ada"
+        )
         return asked
 
     async def t1_the_first_step_is_ready(self) -> None:

@@ -101,8 +101,12 @@ def test_a_policy_is_proposed_put_in_force_explained_and_changed(run, db: psycop
     approval = db.execute("select approval_id from v_approval where state_code = 'requested'").fetchone()[0]
     particulars = run("approvals", "show", str(approval)).stdout
     assert "rule added: stop" in particulars
+    assert "  effect = deny" in particulars
+    shown = particulars.rsplit("shown: ", 1)[1].strip()
     assert run("policy", "activate", "2").returncode == 1
-    assert run("approvals", "approve", str(approval), "--as", "ben").stdout.endswith("approved\n")
+    assert run("approvals", "approve", str(approval), "--as", "ben", "--shown", shown).stdout.endswith(
+        "approved\n"
+    )
     found = json.loads(run("policy", "explain", "shop", "get", "/orders", "--json").stdout)
     assert (found["verdict"]["effect"], found["verdict"]["rule"]) == ("deny", "stop")
     versions = json.loads(run("policy", "list", "--json").stdout)

@@ -26,6 +26,12 @@ def approval(db: psycopg.Connection) -> int:
     return found
 
 
+def decided(api: httpx.Client, approval: int, **words: str) -> httpx.Response:
+    """Reads the approval and decides what is shown."""
+    shown = api.get(f"/api/v1/approvals/{approval}").json().get("shown_digest", "0" * 64)
+    return api.post(f"/api/v1/approvals/{approval}/decisions", json={"shown_digest": shown, **words})
+
+
 def test_a_reviewer_can_decide_and_the_requester_cannot(api: httpx.Client, approval: int):
     (listed,) = api.get("/api/v1/approvals", params={"state": "requested"}).json()
     assert (listed["approval_id"], listed["requested_by"], listed["action"]) == (
@@ -33,12 +39,11 @@ def test_a_reviewer_can_decide_and_the_requester_cannot(api: httpx.Client, appro
         "ada",
         "reopen",
     )
-    path = f"/api/v1/approvals/{approval}/decisions"
-    own = api.post(path, json={"decision": "approve", "person": "ada"})
+    own = decided(api, approval, decision="approve", person="ada")
     assert (own.status_code, own.json()["type"]) == (403, "urn:stepwell:problem:permission-denied")
-    granted = api.post(path, json={"decision": "approve", "person": "ben", "reason": "seen"}).json()
+    granted = decided(api, approval, decision="approve", person="ben", reason="seen").json()
     assert (granted["state_code"], granted["decided_by"]) == ("approved", "ben")
-    again = api.post(path, json={"decision": "reject", "person": "eve"})
+    again = decided(api, approval, decision="reject", person="eve")
     assert again.status_code == 409
     shown = api.get(f"/api/v1/approvals/{approval}").json()
     assert [(vote["voter"], vote["decision"]) for vote in shown["votes"]] == [("ben", "approve")]
@@ -51,27 +56,28 @@ def test_a_reviewer_can_decide_and_the_requester_cannot(api: httpx.Client, appro
         ({"decision": "perhaps", "person": "ben"}, 422, "body.decision"),
         ({"decision": "approve"}, 422, "body.person"),
         ({"decision": "approve", "person": ""}, 422, "body.person"),
+        ({"decision": "approve", "person": "ben", "shown_digest": None}, 422, "body.shown_digest"),
     ],
 )
 def test_the_error_for_a_wrong_decision_names_its_field(
     api: httpx.Client, approval: int, body, status, field
 ):
-    answer = api.post(f"/api/v1/approvals/{approval}/decisions", json=body)
+    path = f"/api/v1/approvals/{approval}/decisions"
+    answer = api.post(path, json={"shown_digest": "0" * 64} | body)
     assert answer.status_code == status
     assert [error["field"] for error in answer.json()["errors"]] == [field]
 
 
 def test_a_rejection_needs_a_reason(api: httpx.Client, approval: int):
-    path = f"/api/v1/approvals/{approval}/decisions"
-    silent = api.post(path, json={"decision": "reject", "person": "ben"})
+    silent = decided(api, approval, decision="reject", person="ben")
     assert (silent.status_code, silent.json()["field"]) == (422, "reason"), silent.json()
-    said = api.post(path, json={"decision": "reject", "person": "ben", "reason": "the wrong year"}).json()
+    said = decided(api, approval, decision="reject", person="ben", reason="the wrong year").json()
     assert (said["state_code"], said["votes"][0]["reason"]) == ("rejected", "the wrong year")
 
 
 def test_an_unknown_approval_or_state_is_an_error(api: httpx.Client, approval: int):
     assert api.get("/api/v1/approvals/999999").status_code == 404
-    missing = api.post("/api/v1/approvals/999999/decisions", json={"decision": "approve", "person": "ben"})
+    missing = decided(api, 999999, decision="approve", person="ben")
     assert missing.status_code == 404
     assert api.get("/api/v1/approvals", params={"state": "open"}).status_code == 422
 
@@ -106,7 +112,7 @@ def test_the_subject_of_an_approval_can_be_a_run_a_job_or_a_policy(api: httpx.Cl
 def test_a_page_of_another_origin_cannot_decide(api: httpx.Client, approval: int):
     """A page of another origin cannot send JSON without a CORS check, and the check refuses it."""
     path = f"/api/v1/approvals/{approval}/decisions"
-    body = b'{"decision": "approve", "person": "ben"}'
+    body = b'{"decision": "approve", "person": "ben", "shown_digest": "%s"}' % (b"0" * 64)
     for headers in (
         {"Content-Type": "text/plain"},
         {"Content-Type": "application/x-www-form-urlencoded"},

@@ -54,6 +54,7 @@ def test_a_target_of_http_has_one_form(written, canonical):
     [
         "/orders/..%2fadmin", "/orders/..;/admin", "/orders/..%3b/admin", "/orders/%2e%2e/admin", "/./admin",
         "/orders/../admin", "//admin", "/a//b", "/a\\b", "/a%5cb", "/a%2Fb", "/admin;x", "/admin.",
+        "/admin%3Bx", "/admin%3bx/y", "/%3Bx",
         "/%25%36%31dmin",
         "/admin%20", "/%20admin", "/%2561dmin", "/%c0%ae%c0%ae/x", "/%EF%BC%8E%EF%BC%8E/x", "/%E2%80%8Badmin",
         "/a%00", "/a%0d%0ab",

@@ -8,6 +8,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from tests.sql.drive import Engine, Lease, human, operation
+from tests.support.deciding import PLACE, deciding
 from tests.worker.acting import put_in_force, rule
 
 CANARY = "CANARY-7f3a91-secret"
@@ -62,7 +63,7 @@ def make_sample_run(db: psycopg.Connection) -> int:
     )
     engine.person("bob", "cleo")
     for voter in ("bob", "cleo"):
-        db.execute("select fn_approval_decide(1, %s, 'approve', %s, 'agreed')", (approval, voter))
+        db.execute(deciding("approve", PLACE, "agreed"), (approval, voter))
     assert engine.run_state(run_id) == "completed"
     return run_id
 
@@ -93,9 +94,7 @@ def _pack(engine: Engine, session: int, lease: Lease) -> None:
     answer = _answer(engine, session, lease, "model", "complete", "gpt-large", 4)
     assert answer["answer"] == "wait", answer
     for voter in ("bob", "cleo"):
-        engine.db.execute(
-            "select fn_approval_decide(1, %s, 'approve', %s, 'once')", (answer["approval_id"], voter)
-        )
+        engine.db.execute(deciding("approve", PLACE, "once"), (answer["approval_id"], voter))
     receipt = _propose(engine, session, lease, "model", "complete", "gpt-large", 4)
     _settle(engine, session, lease, receipt, "unconfirmed", {"reason": f"lost: {CANARY}"})
     assert _answer(engine, session, lease, "model", "complete", "gpt-huge", 5)["answer"] == "deny"

@@ -11,6 +11,7 @@ import pytest
 from tests.interleave.conftest import Session
 from tests.sql.drive import Engine, Lease, operation
 from tests.support.clock import Clock
+from tests.support.deciding import PLACE, deciding
 from tests.worker.acting import put_in_force, rule
 
 LIMIT_SECONDS = 60
@@ -47,9 +48,7 @@ def propose(engine: Engine, session: int, lease: Lease) -> dict[str, Any]:
 
 def decide(session: Engine, approval_id: int, decision: str, actor: str) -> str:
     try:
-        found: str = session.one(
-            "select fn_approval_decide(1, %s, %s, %s, 'a reason')", (approval_id, decision, actor)
-        )
+        found: str = session.one(deciding(PLACE, PLACE, "a reason"), (approval_id, decision, actor))
     except psycopg.Error as error:
         session.db.rollback()
         return str(error.sqlstate)

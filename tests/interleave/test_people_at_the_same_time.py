@@ -9,6 +9,7 @@ from tests.interleave.conftest import LIMIT_SECONDS, Session
 from tests.sql.drive import Engine, human, operation, subworkflow
 from tests.sql.people.asking import People
 from tests.support.clock import Clock
+from tests.support.deciding import PLACE, deciding
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def outcome(session: Session, query: str, *parameters: object) -> object:
 
 
 CLAIM = "select fn_step_claim(1, %s, %s) ->> 'state'"
-DECIDE = "select fn_approval_decide(1, %s, %s, %s, 'a reason')"
+DECIDE = deciding(PLACE, PLACE, "a reason")
 
 
 @pytest.mark.parametrize("commits", [True, False])

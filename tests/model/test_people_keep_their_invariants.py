@@ -19,6 +19,7 @@ import stepwell as sw
 from stepwell.define import freeze
 from tests.model.people_rules import RULES, SETTLED
 from tests.support.databases import Databases
+from tests.support.deciding import PLACE, deciding
 from tests.support.sample import sample
 
 PEOPLE = {"ada": ["office"], "ben": ["office", "reviewer"], "cleo": ["warehouse"], "dan": ["operator"]}
@@ -214,7 +215,7 @@ class Office(RuleBasedStateMachine):
             self.call("select stepwell.fn_approval_withdraw(1, %s, %s)", asked[at % len(asked)][0], name)
         elif asked:
             asked_for = asked[at % len(asked)][0]
-            self.call("select stepwell.fn_approval_decide(1, %s, %s, %s, 'a reason')", asked_for, word, name)
+            self.call(deciding(PLACE, PLACE, "a reason"), asked_for, word, name)
 
     @rule(at=pick, choice=st.sampled_from(["leave", "reopen"]), give_to=st.none() | anybody)
     def reopen(self, at: int, choice: str, give_to: str | None) -> None:
@@ -226,7 +227,7 @@ class Office(RuleBasedStateMachine):
         if ended:
             unit = ended[at % len(ended)][0]
             approval = self.call("select stepwell.fn_approval_request(1, 'reopen', %s, 'ada')", unit)
-            self.call("select stepwell.fn_approval_decide(1, %s, 'approve', 'ben')", approval)
+            self.call(deciding("approve", "ben"), approval)
             self.call(
                 "select stepwell.fn_step_reopen_for_correction(1, %s, 'ben', 'data_error', %s, %s, %s)",
                 unit, approval, choice, give_to,

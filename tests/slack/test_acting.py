@@ -71,7 +71,7 @@ def test_an_action_is_shown_in_slack_approved_and_performed_once(
             (message,) = await until_async(card)
             shown = words(message)
             for part in ("*shop.refund* `/orders/A-1/refunds`", "can be undone", "high", '\\"amount\\": 40',
-                         "*Policy* (rule money)", "money leaves the house"):  # fmt: skip
+                         "*Policy* (rule money, version 1)", "money leaves the house"):  # fmt: skip
                 assert part in shown
             assert shop.seen == []
             answer = await asyncio.to_thread(slack.press, "ben", message, "Approve")

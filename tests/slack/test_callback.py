@@ -12,6 +12,7 @@ from stepwell.config import Settings
 from tests.api.serving import serving
 from tests.connectors.http_server import Reply
 from tests.slack.conftest import USERS, asked, words
+from tests.support.deciding import deciding
 from tests.support.wait import until
 
 
@@ -51,6 +52,22 @@ def test_the_reject_button_asks_for_a_reason_and_then_rejects(engine, slack, wor
     assert "*ben* rejected: the amount is wrong" in words(workspace.messages()[0])
 
 
+@pytest.mark.requirement("RT-07")
+def test_a_button_decides_only_what_its_message_shows(engine, slack, workspace, notifier, card):
+    approval, message = card
+    engine.db.execute("update approval_detail set reason = 'something else'")
+    slack.press("ben", message, "Approve")
+    assert "is not what was shown" in ephemeral(workspace)["text"]
+    slack.press("ben", message, "Reject")
+    (view,) = until(lambda: workspace.views)
+    refused = slack.submit("ben", view, "no").json()
+    assert "is not what was shown" in refused["errors"]["reason"]
+    assert engine.state(approval) == "requested"
+    notifier.run_once()
+    slack.press("ben", workspace.messages()[0], "Approve")
+    assert engine.state(approval) == "approved", "the message was drawn again, with what is there now"
+
+
 def ephemeral(workspace) -> dict:
     (said,) = until(lambda: workspace.ephemerals)
     return said
@@ -82,7 +99,7 @@ def test_an_inactive_person_cannot_decide(engine, slack, workspace, card):
 
 def test_an_approval_that_is_decided_cannot_be_decided_again(engine, slack, workspace, card):
     approval, message = card
-    engine.one("select fn_approval_decide(1, %s, 'reject', 'ben', 'no')", (approval,))
+    engine.one(deciding("reject", "ben", "no"), (approval,))
     slack.press("cleo", message, "Approve")
     assert "has been decided or has expired" in ephemeral(workspace)["text"]
     assert engine.state(approval) == "rejected"
@@ -92,7 +109,7 @@ def test_a_refusal_in_the_dialog_is_shown_in_the_dialog(engine, slack, workspace
     approval, message = card
     slack.press("ben", message, "Reject")
     (view,) = until(lambda: workspace.views)
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'cleo')", (approval,))
+    engine.one(deciding("approve", "cleo"), (approval,))
     answer = slack.submit("ben", view, "too late")
     assert answer.json()["response_action"] == "errors"
     assert "has been decided or has expired" in answer.json()["errors"]["reason"]

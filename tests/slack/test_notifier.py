@@ -9,6 +9,7 @@ import pytest
 from stepwell.govern.slack.notifier import SlackNotifier, notifying
 from tests.connectors.http_server import Reply
 from tests.slack.conftest import asked, words
+from tests.support.deciding import deciding
 from tests.support.wait import until
 
 
@@ -30,13 +31,13 @@ def test_the_card_of_an_approval_shows_what_a_person_needs_to_decide(engine, wor
 def test_the_card_shows_a_decision_that_was_made_outside_slack(engine, workspace, notifier):
     approval = asked(engine, quorum=2)
     notifier.run_once()
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben', 'fine')", (approval,))
+    engine.one(deciding("approve", "ben", "fine"), (approval,))
     notifier.run_once()
     (message,) = workspace.messages()
     assert "1 of 2" in words(message)
     assert "*ben* approved: fine" in words(message)
     assert message["blocks"][-1]["type"] == "actions"
-    engine.one("select fn_approval_decide(1, %s, 'reject', 'cleo', 'too late')", (approval,))
+    engine.one(deciding("reject", "cleo", "too late"), (approval,))
     notifier.run_once()
     (message,) = workspace.messages()
     assert "Rejected" in words(message)
@@ -77,7 +78,7 @@ def test_a_card_of_a_notifier_that_died_is_not_posted_twice(engine, workspace, n
     notifier.run_once()
     # Stands for a notifier that died after the post and before it stored the message.
     engine.db.execute("update slack_card set message_ts = null, face = null, try_count = 1")
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     assert notifier.run_once() == 1
     (message,) = workspace.messages()
     assert "Approved" in words(message)
@@ -100,7 +101,7 @@ def test_an_approval_decided_while_slack_was_unavailable_is_not_posted(engine, w
     )
     assert notifier.run_once() == 0
     assert engine.one("select extract(epoch from next_try_at - noted_at)::int from slack_card") == 31
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     workspace.answers.clear()
     clock.advance(seconds=60)
     notifier.run_once()
@@ -123,7 +124,7 @@ def test_a_deleted_card_is_not_updated_any_more(engine, workspace, notifier, clo
     approval = asked(engine)
     notifier.run_once()
     workspace.channels["C0AAAA"].clear()
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     notifier.run_once()
     clock.advance(seconds=3600)
     assert notifier.run_once() == 0

@@ -7,6 +7,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from tests.sql.drive import Engine, human
+from tests.support.deciding import PLACE, deciding
 
 WORKFLOW = "order.refund"
 FIELDS = {
@@ -57,6 +58,6 @@ def decide(
     """Decides without the web console, as Slack, the command line or the API do."""
     engine.person(person)
     state: str = engine.one(
-        "select fn_approval_decide(1, %s, %s, %s, %s)", (approval, decision, person, reason)
+        deciding(PLACE, PLACE, PLACE), (approval, decision, person, reason)
     )
     return state

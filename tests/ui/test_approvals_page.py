@@ -247,6 +247,20 @@ def test_an_error_of_the_server_is_shown_at_the_form(page: Page, engine: Engine)
 
 
 @pytest.mark.requirement("RT-07")
+def test_a_question_that_changes_behind_the_dialog_is_not_approved(page: Page, engine: Engine):
+    approval = ask(engine)
+    open_one(page, approval)
+    page.expected_complaint = "409"  # type: ignore[attr-defined]
+    fill(page, "ben")
+    page.get_by_role("button", name="Approve").click()
+    engine.db.execute("update approval_detail set reason = 'pay twice'")
+    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("alert")).to_contain_text(f"approval {short(approval)} is not what was shown")
+    expect(page.get_by_text("pay twice")).to_be_visible()
+    assert engine.state(approval) == "requested"
+
+
+@pytest.mark.requirement("RT-07")
 def test_an_earlier_decision_of_somebody_else_is_shown_with_its_outcome(page: Page, engine: Engine):
     approval = ask(engine)
     open_one(page, approval)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stepwell.govern.slack.card import HEADS, draw, reason_dialog
@@ -28,6 +28,7 @@ ACT = {
     "expires_epoch": 1_800_000_000,
     "approvers": ["ben"],
     "approver_role": "lead",
+    "shown_digest": "ab" * 32,
     "about": {
         "connector": "servicenow",
         "operation": "update",
@@ -58,7 +59,7 @@ def test_a_card_shows_the_writes_of_an_action_and_the_policy_rule():
     ):
         assert part in shown
     assert text.startswith("⏳ Approval needed: *ada* asks to *servicenow.update*")
-    assert [button["value"] for button in blocks[-1]["elements"]] == ["1:7340032"] * 2
+    assert [button["value"] for button in blocks[-1]["elements"]] == ["1:7340032:" + "ab" * 32] * 2
 
 
 def test_a_card_shows_the_difference_of_a_policy_change():
@@ -87,6 +88,7 @@ values = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     approval=st.fixed_dictionaries(
         {
@@ -107,6 +109,7 @@ values = st.recursive(
             "decided_epoch": st.none(),
             "approvers": st.lists(texts, max_size=50) | st.none(),
             "approver_role": texts | st.none(),
+            "shown_digest": st.just("cd" * 32),
             "votes": st.lists(
                 st.fixed_dictionaries({"voter": texts, "decision": texts, "reason": texts}), max_size=20
             ),
@@ -127,6 +130,27 @@ def test_slack_accepts_every_card_and_no_text_mentions_a_user(approval, has_butt
     assert "<@" not in shown
 
 
+@pytest.mark.parametrize(
+    "padded",
+    [
+        {"reason": "x" * 2_601},
+        {"requested_by": "x" * 301},
+        {"approvers": ["x" * 301]},
+        {"about": {**ACT["about"], "fields": {"a": "x" * 2_900, "amount": 1_000_000}}},
+        {"about": {**ACT["about"], "fields": {"a": "&" * 700, "amount": 1_000_000}}},
+        {"about": {**ACT["about"], "target": "/" + "x" * 300}},
+        {"about": {"kind": "policy", "diff": {"added": [{"name": "x" * 2_900}]}}},
+    ],
+    ids=lambda padded: next(iter(padded)),
+)
+def test_what_is_too_long_to_be_shown_cannot_be_approved_in_slack(padded):
+    _, blocks = draw(1, {**ACT, **padded})
+    (actions,) = [block for block in blocks if block["type"] == "actions"]
+    assert [one["text"]["text"] for one in actions["elements"]] == ["Reject…"]
+    assert "does not show everything" in words(blocks)
+    assert block_problems(blocks) == []
+
+
 def test_a_card_with_the_longest_texts_is_accepted():
     long = "&" * 5_000
     about = dict.fromkeys(("connector", "operation", "target", "rule"), long)
@@ -136,7 +160,8 @@ def test_a_card_with_the_longest_texts_is_accepted():
 
 
 def test_the_dialog_requires_a_reason_and_holds_the_id_of_its_approval():
-    view = reason_dialog(1, 7, "C0AAAA")
+    view = reason_dialog(1, 7, "ab" * 32, "C0AAAA")
     assert block_problems(view["blocks"]) == []
-    assert json.loads(view["private_metadata"]) == {"tenant_id": 1, "approval_id": 7, "channel": "C0AAAA"}
+    place = {"tenant_id": 1, "approval_id": 7, "shown_digest": "ab" * 32, "channel": "C0AAAA"}
+    assert json.loads(view["private_metadata"]) == place
     assert view["blocks"][1].get("optional") is None, "the reason must be required"

@@ -20,6 +20,7 @@ from stepwell.connectors.base import (
     Reversal,
     Usage,
 )
+from tests.support.deciding import deciding
 
 # idempotent: the ledger ignores a repeated key. confirmable: it can say if a key is written. blind: neither.
 OPERATIONS = {
@@ -110,9 +111,7 @@ def put_in_force(db: psycopg.Connection[Any], *rules: Mapping[str, Any], tenant_
     if db.execute("select from stepwell.policy_active where tenant_id = %s", (tenant_id,)).fetchone() is None:
         db.execute("select stepwell.fn_policy_activate(%s, %s, 'operator')", (tenant_id, made["version_no"]))
     else:
-        db.execute(
-            "select stepwell.fn_approval_decide(%s, %s, 'approve', 'ben')", (tenant_id, made["approval_id"])
-        )
+        db.execute(deciding("approve", "ben", tenant=tenant_id), (made["approval_id"],))
     version: int = made["version_no"]
     return version
 

@@ -20,6 +20,7 @@ from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
 from stepwell.testing import check_invariants
 from tests.sql.drive import Engine, operation
+from tests.support.deciding import deciding
 from tests.worker.acting import Ledger, put_in_force, rule
 
 SEEDS = 500
@@ -278,7 +279,7 @@ def test_a_step_reopened_for_correction_acts_again(engine: Engine, dsn, tmp_path
     unit = engine.unit(run_id, "a")
     engine.one("select fn_person_set(1, 'ada', %s)", (["reviewer"],))
     approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (unit,))
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     engine.one("select fn_step_reopen_for_correction(1, %s, 'ada', 'data_error', %s)", (unit, approval))
     act_and_end(6)
     assert len(set(ledger.keys())) == 2

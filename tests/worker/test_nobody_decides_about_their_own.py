@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
+from psycopg.types.json import Jsonb
 
 import stepwell as sw
+from tests.sql.binding import bind
 from tests.support.wait import until_async
 from tests.worker.acting import open_approval, put_in_force, rule, state_of
 
@@ -31,7 +35,7 @@ async def asked(db) -> int:
 async def none_decides(app: sw.App, approval: int, *names: str) -> None:
     for name in names:
         with pytest.raises(sw.PermissionDenied, match="cannot decide it"):
-            await app.approval_decide(approval, "approve", name)
+            await app.approval_decide(await app.approval(approval), "approve", name)
 
 
 @pytest.mark.requirement("RT-06")
@@ -43,29 +47,32 @@ def test_who_started_a_run_does_not_approve_the_action_of_its_sub_workflow(app, 
             run = await app.acting_as("ada").start("outer")
             approval = await asked(db)
             await none_decides(app, approval, "ada", "cli:ada", "slack:ada")
-            await app.approval_decide(approval, "approve", "ben")
+            await app.approval_decide(await app.approval(approval), "approve", "ben")
             assert await run.result() == "A"
 
     play(scenario)
     assert db.execute("select requested_by from approval_detail where action = 'act'").fetchone() == ("ada",)
 
 
+SCHEDULE = "select fn_schedule_set(1, 'nightly', 'outer', '0 0 * * *', 'UTC', %s, 'latest', 1, %s, %s)"
+FIRE = "select run_id from fn_schedule_fire(1, 'nightly', %s, array[%s]::timestamptz[], %s)"
+
+
 @pytest.mark.requirement("RT-06")
 def test_who_published_scheduled_or_repeated_it_does_not_decide(app, play, db, turn, ledger, nested):
     put_in_force(db, rule("ask", "needs_approval"))
+    times = ["2031-01-01T00:00Z", "2031-01-02T00:00Z"]
 
     async def scenario():
         async with sw.Worker(app):
-            run = await app.acting_as("ada").start("outer")
-            approval = await asked(db)
             db.execute("update workflow_version set published_by = 'cli:dora'")
-            db.execute("update run_detail set started_by = 'schedule:nightly' where parent_unit_id is null")
-            db.execute(
-                """insert into workflow_schedule (tenant_id, schedule_name, workflow_id, cron, created_at,
-                       created_by)
-                   select tenant_id, 'nightly', workflow_id, '0 0 * * *', now(), 'api:emil' from run_detail
-                   where parent_unit_id is null"""
-            )
+            # Whoever changes what a schedule starts is behind it as well, and stays so when it is deleted.
+            db.execute(SCHEDULE, (Jsonb({}), times[0], "api:emil"))
+            db.execute(SCHEDULE, (Jsonb({"more": 1}), times[0], "carl"))
+            db.execute(SCHEDULE, (Jsonb({"more": 1}), times[0], "ben"))
+            db.execute(FIRE, (times[0], times[0], times[1]))
+            approval = await asked(db)
+            db.execute("select fn_schedule_delete(1, 'nightly')")
             db.execute(
                 """insert into dlq_replay_request (tenant_id, unit_id, approval_id, proposal_state,
                        idempotency_key, requested_by, requested_at)
@@ -73,11 +80,51 @@ def test_who_published_scheduled_or_repeated_it_does_not_decide(app, play, db, t
                    where step_id = 'book'""",
                 (approval,),
             )
-            await none_decides(app, approval, "dora", "emil", "fred")
-            await app.approval_decide(approval, "approve", "ben")
-            assert await run.result() == "A"
+            await none_decides(app, approval, "carl", "dora", "emil", "fred")
+            await app.approval_decide(await app.approval(approval), "approve", "ben")
+            await until_async(lambda: ledger.keys())
 
     play(scenario)
+
+
+@contextmanager
+def acting(db, text: str):
+    """A transaction of the API, bound by the token."""
+    with db.transaction():
+        db.execute("set local role stepwell_api")
+        bind(db, text)
+        yield
+
+
+@pytest.mark.requirement("RT-06")
+def test_who_made_the_token_of_an_agent_does_not_approve_what_the_agent_began(app, play, db, ledger, nested):
+    """carl makes a service, its token makes a token of an agent, and the agent starts the run."""
+    put_in_force(db, rule("ask", "needs_approval"))
+    db.execute("select fn_person_set(1, 'carl', '{admin}')")
+    db.execute("select fn_principal_set(1, 'service', 'builder', '{admin}')")
+    db.execute("select fn_principal_set(1, 'agent', 'helper')")
+    make = "select token from stepwell.fn_token_create(1, %s, 'for the agent', 60)"
+    (carl,) = db.execute(make, ("carl",)).fetchone()
+    with acting(db, carl):
+        (builder,) = db.execute(make, ("builder",)).fetchone()
+    with acting(db, builder):
+        (helper,) = db.execute(make, ("helper",)).fetchone()
+
+    async def scenario():
+        async with sw.Worker(app):
+            with acting(db, helper):
+                db.execute(
+                    "select stepwell.fn_run_start(1, 'outer', array['{}'::jsonb], p_actor => 'mcp:helper')"
+                )
+            approval = await asked(db)
+            for name, words in {"carl": "cannot decide it", "helper": "cannot decide it"}.items():
+                with pytest.raises(sw.PermissionDenied, match=words):
+                    await app.approval_decide(await app.approval(approval), "approve", name)
+            await app.approval_decide(await app.approval(approval), "approve", "ben")
+            await until_async(lambda: ledger.keys())
+
+    play(scenario)
+    assert db.execute("select started_by from run_detail order by run_id").fetchall()[0] == ("mcp:helper",)
 
 
 @pytest.mark.requirement("RT-06")
@@ -93,7 +140,7 @@ def test_who_started_a_run_does_not_approve_that_another_undoes_it(app, play, db
             job = await app.acting_as("carl").reverse(done.receipt_id)
             approval = await asked(db)
             await none_decides(app, approval, "ada", "carl")
-            await app.approval_decide(approval, "approve", "ben")
+            await app.approval_decide(await app.approval(approval), "approve", "ben")
             await job.result()
 
     play(scenario)
@@ -113,7 +160,7 @@ def test_a_rule_made_stricter_while_the_question_is_open_asks_again(app, play, d
             run = await app.acting_as("ada").start("outer")
             first = await asked(db)
             put_in_force(db, rule("ask", "needs_approval", **tightened), rule("other", "deny", priority=99))
-            await app.approval_decide(first, "approve", "ben")
+            await app.approval_decide(await app.approval(first), "approve", "ben")
             await until_async(lambda: open_approval(db) not in (None, first))
             assert ledger.keys() == []
             assert state_of(db) == "waiting" or await run.state() == "in_progress"
@@ -141,7 +188,7 @@ def test_two_runs_with_one_key_both_go_on(app, play, db, ledger):
             for (approval,) in db.execute(
                 "select approval_id from v_approval where action = 'act'"
             ).fetchall():
-                await app.approval_decide(approval, "approve", "ben")
+                await app.approval_decide(await app.approval(approval), "approve", "ben")
             assert [await run.result() for run in runs] == ["A", "A"]
 
     play(scenario)

@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 from stepwell.define import Conditional, Human, Map, Operation, Step, SubWorkflow, Wait
 from tests.sql.drive import Engine, Lease
 from tests.sql.graphs.publishing import publish
+from tests.support.deciding import deciding
 from tests.worker.acting import rule
 from tests.worker.resting_stage import BY_HAND, Stage
 
@@ -162,7 +163,7 @@ def a_step_that_is_reopened_for_correction(s: Stage):
     unit = s.unit(s.start(AFTER), "after")
     s.until_state(unit, "completed")
     made = s.call("fn_approval_request", "reopen", unit, "ada")
-    s.call("fn_approval_decide", made, "approve", "ben")
+    s.engine.one(deciding("approve", "ben"), (made,))
     yield
     s.people.reopen_for_correction(unit, "ben", "data_error", made)
 
@@ -178,13 +179,13 @@ def asked(s: Stage, *more: Step) -> tuple[int, int]:
 def an_approval_that_is_granted(s: Stage):
     _, approval = asked(s)
     yield
-    s.call("fn_approval_decide", approval, "approve", "ben")
+    s.engine.one(deciding("approve", "ben"), (approval,))
 
 
 def an_approval_that_is_rejected(s: Stage):
     _, approval = asked(s, CAUGHT)
     yield
-    s.call("fn_approval_decide", approval, "reject", "ben", "too much")
+    s.engine.one(deciding("reject", "ben", "too much"), (approval,))
 
 
 def an_approval_that_expires(s: Stage):

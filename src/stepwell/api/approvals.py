@@ -65,18 +65,20 @@ class ApprovalView(BaseModel):
     requested_by: str
     reason: str | None
     requested_at: datetime
-    expires_at: datetime | None
+    expires_at: datetime
     decided_at: datetime | None
     decided_by: str | None
     acting: str | None
     approvers: list[str] | None
     approver_role: str | None
     about: dict[str, Any] | None = Field(description="the proposed action, or the change of rules")
+    shown_digest: str = Field(description="the digest of what this approval shows; a decision sends it back")
 
 
 class Decision(BaseModel):
     decision: Literal["approve", "reject"]
     person: str = Field(min_length=1, max_length=200, description="who decides")
+    shown_digest: str = Field(max_length=64, description="shown_digest of the approval as it was read")
     reason: str | None = Field(default=None, max_length=2000)
 
 
@@ -106,7 +108,12 @@ async def decide_approval(
     _from_this_machine(request)
     await client.perform(
         calls.decide_approval(
-            client.tenant_id, approval_id, decision.decision, decision.person, decision.reason
+            client.tenant_id,
+            approval_id,
+            decision.decision,
+            decision.person,
+            decision.shown_digest,
+            decision.reason,
         )
     )
     return await show_approval(approval_id, client)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, answer, print_json
 from stepwell.cli.ids import ApprovalArgument
 from stepwell.cli.people_words import AsOption, KeyOption, StepArgument, act, person, step_name
 from stepwell.cli.render import console
+from stepwell.errors import UsageError
 from stepwell.people import Approval, People
 from stepwell.unit_numbers import short
+
+ShownOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What you have read: the line 'shown' of 'approvals show'. Without it, a terminal shows the"
+        " approval and asks."
+    ),
+]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -43,11 +56,11 @@ def show(context: typer.Context, approval: ApprovalArgument, as_json: JsonOption
     if as_json:
         print_json(found)
         return
-    console().print(_table([found]))
-    for line in _particulars(found):
-        typer.echo(f"  {line}")
+    _print(found)
     for vote in found.votes or []:
         typer.echo(f"  {vote['voter']}: {vote['decision']}{' - ' + vote['reason'] if vote['reason'] else ''}")
+    if found.state_code == "requested":
+        typer.echo(f"  shown: {found.shown_digest}")
 
 
 @app.command()
@@ -87,10 +100,11 @@ def approve(
     approval: ApprovalArgument,
     who: AsOption = None,
     reason: ReasonOption = None,
+    shown: ShownOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Approve; the approval is granted when enough reviewers approve."""
-    _decide(context, approval, "approve", person(context, who), reason, as_json)
+    """Approve what was shown; the approval is granted when enough reviewers approve."""
+    _decide(context, approval, "approve", person(context, who), reason, shown, as_json)
 
 
 @app.command()
@@ -99,10 +113,11 @@ def reject(
     approval: ApprovalArgument,
     reason: Annotated[str, typer.Option(help="The reason; it is stored and shown to the person who asked.")],
     who: AsOption = None,
+    shown: ShownOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Reject; one rejection ends the approval, and it requires a reason."""
-    _decide(context, approval, "reject", person(context, who), reason, as_json)
+    _decide(context, approval, "reject", person(context, who), reason, shown, as_json)
 
 
 @app.command()
@@ -120,17 +135,46 @@ def withdraw(
 
 
 def _decide(
-    context: typer.Context, approval: int, decision: str, name: str, reason: str | None, as_json: bool
+    context: typer.Context,
+    approval: int,
+    decision: str,
+    name: str,
+    reason: str | None,
+    shown: str | None,
+    as_json: bool,
 ) -> None:
+    """Decide with the digest that the person gives, or show the approval and ask the person."""
+    found = act(context, lambda people: people.approval(approval))
+    if shown is None:
+        _confirm(found, decision)
+    given = replace(found, shown_digest=shown or found.shown_digest)
+
     async def vote(people: People) -> tuple[str, str]:
-        state = await people.approval_decide(approval, decision, name, reason=reason)
+        state = await people.approval_decide(given, decision, name, reason=reason)
         if state != "requested":
             return state, state
-        found = await people.approval(approval)
-        return state, f"{state}, {found.approve_count} of {found.quorum} have agreed"
+        now = await people.approval(approval)
+        return state, f"{state}, {now.approve_count} of {now.quorum} have agreed"
 
     state, sentence = act(context, vote)
     answer(as_json, {"approval_id": approval, "state": state}, f"approval {short(approval)}: {sentence}")
+
+
+def _confirm(found: Approval, decision: str) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "--shown is missing: it tells what you have read",
+            hint=f"'stepwell approvals show {short(found.approval_id)}' prints it",
+            field="shown",
+        )
+    _print(found)
+    typer.confirm(f"{decision} this?", abort=True)
+
+
+def _print(found: Approval) -> None:
+    console().print(_table([found]))
+    for line in _particulars(found):
+        typer.echo(f"  {line}")
 
 
 def _particulars(found: Approval) -> list[str]:
@@ -144,11 +188,18 @@ def _particulars(found: Approval) -> list[str]:
     lines.append(f"decided by {who or 'anybody else'}")
     if "connector" in about:
         lines.append(f"action: {about['connector']}.{about['operation']} on {about['target']}")
-        lines += [f"  {name} = {value}" for name, value in about.get("fields", {}).items()]
+        lines += [f"  {name} = {_written(value)}" for name, value in about.get("fields", {}).items()]
         lines.append("can be reversed" if about.get("reversible") else "cannot be reversed")
+        lines.append(f"rule {about.get('rule')} of policy version {about.get('policy_version')}")
     for word, rules in about.get("diff", {}).items():
-        lines += [f"rule {word}: {(rule.get('new') or rule)['name']}" for rule in rules]
+        for rule in rules:
+            lines.append(f"rule {word}: {(rule.get('new') or rule)['name']}")
+            lines += [f"  {name} = {_written(value)}" for name, value in rule.items()]
     return lines
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _table(rows: list[Approval]) -> Table:
@@ -162,8 +213,9 @@ def _table(rows: list[Approval]) -> Table:
             row.action,
             "" if row.run_id is None else str(row.run_id),
             short(row.subject_unit_id),
-            row.requested_by,
+            # A name such as [b]ada[/b] is no markup.
+            Text(row.requested_by),
             f"{row.approve_count} of {row.quorum}",
-            "" if row.expires_at is None else row.expires_at.astimezone().strftime("%Y-%m-%d %H:%M"),
+            row.expires_at.astimezone().strftime("%Y-%m-%d %H:%M"),
         )
     return table

@@ -85,10 +85,11 @@ def _name(given: str, keeps_encoded_slash: bool) -> str:
         _refuse("has a percent form of a control, or of a letter that is another form of a common one")
     if "\\" in meant or ("/" in meant and not keeps_encoded_slash):
         _refuse("has an encoded slash or backslash")
+    if ";" in meant:
+        _refuse("has a semicolon; some servers read a part only up to it")
     for part in meant.split("/"):
-        # Some servers read a part only up to its semicolon, and drop dots and spaces at its end.
-        bare = part.partition(";")[0]
-        if bare != bare.strip(" ").rstrip(".") or (part and not bare):
+        # Some servers drop dots and spaces at the end of a part.
+        if part != part.strip(" ").rstrip("."):
             _refuse("has a part that ends with a dot or is . or ..")
     return canonical
 

@@ -920,7 +920,8 @@ create table stepwell.run_detail (
     created_at timestamp with time zone not null,
     finished_state text,
     finished_at timestamp with time zone,
-    is_watched boolean default false not null
+    is_watched boolean default false not null,
+    origin text[]
 ) with (fillfactor=80);
 alter table stepwell.run_detail enable row level security;
 -- granted to stepwell_api: select
@@ -1488,7 +1489,8 @@ create table stepwell.workflow_schedule (
     next_at timestamp with time zone,
     last_at timestamp with time zone,
     created_at timestamp with time zone not null,
-    created_by text not null
+    created_by text not null,
+    authors text[] not null
 );
 alter table stepwell.workflow_schedule enable row level security;
 -- granted to stepwell_api: select
@@ -3164,7 +3166,8 @@ create view stepwell.v_approval (
     acting text,
     approvers text[],
     approver_role text,
-    about jsonb
+    about jsonb,
+    shown_digest text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3806,8 +3809,18 @@ create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) r
 -- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb)
 create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._approval_barred(p_approval stepwell.approval_detail)
+create function stepwell._approval_barred(p_approval stepwell.approval_detail) returns text[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._approval_covers(p_unit stepwell.work_unit, p_evidence jsonb, p_action text, p_is_own boolean)
 create function stepwell._approval_covers(p_unit stepwell.work_unit, p_evidence jsonb, p_action text, p_is_own boolean) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._approval_eligible(p_approval stepwell.approval_detail, p_name_key text)
+create function stepwell._approval_eligible(p_approval stepwell.approval_detail, p_name_key text) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -3829,6 +3842,11 @@ create function stepwell._approval_request(p_tenant_id integer, p_action text, p
 
 -- function: stepwell._approval_settle(p_tenant_id integer, p_approval_id bigint, p_actor text)
 create function stepwell._approval_settle(p_tenant_id integer, p_approval_id bigint, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._approval_shown(p_approval stepwell.approval_detail)
+create function stepwell._approval_shown(p_approval stepwell.approval_detail) returns text language sql stable set search_path=stepwell, pg_temp set TimeZone=UTC;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._approval_voter(p_approval stepwell.approval_detail, p_actor text)
 create function stepwell._approval_voter(p_approval stepwell.approval_detail, p_actor text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4604,6 +4622,11 @@ create function stepwell._path_document(p_document jsonb, p_path text) returns j
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._path_doubtful(p_path text)
+create function stepwell._path_doubtful(p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, p_is_alone boolean, OUT result jsonb, OUT problem text, OUT is_costly boolean)
 create function stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test boolean, p_is_silent boolean, p_is_alone boolean, OUT result jsonb, OUT problem text, OUT is_costly boolean) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4665,6 +4688,11 @@ create function stepwell._people_behind(p_tenant_id integer, p_unit_id bigint) r
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._people_of(p_tenant_id integer, p_names text[])
+create function stepwell._people_of(p_tenant_id integer, p_names text[]) returns text[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4715,6 +4743,11 @@ create function stepwell._policy_diff(p_old jsonb, p_new jsonb) returns jsonb la
 
 -- function: stepwell._policy_document(p_action jsonb, p_match text)
 create function stepwell._policy_document(p_action jsonb, p_match text) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._policy_filter_answer(p_match text, p_action jsonb)
+create function stepwell._policy_filter_answer(p_match text, p_action jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5521,6 +5554,16 @@ create function stepwell._version_find(p_tenant_id integer, p_workflow_name text
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._visible(p_text text)
+create function stepwell._visible(p_text text) returns text language plpgsql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._visible_value(p_value jsonb)
+create function stepwell._visible_value(p_value jsonb) returns jsonb language plpgsql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._waits_expire(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._waits_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -5649,8 +5692,8 @@ create function stepwell.fn_anchor_headers(p_tenant_id integer, p_anchor text, p
 create function stepwell.fn_anchor_written(p_tenant_id integer, p_anchor text, p_block_no bigint, p_public_key text, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
--- function: stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text)
-create function stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_shown text, p_reason text)
+create function stepwell.fn_approval_decide(p_tenant_id integer, p_approval_id bigint, p_decision text, p_actor text, p_shown text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_quorum integer, p_expires_seconds integer, p_key text, p_tier integer, p_approvers text[], p_role text)
@@ -6060,8 +6103,8 @@ create function stepwell.fn_signal(p_tenant_id integer, p_run_id bigint, p_event
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_slack_approval_decide(p_tenant_id integer, p_slack_user_id text, p_approval_id bigint, p_decision text, p_reason text)
-create function stepwell.fn_slack_approval_decide(p_tenant_id integer, p_slack_user_id text, p_approval_id bigint, p_decision text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_slack_approval_decide(p_tenant_id integer, p_slack_user_id text, p_approval_id bigint, p_decision text, p_shown text, p_reason text)
+create function stepwell.fn_slack_approval_decide(p_tenant_id integer, p_slack_user_id text, p_approval_id bigint, p_decision text, p_shown text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_slack: execute
 
 -- function: stepwell.fn_slack_callback_accept(p_tenant_id integer, p_signature text, p_sent_epoch bigint)

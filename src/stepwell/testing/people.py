@@ -93,7 +93,7 @@ class PeopleActs(ABC):
     async def _decide(self, about: OpenStep | None, decision: str, by: str, reason: str | None) -> str:
         found = await self._open_approval(about)
         await self._add_unknown(by, found.approver_role)
-        return await self._settled(self.app.approval_decide(found.approval_id, decision, by, reason=reason))
+        return await self._settled(self.app.approval_decide(found, decision, by, reason=reason))
 
     # -- find ---------------------------------------------------------------------------------------------
 

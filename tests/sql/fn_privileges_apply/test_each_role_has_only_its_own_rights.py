@@ -188,7 +188,7 @@ def test_the_api_starts_and_cancels_through_functions(db: psycopg.Connection, tw
         "fn_schedule_pause(2, 's', true)",
         "fn_schedule_delete(2, 's')",
         "fn_events_ack(2, 'r', 1, 1)",
-        "fn_approval_decide(2, 1, 'approve', 'ada')",
+        "fn_approval_decide(2, 1, 'approve', 'ada', 'x')",
         "fn_state_transition_validate(2097152, 'workflow_run', 'in_progress', 'cancelled', 'system', 'rpc',"
         " 'workflow_cancel', '{}', false, 2)",
     ],

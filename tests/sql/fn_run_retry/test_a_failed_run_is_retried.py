@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from tests.sql.drive import Engine, operation, subworkflow, wait
+from tests.support.deciding import PLACE, deciding
 
 
 @pytest.fixture(autouse=True)
@@ -202,9 +203,7 @@ class TestWithARequiredApproval:
         )
 
     def decide(self, engine: Engine, approval_id: int, decision: str, actor: str) -> str:
-        state: str = engine.one(
-            "select fn_approval_decide(1, %s, %s, %s, 'a reason')", (approval_id, decision, actor)
-        )
+        state: str = engine.one(deciding(PLACE, PLACE, "a reason"), (approval_id, decision, actor))
         return state
 
     def test_the_run_stays_failed_until_a_reviewer_approves(self, engine: Engine):

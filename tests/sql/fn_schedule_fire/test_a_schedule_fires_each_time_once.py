@@ -44,8 +44,8 @@ def test_each_due_time_starts_a_run_and_writes_an_event(engine: Engine):
     assert engine.db.execute(
         "select run_id, payload from event_log where event_type = 'schedule.fired' order by event_id"
     ).fetchall() == [
-        (started[0][0], {"schedule": "nightly", "scheduled_at": "2026-01-01T03:00:00Z"}),
-        (started[1][0], {"schedule": "nightly", "scheduled_at": "2026-01-02T03:00:00Z"}),
+        (started[0][0], {"authors": ["ada"], "schedule": "nightly", "scheduled_at": "2026-01-01T03:00:00Z"}),
+        (started[1][0], {"authors": ["ada"], "schedule": "nightly", "scheduled_at": "2026-01-02T03:00:00Z"}),
     ]
     assert engine.db.execute("select last_at, next_at from workflow_schedule").fetchone() == (SECOND, NEXT)
 

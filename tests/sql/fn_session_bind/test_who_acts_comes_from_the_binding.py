@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from tests.sql.binding import as_role, bind, token
 from tests.sql.drive import Engine, human, operation
+from tests.support.deciding import deciding
 
 DOOR = "select stepwell.fn_state_transition_validate(%s, 'step', %s, %s, %s, %s, %s, %s)"
 
@@ -117,10 +118,7 @@ def test_the_log_names_the_bound_principal_when_no_actor_is_given(db, engine: En
         query = "select run_id from stepwell.fn_run_start(1, 'w', array['{}'::jsonb], p_actor => null)"
         started = engine.one(query)
         assert engine.one("select stepwell.fn_run_cancel(1, %s, null)", (started,)) == "cancelled"
-        assert (
-            engine.one("select stepwell.fn_approval_decide(1, %s, 'approve', null)", (approval,))
-            == "approved"
-        )
+        assert engine.one(deciding("approve", None), (approval,)) == "approved"
         db.execute("set local role none")
         assert engine.one("select started_by from run_detail where run_id = %s", (started,)) == "ben"
         assert (

@@ -8,6 +8,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.sql.drive import Engine, human
+from tests.support.deciding import deciding
 
 REFUSED = "transition_refused_by_guard:"
 
@@ -40,7 +41,7 @@ def ask(engine: Engine, unit_id: int, guard: str, machine: str, evidence: dict[s
 
 def approved(engine: Engine, action: str, unit_id: int) -> int:
     approval_id: int = engine.one("select fn_approval_request(1, %s, %s, 'ada', 'why')", (action, unit_id))
-    assert engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval_id,)) == "approved"
+    assert engine.one(deciding("approve", "ben"), (approval_id,)) == "approved"
     return approval_id
 
 
@@ -50,7 +51,7 @@ def test_an_approval_of_one_job_replays_no_other(engine: Engine):
     engine.kill(session, *engine.claim(session, 2))
     made = engine.one("select fn_job_retry(1, %s, 'ada', 'fixed')", (first,))
     request_id = engine.one("select replay_request_id from dlq_replay_request where unit_id = %s", (first,))
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (made["approval_id"],))
+    engine.one(deciding("approve", "ben"), (made["approval_id"],))
     assert engine.state(first) == "ready"
     evidence = {"approval_id": made["approval_id"], "replay_request_id": request_id}
     answer = ask(engine, second, "replay_approved", "job.1", evidence)

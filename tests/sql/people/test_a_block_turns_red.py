@@ -8,6 +8,7 @@ import pytest
 from tests.sql.drive import Engine, human
 from tests.sql.people.asking import People, refused
 from tests.support.clock import Clock
+from tests.support.deciding import deciding
 
 
 def blocked_step(engine: Engine, people: People, **more) -> int:
@@ -86,7 +87,7 @@ def test_a_block_that_left_the_critical_path_still_turns_red_with_time(
     people.block(unit, "ada", "other")
     assert (severity(engine, unit), colour(engine, unit)) == ("red", "red")
     approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (first,))
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     people.reopen_for_correction(first, "ben", "data_error", approval)
     assert (severity(engine, unit), colour(engine, unit)) == ("yellow_dark", "yellow")
     clock.advance(hours=4, seconds=1)

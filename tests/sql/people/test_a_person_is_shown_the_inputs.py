@@ -10,6 +10,7 @@ import pytest
 from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People
 from tests.support.clock import Clock
+from tests.support.deciding import deciding
 
 # Postgres raises an error when a path compares a date with a timestamptz, even in silent mode.
 BAD = '$.input.items[*] ? (@.at.datetime() < "2026-01-01 00:00:00+00".datetime())'
@@ -160,7 +161,7 @@ def test_a_reopened_step_shows_the_corrected_inputs(engine: Engine, people: Peop
         people.claim(unit, "ada")
         people.complete(unit, "ada", output)
     approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (first,))
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     people.reopen_for_correction(first, "ben", "data_error", approval, downstream="reopen")
     assert shown(engine, second)[0] == {"n": 1}
     people.complete(first, "ada", {"n": 2})

@@ -13,6 +13,7 @@ import pytest
 from stepwell.errors import Refused, from_database
 from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People, refused, unreadable
+from tests.support.deciding import deciding
 
 NOBODY = (9 << 20) + 7
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
@@ -95,7 +96,7 @@ def walk(engine: Engine, people: People, units: dict[str, int]) -> Iterator[tupl
             "select fn_job_retry(1, %s, 'cli:ben')",
             "select * from fn_signal(1, %s >> 20, 'paid', '{}', null)",
             "select fn_approval_request(1, 'reopen', %s, 'ada')",
-            "select fn_approval_decide(1, %s, 'approve', 'ben')",
+            deciding("approve", "ben"),
             "select fn_approval_withdraw(1, %s, 'ben')",
             "select fn_receipt_settle(1, %s, 'confirmed', 'ben', 'seen')",
             "select fn_receipt_reverse(1, %s, 'ben')",
@@ -109,7 +110,7 @@ def test_a_person_can_understand_every_refusal_of_a_call(
     engine: Engine, people: People, units: dict[str, int]
 ):
     approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (units["ready"],))
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     everything = list(walk(engine, people, units | {"approval": approval}))
     assert [
         f"{what}: {error}" for what, error in everything if (error.sqlstate or "")[:2] not in ("SW", "40")

@@ -6,6 +6,7 @@ import pytest
 
 from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People, refused
+from tests.support.deciding import deciding
 
 
 def ask(engine: Engine, action: str, unit: int) -> int:
@@ -51,7 +52,7 @@ def test_an_approval_for_a_step_is_cancelled_when_the_step_ends(engine: Engine, 
     assert engine.one("select count(*) from timer where unit_id = any(%s)", ([step, run],)) == 0
     assert engine.one("select needs_attention from run_progress") is False
     with refused("SW003", "decided"):
-        engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (step,))
+        engine.one(deciding("approve", "ben"), (step,))
     assert engine.faults() == {}
 
 
@@ -101,7 +102,7 @@ def test_an_approval_to_reopen_stays_open_until_the_step_is_reopened(
     engine.drain(engine.worker())
     assert engine.run_state(unit >> 20) == "completed"
     assert (last(engine, first), last(engine, second)) == (OPEN, OPEN)
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (first,))
+    engine.one(deciding("approve", "ben"), (first,))
     people.reopen_for_correction(unit, "ben", "data_error", first)
     assert last(engine, second) == CANCELLED
     assert engine.faults() == {}
@@ -118,7 +119,7 @@ def test_an_approval_to_replay_is_cancelled_when_the_step_is_reopened(engine: En
     unit = engine.unit(run_id, "a")
     replay = engine.one("select fn_job_retry(1, %s, 'cli:ada')", (unit,))["approval_id"]
     reopen = ask(engine, "reopen", unit)
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (reopen,))
+    engine.one(deciding("approve", "ben"), (reopen,))
     people.reopen_for_correction(unit, "ben", "data_error", reopen)
     assert last(engine, replay) == CANCELLED
     assert engine.one("select proposal_state from dlq_replay_request") == "rejected"

@@ -10,11 +10,12 @@ import pytest
 
 from tests.sql.drive import Engine, human, operation, subworkflow
 from tests.sql.people.asking import People, refused
+from tests.support.deciding import deciding
 
 
 def granted(engine: Engine, unit: int, action: str = "reopen") -> int:
     made: int = engine.one("select fn_approval_request(1, %s, %s, 'ada')", (action, unit))
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (made,))
+    engine.one(deciding("approve", "ben"), (made,))
     return made
 
 

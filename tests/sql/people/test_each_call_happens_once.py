@@ -17,6 +17,7 @@ from stepwell.people import PeopleCalls
 from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People, refused
 from tests.support.clock import Clock
+from tests.support.deciding import deciding
 
 Prepare = Callable[["Scene"], None]
 
@@ -30,7 +31,7 @@ class Scene:
 
     def approval(self, action: str) -> int:
         made: int = self.engine.one("select fn_approval_request(1, %s, %s, 'ada')", (action, self.unit))
-        self.engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (made,))
+        self.engine.one(deciding("approve", "ben"), (made,))
         return made
 
 

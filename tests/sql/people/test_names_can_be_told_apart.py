@@ -9,6 +9,7 @@ import pytest
 
 from tests.sql.drive import Engine, human
 from tests.sql.people.asking import People, refused
+from tests.support.deciding import deciding
 
 ZERO_WIDTH = "a\u200bda"
 CYRILLIC_ADA = "\u0430d\u0430"
@@ -28,7 +29,7 @@ def asked(engine: Engine, run_id: int, quorum: int = 1) -> int:
 
 
 def decide(engine: Engine, approval: int, actor: str | None) -> str:
-    found: str = engine.one("select fn_approval_decide(1, %s, 'approve', %s)", (approval, actor))
+    found: str = engine.one(deciding("approve"), (approval, actor))
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.sql.drive import Engine, human
 from tests.sql.people.asking import People, refused
 from tests.support.clock import Clock
+from tests.support.deciding import PLACE, deciding
 
 
 def asked(engine: Engine, **named) -> int:
@@ -20,9 +21,7 @@ def asked(engine: Engine, **named) -> int:
 
 
 def decide(engine: Engine, approval: int, decision: str, actor: str) -> str:
-    found: str = engine.one(
-        "select fn_approval_decide(1, %s, %s, %s, 'a reason')", (approval, decision, actor)
-    )
+    found: str = engine.one(deciding(PLACE, PLACE, "a reason"), (approval, decision, actor))
     return found
 
 
@@ -59,7 +58,7 @@ def test_one_rejection_ends_the_approval(engine: Engine, people: People):
 def test_a_rejection_needs_a_reason(engine: Engine, people: People, reason: str | None):
     approval = asked(engine)
     with refused("SW001", "a reject requires a reason"):
-        engine.one("select fn_approval_decide(1, %s, 'reject', 'ben', %s)", (approval, reason))
+        engine.one(deciding("reject", "ben", PLACE), (approval, reason))
     assert engine.state(approval) == "requested"
     assert engine.one("select count(*) from approval_vote") == 0
 
@@ -87,7 +86,9 @@ def test_only_the_requester_can_withdraw_an_approval(engine: Engine, people: Peo
 
 def test_a_repeated_request_with_the_same_key_returns_the_first_approval(engine: Engine, people: People):
     first = asked(engine, key="k")
-    assert asked(engine, key="k") == first
+    unit = engine.one("select subject_unit_id from approval_detail")
+    again = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada', p_key => 'k')", (unit,))
+    assert again == first
     with refused("SW001", "quorum"):
         asked(engine, quorum=3)
 

@@ -13,6 +13,7 @@ from tests.sql.drive import Engine
 from tests.sql.people.asking import refused
 from tests.sql.policy.judging import judged
 from tests.support.clock import Clock
+from tests.support.deciding import PLACE, deciding
 from tests.worker.acting import put_in_force, rule
 
 ALLOW, DENY = rule("one", "allow"), rule("one", "deny")
@@ -31,9 +32,7 @@ def propose(engine: Engine, *rules: dict[str, Any], actor: str = "ada") -> dict[
 
 
 def decide(engine: Engine, approval_id: int, decision: str, actor: str = "ben") -> str:
-    found: str = engine.one(
-        "select fn_approval_decide(1, %s, %s, %s, 'a reason')", (approval_id, decision, actor)
-    )
+    found: str = engine.one(deciding(PLACE, PLACE, "a reason"), (approval_id, decision, actor))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -48,6 +49,33 @@ def test_a_value_that_cannot_be_compared_denies_and_is_named(engine: Engine, rul
     found = tried(engine, rules, with_fields(**fields))
     assert (found["effect"], found["reason_code"]) == ("deny", "rule_unknown"), found
     assert found["reason"].endswith(gap), found
+
+
+@pytest.mark.requirement("RT-06")
+@pytest.mark.parametrize(
+    "match",
+    [
+        "exists($.fields ? (@.amount > 1000))",
+        "strict exists($.fields ? (@.amount > 1000))",
+        'exists($ ? (@.connector == "http" && @.fields.amount > 1000))',
+        '$.connector == "http" && exists($.fields ? (@.amount > 1000))',
+        'exists($.fields ? (@.amount > 1000 && (@.note == ")?(" || 1 == 1)))',
+    ],
+)
+def test_a_filter_of_a_rule_that_asks_overlooks_nothing(engine: Engine, match: str):
+    """A filter leaves out what it cannot compare; a rule that denies or asks must not."""
+    rules = [rule("large", "needs_approval", match, 10), REST]
+    answers = {
+        "5": "rest", "5000": "large", "[1, 999999]": "large", "\"5000\"": None,
+        "{\"value\": 5000}": None, "null": "rest",
+    }  # fmt: skip
+    for amount, name in answers.items():
+        found = tried(engine, rules, with_fields(amount=json.loads(amount)))
+        effect = {None: "deny", "large": "needs_approval", "rest": "allow"}[name]
+        wanted = (effect, "rule_unknown" if name is None else "rule")
+        assert (found["effect"], found["reason_code"]) == wanted, (amount, found)
+    assert tried(engine, rules, with_fields(amount=[[999999]]))["effect"] != "allow"
+    assert tried(engine, rules, with_fields())["rule"] == "rest", "a value that may be missing"
 
 
 @pytest.mark.requirement("RT-06")

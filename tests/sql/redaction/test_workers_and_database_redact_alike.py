@@ -32,6 +32,13 @@ NAMES = (
     "aws_access_key",
     "credentials",
     "jwt",
+    "passwords",
+    "client_secrets",
+    "api-keys",
+    "db_pass",
+    "pw",
+    "otp",
+    "passcode",
 )
 SECRETS: list[Any] = [
     *({name: CANARY} for name in NAMES),
@@ -42,6 +49,12 @@ SECRETS: list[Any] = [
         for name in ("password", "pwd", "api_key", "token", "session_id")
     ),
     f'{{"passphrase": "{CANARY}", "a": 1}}',
+    f'{{"passphrase": "correct horse {CANARY} staple", "a": 1}}',
+    f'password="a b\\" {CANARY}"',
+    f"pwd: 'x, {CANARY}; y'",
+    f"passwords: {CANARY}",
+    f"sw_{b'c4n4ry'.hex()}" + "0" * 52,
+    "said sw_" + "0a" * 32 + " aloud",
     f"'secret_key': '{CANARY}'",
     f"Authorization: Digest {CANARY}",
     f"Set-Cookie: sid={CANARY}; Path=/",
@@ -68,6 +81,7 @@ SECRETS: list[Any] = [
     {"nested": [{"deep": {"token": [CANARY]}}]},
 ]
 PLAIN: list[Any] = [
+    {"input_tokens": 3, "sessions": 2, "bypass": "yes", "compass": "north"},
     {"author": "ada", "token_count": 7, "max_tokens": 5, "keyboard": "qwerty", "passenger": "ben"},
     {"password": None, "has_secret": True, "secret": "env:TOKEN"},
     "the design is done",
@@ -112,6 +126,8 @@ PIECES = st.sampled_from(
         "auth",
         "sig",
         "cookie",
+        "\\",
+        "s",
         ": ",
         "=",
         '"',

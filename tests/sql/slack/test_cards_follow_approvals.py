@@ -11,6 +11,7 @@ from tests.sql.binding import bound
 from tests.sql.drive import Engine, human
 from tests.sql.people.asking import refused
 from tests.support.clock import Clock
+from tests.support.deciding import deciding
 
 CHANNEL = "C0AAAA"
 
@@ -31,12 +32,17 @@ def asked(engine: Engine, **named: Any) -> int:
 
 
 def take(engine: Engine) -> list[tuple[Any, ...]]:
-    query = "select approval_id, message_ts, try_count, face, approval from fn_slack_cards_take(1, %s)"
+    """The face without the digest of the question, which `note` adds again."""
+    query = """select approval_id, message_ts, try_count, regexp_replace(face, ':[0-9a-f]{64}$', ''), approval
+               from fn_slack_cards_take(1, %s)"""
     return engine.db.execute(query, (CHANNEL,)).fetchall()
 
 
 def note(engine: Engine, approval: int, **named: Any) -> None:
     words = "".join(f", p_{name} => %s" for name in named)
+    if "face" in named:
+        digest = engine.one("select shown_digest from v_approval where approval_id = %s", (approval,))
+        named["face"] = f"{named['face']}:{digest}"
     engine.one(f"select fn_slack_card_note(1, %s{words})", (approval, *named.values()))
 
 
@@ -61,10 +67,10 @@ def test_a_card_is_taken_again_when_its_face_is_out_of_date(engine: Engine):
     take(engine)
     note(engine, approval, message_ts="17.1", face="requested:0")
     assert take(engine) == []
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     assert [row[1:4] for row in take(engine)] == [("17.1", 1, "requested:1")]
     note(engine, approval, face="requested:1")
-    engine.one("select fn_approval_decide(1, %s, 'reject', 'cleo', 'no')", (approval,))
+    engine.one(deciding("reject", "cleo", "no"), (approval,))
     assert [row[3] for row in take(engine)] == ["rejected:2"]
     note(engine, approval, face="rejected:2", is_final=True)
     assert take(engine) == []
@@ -73,7 +79,7 @@ def test_a_card_is_taken_again_when_its_face_is_out_of_date(engine: Engine):
 def test_a_change_while_the_card_is_sent_is_not_lost(engine: Engine):
     approval = asked(engine)
     take(engine)
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     note(engine, approval, message_ts="17.1", face="requested:0")
     assert [row[3] for row in take(engine)] == ["approved:1"]
 
@@ -110,7 +116,7 @@ def test_expiry_and_withdrawal_are_shown_too(engine: Engine, clock: Clock, end: 
 
 def test_an_approval_decided_before_its_card_was_sent_gets_no_card(engine: Engine):
     approval = asked(engine)
-    engine.one("select fn_approval_decide(1, %s, 'approve', 'ben')", (approval,))
+    engine.one(deciding("approve", "ben"), (approval,))
     assert take(engine) == []
 
 

@@ -33,13 +33,16 @@ def test_the_slack_role_decides_only_as_the_person_of_an_account(engine: Engine)
     engine.publish("order.check", human("sign-off", role="office"))
     step = engine.unit(engine.start("order.check"), "sign-off")
     asked = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (step,))
+    shown = engine.one("select shown_digest from v_approval")
     with pytest.raises(InsufficientPrivilege), acting_as(engine.db, "stepwell_slack"):
-        engine.one("select stepwell.fn_approval_decide(1, %s, 'approve', 'slack:ben')", (asked,))
+        engine.one("select stepwell.fn_approval_decide(1, %s, 'approve', 'slack:ben', %s)", (asked, shown))
     with pytest.raises(Error) as caught, acting_as(engine.db, "stepwell_slack"):
-        engine.one("select stepwell.fn_slack_approval_decide(1, 'U0NOBODY', %s, 'approve')", (asked,))
+        engine.one(
+            "select stepwell.fn_slack_approval_decide(1, 'U0NOBODY', %s, 'approve', %s)", (asked, shown)
+        )
     assert caught.value.sqlstate == "SW007"
     with acting_as(engine.db, "stepwell_slack"):
-        engine.one("select stepwell.fn_slack_approval_decide(1, 'U0BEN', %s, 'approve')", (asked,))
+        engine.one("select stepwell.fn_slack_approval_decide(1, 'U0BEN', %s, 'approve', %s)", (asked, shown))
         engine.db.execute("reset role")
         assert engine.one("select decided_by from v_approval where approval_id = %s", (asked,)) == "slack:ben"
 

@@ -53,19 +53,22 @@ export interface Approval {
   requested_by: string;
   reason: string | null;
   requested_at: string;
-  expires_at: string | null;
+  expires_at: string;
   decided_at: string | null;
   decided_by: string | null;
   acting: string | null;
   approvers: string[] | null;
   approver_role: string | null;
   about: About | null;
+  /** The digest of what is shown; a decision sends it back. */
+  shown_digest: string;
 }
 
 export interface Decision {
   decision: Vote["decision"];
   person: string;
   reason: string | null;
+  shown_digest: string;
 }
 
 export const listLimit = 200;

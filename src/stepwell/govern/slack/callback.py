@@ -46,6 +46,7 @@ class Press:
 
     tenant_id: int
     approval_id: int
+    shown_digest: str
     decision: str
     slack_user_id: str
     channel: str
@@ -128,7 +129,12 @@ class SlackCallback:
 
     async def _decide(self, client: Client, press: Press) -> None:
         decision = slack.decide(
-            client.tenant_id, press.slack_user_id, press.approval_id, press.decision, press.reason
+            client.tenant_id,
+            press.slack_user_id,
+            press.approval_id,
+            press.decision,
+            press.shown_digest,
+            press.reason,
         )
         await client.perform(decision)
 
@@ -136,7 +142,7 @@ class SlackCallback:
         await self._say(
             "views.open",
             trigger_id=press.trigger_id,
-            view=card.reason_dialog(press.tenant_id, press.approval_id, press.channel),
+            view=card.reason_dialog(press.tenant_id, press.approval_id, press.shown_digest, press.channel),
         )
 
     async def _tell(self, press: Press, text: str) -> None:
@@ -177,10 +183,12 @@ def _button(payload: Mapping[str, Any]) -> Press | None:
     decisions = {card.APPROVE: "approve", card.REJECT: "reject"}
     if not isinstance(pressed, dict) or pressed.get("action_id") not in decisions:
         return None
-    tenant_id, _, approval_id = str(pressed.get("value", "")).partition(":")
+    # A message of an earlier release has no digest; then the database refuses it with the reason.
+    tenant_id, approval_id, shown_digest, *_ = (*str(pressed.get("value", "")).split(":"), "", "")
     return Press(
         _number(tenant_id),
         _number(approval_id),
+        shown_digest,
         decisions[pressed["action_id"]],
         _id(payload, "user"),
         _id(payload, "channel"),
@@ -197,12 +205,14 @@ def _dialog(payload: Mapping[str, Any]) -> Press | None:
         reason = view["state"]["values"][card.REASON][card.REASON]["value"]
         channel = place["channel"]
         numbers = str(place["tenant_id"]), str(place["approval_id"])
+        shown_digest = str(place["shown_digest"])
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInput("payload.view is not our dialog", field="payload.view") from error
     text = reason.strip()[: card.REASON_LENGTH_LIMIT] if isinstance(reason, str) else None
     return Press(
-        _number(numbers[0]), _number(numbers[1]), "reject", _id(payload, "user"), str(channel), text or None
-    )
+        _number(numbers[0]), _number(numbers[1]), shown_digest, "reject", _id(payload, "user"), str(channel),
+        text or None,
+    )  # fmt: skip
 
 
 def _id(payload: Mapping[str, Any], name: str) -> str:

@@ -24,6 +24,8 @@ HEADS: Final = {
 }
 SECTION_LIMIT: Final = 2_900
 SHORT_LIMIT: Final = 300
+VALUE_LIMIT: Final = SECTION_LIMIT - 40
+REASON_SHOWN_LIMIT: Final = SECTION_LIMIT - 300
 
 Approval = Mapping[str, Any]
 Block = dict[str, Any]
@@ -41,21 +43,30 @@ def draw(tenant_id: int, approval: Approval, *, has_buttons: bool = True) -> tup
     ]
     about = approval.get("about") or {}
     if about.get("fields"):
-        blocks.append(_section(f"*Proposed writes*\n```{_json(about['fields'], SECTION_LIMIT - 40)}```"))
+        blocks.append(_section(f"*Proposed writes*\n```{_json(about['fields'])}```"))
     if about.get("diff"):
-        blocks.append(_section(f"*Change of the rules*\n```{_json(about['diff'], SECTION_LIMIT - 40)}```"))
+        blocks.append(_section(f"*Change of the rules*\n```{_json(about['diff'])}```"))
     if approval.get("reason"):
         blocks.append(_section(_why(approval, about)))
     if votes := _votes(approval):
         blocks.append({"type": "context", "elements": [_mrkdwn(vote) for vote in votes]})
     if state == "requested" and has_buttons:
-        blocks.append(_buttons(f"{tenant_id}:{approval['approval_id']}"))
+        is_whole = _is_whole(approval, about)
+        if not is_whole:
+            blocks.append({"type": "context", "elements": [_mrkdwn(_elsewhere(approval))]})
+        value = f"{tenant_id}:{approval['approval_id']}:{approval['shown_digest']}"
+        blocks.append(_buttons(value, can_approve=is_whole))
     return f"{head}: {summary}", blocks
 
 
-def reason_dialog(tenant_id: int, approval_id: int, channel: str) -> Block:
+def reason_dialog(tenant_id: int, approval_id: int, shown_digest: str, channel: str) -> Block:
     """The dialog that asks for the reason of a rejection."""
-    place = {"tenant_id": tenant_id, "approval_id": approval_id, "channel": channel}
+    place = {
+        "tenant_id": tenant_id,
+        "approval_id": approval_id,
+        "shown_digest": shown_digest,
+        "channel": channel,
+    }
     return {
         "type": "modal",
         "callback_id": REJECT,
@@ -125,10 +136,11 @@ def _role(approval: Approval) -> list[str]:
 
 
 def _why(approval: Approval, about: Mapping[str, Any]) -> str:
-    reason = _cut(_escaped(str(approval["reason"])), SECTION_LIMIT - 300)
+    reason = _cut(_escaped(str(approval["reason"])), REASON_SHOWN_LIMIT)
     if not about.get("connector"):
         return f"*Reason*\n{reason}"
-    rule = f" (rule {_short(about['rule'])})" if about.get("rule") else ""
+    version = f", version {about['policy_version']}" if about.get("policy_version") else ""
+    rule = f" (rule {_short(about['rule'])}{version})" if about.get("rule") else ""
     return f"*Policy*{rule}\n{reason}"
 
 
@@ -142,14 +154,38 @@ def _votes(approval: Approval) -> list[str]:
     return lines
 
 
-def _buttons(value: str) -> Block:
+def _is_whole(approval: Approval, about: Mapping[str, Any]) -> bool:
+    """Whether the message shows everything: nobody approves what was cut."""
+    words = ("requested_by", "acting", "action", "subject", "workflow")
+    about_words = ("connector", "operation", "target", "rule")
+    names = [approval.get(name) or "" for name in words] + [about.get(name) or "" for name in about_words]
+    deciders = ", ".join(map(str, [*(approval.get("approvers") or ()), *_role(approval)]))
+    values = [about[name] for name in ("fields", "diff") if about.get(name)]
+    return (
+        all(_is_short(str(name), SHORT_LIMIT) for name in (*names, deciders))
+        and _is_short(str(approval.get("reason") or ""), REASON_SHOWN_LIMIT)
+        and all(_is_short(_written(value), VALUE_LIMIT) for value in values)
+    )
+
+
+def _is_short(text: str, limit: int) -> bool:
+    return len(_escaped(text)) <= limit
+
+
+def _elsewhere(approval: Approval) -> str:
+    number = approval["approval_id"]
+    return (
+        f"⚠ This message does not show everything. Approve on the page of approval {number},"
+        f" or with `stepwell approvals approve {number}`."
+    )
+
+
+def _buttons(value: str, *, can_approve: bool) -> Block:
+    approve = [_button(APPROVE, "Approve", "primary", value)] if can_approve else []
     return {
         "type": "actions",
         "block_id": "stepwell_decision",
-        "elements": [
-            _button(APPROVE, "Approve", "primary", value),
-            _button(REJECT, "Reject…", "danger", value),
-        ],
+        "elements": [*approve, _button(REJECT, "Reject…", "danger", value)],
     }
 
 
@@ -175,9 +211,12 @@ def _date(epoch: int) -> str:
     return f"<!date^{epoch}^{{date_short_pretty}} {{time}}|{otherwise}>"
 
 
-def _json(value: Any, limit: int) -> str:
-    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
-    return _cut(_escaped(text).replace("`", "ʼ"), limit)
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
+
+
+def _json(value: Any) -> str:
+    return _cut(_escaped(_written(value)).replace("`", "ʼ"), VALUE_LIMIT)
 
 
 def _short(value: Any) -> str:

@@ -82,13 +82,15 @@ class Approval:
     requested_by: str
     reason: str | None
     requested_at: datetime
-    expires_at: datetime | None
+    expires_at: datetime
     decided_at: datetime | None
     decided_by: str | None
     acting: str | None
     approvers: list[str] | None
     approver_role: str | None
     about: dict[str, Any] | None
+    # The digest of everything above that does not change by a decision; a decision carries it.
+    shown_digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,11 +220,11 @@ def request_approval(
 
 
 def decide_approval(
-    tenant: int, approval_id: int, decision: str, actor: str, reason: str | None
+    tenant: int, approval_id: int, decision: str, actor: str, shown_digest: str, reason: str | None
 ) -> Call[str]:
     return Call(
-        "select stepwell.fn_approval_decide(%s, %s, %s, %s, %s)",
-        (tenant, approval_id, decision, actor, reason),
+        "select stepwell.fn_approval_decide(%s, %s, %s, %s, %s, %s)",
+        (tenant, approval_id, decision, actor, shown_digest, reason),
         _value,
     )
 

@@ -112,11 +112,13 @@ def user(tenant: int, slack_user_id: str) -> Call[SlackUser | None]:
     )
 
 
-def decide(tenant: int, slack_user_id: str, approval_id: int, decision: str, reason: str | None) -> Call[str]:
+def decide(
+    tenant: int, slack_user_id: str, approval_id: int, decision: str, shown_digest: str, reason: str | None
+) -> Call[str]:
     """Decide as the person of the Slack account."""
     return Call(
-        "select stepwell.fn_slack_approval_decide(%s, %s, %s, %s, %s)",
-        (tenant, slack_user_id, approval_id, decision, reason),
+        "select stepwell.fn_slack_approval_decide(%s, %s, %s, %s, %s, %s)",
+        (tenant, slack_user_id, approval_id, decision, shown_digest, reason),
         lambda rows: str(rows[0][0]),
     )
 

@@ -16,7 +16,7 @@ as $$
     select l.run_id from line as l order by l.run_id
 $$;
 
--- The names behind a unit, as they were written: who started its run or a run above, who made the schedule that did, who
+-- The names behind a unit, as they were written: who started its run or a run above, who wrote the schedule that did, who
 -- published these workflows, who asked for a replay or a correction of them that has not ended, who enqueued the job; for a
 -- job that reverses an effect also the names behind that effect. None of them may decide about it.
 create or replace function stepwell._people_behind(p_tenant_id int, p_unit_id bigint) returns text[]
@@ -43,8 +43,7 @@ as $$
         select x.name from line as l
         inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and l.run_id = r.run_id
         inner join stepwell.workflow_version as v on v.tenant_id = p_tenant_id and r.version_id = v.version_id
-        left join stepwell.workflow_schedule as c on c.tenant_id = p_tenant_id and r.started_by = 'schedule:' || c.schedule_name
-        cross join lateral (values (r.started_by), (c.created_by), (v.published_by)) as x (name)
+        cross join lateral unnest(r.origin || array[r.started_by, v.published_by]) as x (name)
         union all
         select q.requested_by from line as l
         inner join stepwell.dlq_replay_request as q on q.tenant_id = p_tenant_id
@@ -55,4 +54,22 @@ as $$
             and k.unit_id between l.run_id << 20 and ((l.run_id + 1) << 20) - 1 and k.closed_at is null
     ) as n
     where n.name is not null
+$$;
+
+-- These names, and who made a token of a service or an agent among them: whoever knows its token acts through it. The name of
+-- a person stands for itself.
+create or replace function stepwell._people_of(p_tenant_id int, p_names text[]) returns text[]
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with recursive named as (
+        select n.name from unnest(p_names) as n (name) where n.name is not null
+        union
+        select t.created_by
+        from named as n
+        inner join stepwell.principal as p
+            on p.tenant_id = p_tenant_id and p.name_key = stepwell._actor_plain(n.name) and p.kind <> 'person'
+        inner join stepwell.access_token as t on t.tenant_id = p_tenant_id and p.principal_id = t.principal_id
+    )
+    select array_agg(n.name) from named as n
 $$;

@@ -51,13 +51,13 @@ as $$
         '(authorization|cookie)(["'']?\s*[:=](?!\s*["'']?(?:\[redacted|\*\*\*))\s*["'']?)[^\r\n"'']{4,}', '\1\2[redacted]', 'gi'),
         '(://[^/?#@\s:]*):[^/?#@\s]*@', '\1:[redacted]@', 'gi'),
         '((bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}', '\1[redacted]', 'gi'),
-        '(password|passwd|passphrase|pwd|secret|token|api_?-?key|(access|private|secret|signing)[_-]?key'
-        '|credentials?|session([_-]?id)?|auth|signature|sig)(["'']?\s*[:=](?!\s*["'']?(?:\[redacted|\*\*\*|env:|file:))\s*["'']?)'
-        '[^\s"''&,;}\]#]{4,}', '\1\4[redacted]', 'gi'),
+        '((?:password|passwd|passphrase|passcode|pwd|secret|api_?-?key|(?:access|private|secret|signing)[_-]?key'
+        '|credential)s?|token|session(?:[_-]?id)?|auth|signature|sig)(["'']?\s*[:=](?!\s*["'']?(?:\[redacted|\*\*\*|env:|file:))\s*)'
+        '(?:(")(?:[^"\\\r\n]|\\[^\r\n])+|('')(?:[^''\\\r\n]|\\[^\r\n])+|[^\s"''&,;}\]#]{4,})', '\1\2\3\4[redacted]', 'gi'),
         'eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+)?|(AKIA|ASIA)[0-9A-Z]{16}|xox[a-z]-[A-Za-z0-9-]{8,}'
         '|xapp-[A-Za-z0-9-]{8,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}'
         '|sk-[A-Za-z0-9_-]{20,}|(sk|rk|pk)_(live|test)_[A-Za-z0-9]{12,}|AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}'
-        '|pypi-[A-Za-z0-9_-]{16,}', '[redacted]', 'g')
+        '|pypi-[A-Za-z0-9_-]{16,}|sw_[0-9a-f]{64}', '[redacted]', 'g')
 $$;
 
 -- The names of secrets, as a regular expression. A missing or invalid setting counts as every name, so that nothing

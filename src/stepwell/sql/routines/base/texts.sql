@@ -25,3 +25,22 @@ begin
     return coalesce(v_text, p_text_key);
 end
 $$;
+
+-- A text in which every character can be seen: a control character (except new line and tab), a character without width and
+-- one that changes the direction of what follows become their number, such as \u202E.
+create or replace function stepwell._visible(p_text text) returns text
+language plpgsql immutable parallel safe
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_hidden constant text := '[\u0001-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFE00-\uFE0E\uFEFF\uFFA0\uFFF0-\uFFFB\U000E0000-\U000E0FFF]';
+    v_char text;
+begin
+    if p_text ~ v_hidden then
+        for v_char in select distinct m.found[1] from regexp_matches(p_text, v_hidden, 'g') as m (found) loop
+            p_text := replace(p_text, v_char, '\u' || lpad(upper(to_hex(ascii(v_char))), 4, '0'));
+        end loop;
+    end if;
+    return p_text;
+end
+$$;

@@ -21,6 +21,7 @@ declare
     v_last record;
     v_hash text;
 begin
+    p_note := stepwell._redact_text(p_note);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'workflow.publish');
     if p_code is null or p_code !~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$' or p_body is null then
         raise exception using errcode = 'SW001', column = case when p_body is null then 'body' else 'code' end,

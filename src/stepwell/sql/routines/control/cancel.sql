@@ -16,10 +16,11 @@ declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.cancel');
     v_requests constant stepwell.transition_request[] := array[row(p_tenant_id, stepwell._run_unit(p_run_id), 'cancelled', null,
         p_evidence || jsonb_build_object('audit_ref', coalesce(p_evidence ->> 'audit_ref', 'actor:' || v_actor)),
-        jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), null, null)::stepwell.transition_request];
+        jsonb_strip_nulls(jsonb_build_object('reason', stepwell._redact_text(p_reason))), null, null)::stepwell.transition_request];
     v_cause constant stepwell.transition_cause := row('reviewer', 'rpc', 'workflow_cancel', v_actor, null, null, null, 0, null)::stepwell.transition_cause;
     v_state text;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     perform stepwell._runs_lock_down(p_tenant_id, p_run_id);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
@@ -58,6 +59,7 @@ declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.cancel');
     v_unit stepwell.work_unit;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._runs_lock_down(p_tenant_id, stepwell._run_of(p_unit_id));
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);

@@ -19,6 +19,7 @@ declare
     v_parent record;
     v_unit_ids bigint[];
 begin
+    p_reason := stepwell._redact_text(p_reason);
     perform stepwell._runs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     v_state := stepwell._run_state(p_tenant_id, p_run_id);
     if v_state <> 'failed' then
@@ -60,6 +61,7 @@ declare
     v_unit stepwell.work_unit;
     v_run_state text;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u

@@ -59,3 +59,36 @@ begin
     return null;
 end
 $$;
+
+-- A path whose outer filters also let pass what they cannot tell: ?(P) becomes ?((P) || ((P) is unknown)). The text that PostgreSQL
+-- prints for a path has quotes only around names and texts, and its brackets match.
+create or replace function stepwell._path_doubtful(p_path text) returns text
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_text constant text := p_path::jsonpath::text;
+    v_result text := '';
+    v_condition text;
+    v_token text;
+    v_depth int := 0;
+begin
+    for v_token in select m.found[1] from regexp_matches(v_text, '("(?:[^"\\]|\\.)*"|\?\(|.)', 'g') as m (found) loop
+        if v_depth = 0 then
+            v_result := v_result || v_token;
+            if v_token = '?(' then
+                v_depth := 1;
+                v_condition := '';
+            end if;
+        else
+            v_depth := v_depth + case when v_token in ('(', '?(') then 1 when v_token = ')' then -1 else 0 end;
+            if v_depth = 0 then
+                v_result := v_result || format('(%1$s) || ((%1$s) is unknown))', v_condition);
+            else
+                v_condition := v_condition || v_token;
+            end if;
+        end if;
+    end loop;
+    return v_result;
+end
+$$;

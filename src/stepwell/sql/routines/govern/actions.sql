@@ -274,7 +274,7 @@ declare
     v_approval_id bigint;
 begin
     select a.approval_id into v_approval_id from stepwell.approval_detail as a
-    where a.tenant_id = p_tenant_id and a.request_key = v_key;
+    where a.tenant_id = p_tenant_id and a.request_key = v_key and a.action = 'act' and a.subject_unit_id = p_unit_id;
     if found then
         return v_approval_id;
     end if;

@@ -21,6 +21,7 @@ declare
     v_approval_id bigint;
     v_diff jsonb;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'policy.change');
     if octet_length(p_source) > stepwell._limit('limits.payload_bytes') then
         raise exception using errcode = 'SW006', message = format('source: at most %s bytes are accepted',

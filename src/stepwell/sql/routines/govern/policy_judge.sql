@@ -111,7 +111,8 @@ end
 $$;
 
 -- The answer of a rule: true, false, unknown, or what went wrong. A rule that denies or asks is also true where it is true
--- for another reading of the target: the other system may read it so. A rule that allows reads only what is sent.
+-- for another reading of the target: the other system may read it so. And a filter of such a rule does not overlook a value
+-- that it cannot compare. A rule that allows reads only what is sent.
 create or replace function stepwell._policy_answer(p_rule jsonb, p_action jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -126,7 +127,32 @@ begin
             exit when v_answer <> 'false';
         end loop;
     end if;
+    if v_answer = 'false' and p_rule ->> 'effect' <> 'allow' and p_rule ->> 'match' like '%?%' then
+        v_answer := stepwell._policy_filter_answer(p_rule ->> 'match', p_action);
+    end if;
     return v_answer;
+end
+$$;
+
+-- The answer of an expression with filters that is false when it is read strictly: a filter leaves out what it cannot compare, such
+-- as a list or a text in place of a number. True when it holds for an item of a list, unknown when a filter cannot tell; a value that
+-- is missing stays false.
+create or replace function stepwell._policy_filter_answer(p_match text, p_action jsonb) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_document constant jsonb := stepwell._policy_document(p_action, p_match);
+    v_lax constant text := regexp_replace(p_match, '^\s*(lax|strict)\y', '', 'i');
+    v_plain record;
+    v_doubt record;
+begin
+    select e.* into v_plain from stepwell._path_evaluate(v_document, v_lax, true, true) as e;
+    if v_plain.problem is not null or v_plain.result = 'true' then
+        return coalesce(v_plain.problem, 'true');
+    end if;
+    select e.* into v_doubt from stepwell._path_evaluate(v_document, stepwell._path_doubtful(v_lax), true, true) as e;
+    return coalesce(v_doubt.problem, case when v_doubt.result = 'true' then 'unknown' else 'false' end);
 end
 $$;
 

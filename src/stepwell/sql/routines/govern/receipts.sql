@@ -197,6 +197,7 @@ declare
     v_receipt stepwell.action_receipt;
     v_state text;
 begin
+    p_external_id := stepwell._redact_text(p_external_id);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'problem.close');
     if p_outcome is null or p_outcome not in ('confirmed', 'void') or coalesce(btrim(p_reason), '') = '' then
         raise exception using errcode = 'SW001',

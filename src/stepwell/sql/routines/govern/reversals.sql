@@ -16,6 +16,7 @@ declare
     v_job record;
     v_count int;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'problem.close');
     if not exists (select from stepwell.action_receipt as r where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id) then
         raise exception using errcode = 'SW002', message = format('receipt %s does not exist', stepwell._unit_ref(p_receipt_id));

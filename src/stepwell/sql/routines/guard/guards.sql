@@ -197,23 +197,46 @@ as $$
             and a.subject_unit_id in (p_unit_id, stepwell._run_unit(stepwell._run_of(p_unit_id))) and u.state_code = 'approved')
 $$;
 
--- Whether enough people other than the requester, the actor and the names behind the subject have agreed, or the
--- configuration requires none.
+-- Whether enough people who may decide have agreed, or the configuration requires none. Who lost the role or was made
+-- inactive after the vote does not count.
 create or replace function stepwell._approval_quorum(p_tenant_id int, p_approval_id bigint) returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select stepwell._approval_waiver(a.action) is not null
-        or (select count(distinct p.person_id) from stepwell.approval_vote as v
-            inner join stepwell.person as p
-                on v.tenant_id = p.tenant_id and stepwell._actor_plain(v.voter) = p.name_key and p.is_active
+        or (select count(distinct stepwell._actor_plain(v.voter)) from stepwell.approval_vote as v
             where v.tenant_id = a.tenant_id and v.approval_id = a.approval_id and v.decision = 'approve'
-                and stepwell._actor_plain(v.voter) <> stepwell._actor_plain(a.requested_by)
-                and stepwell._actor_plain(v.voter) is distinct from stepwell._actor_plain(a.acting)
-                and not exists (select from unnest(stepwell._people_behind(a.tenant_id, a.subject_unit_id)) as b (name)
-                    where stepwell._actor_plain(b.name) = stepwell._actor_plain(v.voter))) >= a.quorum
+                and stepwell._actor_plain(v.voter) <> all (b.names)
+                and stepwell._approval_eligible(a, stepwell._actor_plain(v.voter))) >= a.quorum
     from stepwell.approval_detail as a
+    cross join lateral (select stepwell._approval_barred(a)) as b (names)
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id
+$$;
+
+-- Who never decides an approval, as names are compared: the requester, the actor, the names behind its subject, and whoever
+-- acts through an agent or a service among them.
+create or replace function stepwell._approval_barred(p_approval stepwell.approval_detail) returns text[]
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select array(select stepwell._actor_plain(n.name)
+        from unnest(stepwell._people_of(p_approval.tenant_id, array[p_approval.requested_by, p_approval.acting]
+            || stepwell._people_behind(p_approval.tenant_id, p_approval.subject_unit_id))) as n (name))
+$$;
+
+-- Whether a person, by the key of the name, is active and among those whom an approval asks: a named approver, somebody
+-- with the role, or everybody where it names neither.
+create or replace function stepwell._approval_eligible(p_approval stepwell.approval_detail, p_name_key text) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select exists (
+        select from stepwell.person as p
+        where p.tenant_id = p_approval.tenant_id and p.name_key = p_name_key and p.is_active and (
+            (p_approval.approvers is null and p_approval.approver_role is null)
+            or exists (select from unnest(p_approval.approvers) as a (name) where stepwell._name_fold(a.name) = p_name_key)
+            or exists (select from stepwell.person_role as r where r.tenant_id = p.tenant_id
+                and r.person_id = p.person_id and r.role_name = p_approval.approver_role)))
 $$;
 
 -- Whether a person may take a unit: the person is named for it, or has the role that it requires; every person when it

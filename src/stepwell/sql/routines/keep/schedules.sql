@@ -48,14 +48,18 @@ begin
         raise exception using errcode = 'SW001', message = v_problem, column = split_part(v_problem, ' ', 1);
     end if;
     insert into stepwell.workflow_schedule as s (
-        tenant_id, schedule_name, workflow_id, cron, time_zone, input, misfire, backfill_limit, next_at, created_at, created_by)
+        tenant_id, schedule_name, workflow_id, cron, time_zone, input, misfire, backfill_limit, next_at, created_at, created_by,
+        authors)
     values (p_tenant_id, p_schedule_name, v_version.workflow_id, p_cron, p_time_zone, p_input, p_misfire, p_backfill_limit,
-        p_next_at, stepwell.now(), p_actor)
+        p_next_at, stepwell.now(), p_actor, array[p_actor])
     on conflict (tenant_id, schedule_name) do update set
         workflow_id = excluded.workflow_id, cron = excluded.cron, time_zone = excluded.time_zone, input = excluded.input,
         misfire = excluded.misfire, backfill_limit = excluded.backfill_limit,
         next_at = case when (s.cron, s.time_zone) = (excluded.cron, excluded.time_zone) then s.next_at
-            else excluded.next_at end
+            else excluded.next_at end,
+        authors = case when (s.workflow_id, s.cron, s.time_zone, s.input)
+            = (excluded.workflow_id, excluded.cron, excluded.time_zone, excluded.input) then s.authors
+            else (p_actor || array_remove(s.authors, p_actor))[:50] end
     returning xmax = 0 into v_is_new;
     return v_is_new;
 end
@@ -170,8 +174,11 @@ begin
             order by n.ord
         loop
             if v_started.is_new then
+                update stepwell.run_detail as r set origin = v_schedule.authors
+                where r.tenant_id = p_tenant_id and r.run_id = v_started.run_id;
                 perform stepwell._event_append(p_tenant_id, stepwell._run_unit(v_started.run_id), 'schedule.fired', 'keeper',
-                    jsonb_build_object('schedule', p_schedule_name, 'scheduled_at', v_started.label));
+                    jsonb_build_object('schedule', p_schedule_name, 'scheduled_at', v_started.label,
+                        'authors', v_schedule.authors));
             end if;
             return query select v_started.run_id, v_started.fire_at;
         end loop;

@@ -15,6 +15,8 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_block', p_key);
 begin
+    p_reason := stepwell._redact_text(p_reason);
+    p_detail := stepwell._redact_text(p_detail);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;
@@ -45,6 +47,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_unblock', p_key);
 begin
+    p_resolution_ref := stepwell._redact_text(p_resolution_ref);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is null then
         perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');
@@ -74,6 +77,7 @@ declare
     v_block stepwell.step_block;
     v_scope text;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;

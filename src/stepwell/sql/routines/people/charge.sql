@@ -56,6 +56,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_release', p_key);
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is null then
         v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'ready', 'pic_human', 'rpc', 'step_release', p_actor,
@@ -84,6 +85,7 @@ declare
     v_person_id constant bigint := stepwell._person_find(p_tenant_id, p_person);
     v_unit stepwell.work_unit;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;
@@ -117,6 +119,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_delegate', p_key);
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;

@@ -72,6 +72,7 @@ declare
     v_failed_ids bigint[];
     v_open_ids bigint[] := array[p_unit_id];
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     perform stepwell._tenant_bound(p_tenant_id);
     v_answer := stepwell._step_answer(p_tenant_id, p_unit_id, 'step_reopen_for_correction', p_key);

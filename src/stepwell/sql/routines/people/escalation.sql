@@ -17,6 +17,7 @@ declare
     v_unit stepwell.work_unit;
     v_level int;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     v_answer := stepwell._step_answer(p_tenant_id, p_unit_id, 'escalate', p_key);
     if v_answer is not null then
@@ -83,6 +84,7 @@ declare
     v_answer jsonb := stepwell._step_answer(p_tenant_id, p_unit_id, 'step_deadline_change', p_key);
     v_unit stepwell.work_unit;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;

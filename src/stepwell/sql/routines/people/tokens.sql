@@ -20,6 +20,7 @@ declare
     v_principal_id bigint;
     v_token_id bigint;
 begin
+    p_label := stepwell._redact_text(p_label);
     perform stepwell._tenant_bound(p_tenant_id);
     select p.principal_id into v_principal_id from stepwell.principal as p
     where p.tenant_id = p_tenant_id and p.name_key = stepwell._name_fold(p_principal_name) and p.is_active
@@ -72,6 +73,18 @@ begin
         raise exception using errcode = 'SW001', column = 'verbs', message = format('verbs: %s; accepted are %s',
             coalesce(v_unknown || ' is unknown', 'at least one is required'),
             (select string_agg(k.verb, ', ' order by k.verb) from stepwell.verb as k));
+    end if;
+    -- The token that binds this transaction may have ended since; and what a program holds ends when it should.
+    if exists (select from stepwell._binding() as b
+        inner join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
+        where t.revoked_at is not null or t.expires_at <= stepwell.now()) then
+        raise exception using errcode = 'SW007', column = 'token', message = 'the token of this transaction has expired or is revoked';
+    end if;
+    if not stepwell._verb_allowed('token.change') and exists (select from stepwell._binding() as b
+        inner join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
+        where t.kind = 'api' and t.expires_at < stepwell.now() + make_interval(secs => p_expires_seconds)) then
+        raise exception using errcode = 'SW007', column = 'expires_seconds',
+            message = 'expires_seconds: a token cannot make a token that lasts longer; the verb token.change allows it';
     end if;
     if exists (select from stepwell._binding() as b
         inner join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id

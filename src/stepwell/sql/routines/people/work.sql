@@ -41,6 +41,8 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'declare_cannot_complete', p_key);
 begin
+    p_evidence_ref := stepwell._redact_text(p_evidence_ref);
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
         return v_answer;
@@ -110,6 +112,7 @@ as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_resume', p_key);
 begin
+    p_resolution_ref := stepwell._redact_text(p_resolution_ref);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is null then
         perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');

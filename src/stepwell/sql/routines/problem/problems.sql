@@ -76,6 +76,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
+    p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'problem.close');
     if coalesce(p_reason, '') = '' then
         raise exception using errcode = 'SW001', column = 'reason', message = 'reason: say in words what settled the problem';

@@ -92,6 +92,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
+    p_reason := stepwell._redact_text(p_reason);
     perform stepwell._tenant_bound(p_tenant_id);
     if p_duty not in ('schedule', 'seal') or p_duty is null then
         raise exception using errcode = 'SW001', column = 'duty', message = 'duty: schedule or seal is accepted';

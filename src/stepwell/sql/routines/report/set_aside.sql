@@ -15,6 +15,7 @@ as $$
 declare
     v_has_ended boolean := false;
 begin
+    p_reason := stepwell._redact_text(p_reason);
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);

@@ -67,6 +67,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
+    p_error := stepwell._redact_text(p_error);
     perform stepwell._tenant_bound(p_tenant_id);
     update stepwell.slack_card as c set
         message_ts = coalesce(p_message_ts, c.message_ts),
@@ -98,13 +99,14 @@ as $$
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id
 $$;
 
--- What a message about an approval should show, in short: its state and how many have decided.
+-- What a message about an approval should show, in short: its state, how many have decided, and the digest of the question.
 create or replace function stepwell._slack_card_face(p_tenant_id int, p_approval_id bigint) returns text
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select u.state_code || ':' || (select count(*) from stepwell.approval_vote as v
-        where v.tenant_id = u.tenant_id and v.approval_id = u.unit_id)
+        where v.tenant_id = u.tenant_id and v.approval_id = u.unit_id) || ':' || stepwell._approval_shown(a)
     from stepwell.work_unit as u
+    inner join stepwell.approval_detail as a on u.tenant_id = a.tenant_id and u.unit_id = a.approval_id
     where u.tenant_id = p_tenant_id and u.unit_id = p_approval_id
 $$;

@@ -110,7 +110,7 @@ $$;
 -- Idempotency: as fn_approval_decide.
 -- Raises: SW007 when the account belongs to nobody, or for another tenant; and as fn_approval_decide.
 create or replace function stepwell.fn_slack_approval_decide(
-    p_tenant_id int, p_slack_user_id text, p_approval_id bigint, p_decision text, p_reason text default null
+    p_tenant_id int, p_slack_user_id text, p_approval_id bigint, p_decision text, p_shown text, p_reason text default null
 ) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -123,7 +123,8 @@ begin
         raise exception using errcode = 'SW007', message = 'your Slack account belongs to no person',
             hint = 'an operator can assign it with: stepwell slack map PERSON ' || p_slack_user_id;
     end if;
-    return stepwell.fn_approval_decide(p_tenant_id, p_approval_id, p_decision, 'slack:' || v_person.person_name, p_reason);
+    return stepwell.fn_approval_decide(p_tenant_id, p_approval_id, p_decision, 'slack:' || v_person.person_name,
+        p_shown, p_reason);
 end
 $$;
 

@@ -237,8 +237,8 @@ begin
 end
 $$;
 
--- Whether the bound principal may do this: one of its roles in the tenant has the verb, and its token is not narrowed to
--- others.
+-- Whether the bound principal may do this: one of its roles in the tenant has the verb, its token is not narrowed to
+-- others, and both are still valid: a long transaction does nothing more after its token is revoked.
 create or replace function stepwell._verb_allowed(p_verb text) returns boolean
 language sql stable parallel restricted
 set search_path = stepwell, pg_temp
@@ -246,8 +246,10 @@ as $$
     select exists (
         select from stepwell._binding() as b
         left join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
+        inner join stepwell.principal as p on b.tenant_id = p.tenant_id and b.principal_id = p.principal_id and p.is_active
         inner join stepwell.permission as a on a.tenant_id in (0, b.tenant_id) and a.verb = p_verb
-        where b.principal_id is not null and (t.verbs is null or p_verb = any (t.verbs)) and (a.role_name = 'everybody' or exists (
+        where b.principal_id is not null and (b.token_id = 0 or t.revoked_at is null and t.expires_at > stepwell.now())
+            and (t.verbs is null or p_verb = any (t.verbs)) and (a.role_name = 'everybody' or exists (
             select from stepwell.principal_role as r
             where r.tenant_id = b.tenant_id and r.principal_id = b.principal_id and r.role_name = a.role_name)))
 $$;
