@@ -1,7 +1,7 @@
-"""Find or install the programs that the tests need: a Chromium, and PostgreSQL with plpgsql_check.
+"""Find or install the programs that the tests need: a Chromium, PostgreSQL with plpgsql_check, PgBouncer.
 
 Receives nothing; prints what was found. As root with apt it installs Debian's packages; else it prints how.
-Without a browser it fails; without plpgsql_check one test is skipped, unless CI=true.
+Without a browser it fails; without plpgsql_check or PgBouncer their tests are skipped, unless CI=true.
 """
 
 from __future__ import annotations
@@ -33,6 +33,15 @@ HOW_CHECKER = (
     "No PostgreSQL with plpgsql_check was found; the test that checks every function body is skipped.\n"
     "  Debian, Ubuntu   sudo apt-get install postgresql-15-plpgsql-check   (or another version from 15 on)"
 )
+HOW_POOLER = (
+    "No PgBouncer was found; the tests behind a pooler are skipped.\n"
+    "  Debian, Ubuntu   sudo apt-get install pgbouncer"
+)
+
+
+def find_pooler() -> str | None:
+    """The path of PgBouncer, or None. Debian puts it where only root looks."""
+    return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
 
 
 def find_browser() -> str | None:
@@ -115,13 +124,22 @@ def ensure_checker() -> bool:
     return checker is not None or os.environ.get("CI") != "true"
 
 
+def ensure_pooler() -> bool:
+    if find_pooler() is None and can_use_apt():
+        print("Installing Debian's pgbouncer for the tests behind a pooler", flush=True)
+        install(("pgbouncer",))
+    pooler = find_pooler()
+    print(HOW_POOLER if pooler is None else f"Pooler for the tests: {pooler}", file=_stream(pooler))
+    return pooler is not None or os.environ.get("CI") != "true"
+
+
 def _stream(found: object) -> object:
     return sys.stderr if found is None else sys.stdout
 
 
 def main() -> int:
-    # A list, so that both run: the output then names everything that must be installed.
-    return 0 if all([ensure_browser(), ensure_checker()]) else 1
+    # A list, so that all run: the output then names everything that must be installed.
+    return 0 if all([ensure_browser(), ensure_checker(), ensure_pooler()]) else 1
 
 
 if __name__ == "__main__":

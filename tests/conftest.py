@@ -12,6 +12,7 @@ from psycopg.conninfo import make_conninfo
 from tests.support import run
 from tests.support.clock import Clock
 from tests.support.databases import Databases
+from tests.support.roles import let_log_in
 from tests.support.server import RunServer
 from tests.support.slowest import SlowestFiles
 
@@ -34,6 +35,7 @@ def server() -> RunServer:
     """The PostgreSQL server of this test run; it stops when the run ends."""
     started = RunServer()
     started.start()
+    let_log_in(started)
     return started
 
 

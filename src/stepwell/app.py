@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
@@ -29,6 +30,7 @@ from stepwell.people import PeopleCalls
 from stepwell.runs import RunCalls
 from stepwell.schedules import ScheduleCalls
 from stepwell.store.calls import publish
+from stepwell.store.connection.target import Place, Process
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
 from stepwell.sync import SyncApp
@@ -47,7 +49,10 @@ class AppCalls(
 
 
 class App(AppCalls):
-    """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL or `database_url` is given."""
+    """`App()` uses the embedded Postgres unless STEPWELL_DATABASE_URL or `database_url` is given.
+
+    `token` (or STEPWELL_TOKEN) binds each call to its principal; the role `stepwell_api` needs one.
+    """
 
     def __init__(
         self,
@@ -57,10 +62,12 @@ class App(AppCalls):
         tenant: str = "default",
         actor: str = "client",
         name: str = "stepwell",
+        token: str | None = None,
     ) -> None:
         # The first part of the names of its workers.
         self.name = require_id(name, "name")
-        self._settings = config.load(database_url=database_url, data_dir=data_dir)
+        loaded = config.load(database_url=database_url, data_dir=data_dir)
+        self._settings = loaded if token is None else replace(loaded, token=token)
         self._tenant = tenant
         self._actor = actor
         self._server: EmbeddedServer | None = None
@@ -174,11 +181,10 @@ class App(AppCalls):
             self._connecting = asyncio.Lock()
         async with self._connecting:
             if self._client is None:
-                conninfo = await self._address()
                 if self._settings.is_embedded:
-                    await asyncio.to_thread(migrate.migrate, conninfo)
+                    await self.migrate()
                 self._client = await Client.connect(
-                    conninfo,
+                    await self.address(Process.API),
                     tenant=self._tenant,
                     actor=self._actor,
                     token=self._settings.token,
@@ -190,7 +196,7 @@ class App(AppCalls):
 
     async def migrate(self) -> migrate.Report:
         """Migrate the database to the schema of this release; return what was applied."""
-        return await asyncio.to_thread(migrate.migrate, await self._address())
+        return await asyncio.to_thread(migrate.migrate, await self.address(Process.OWNER))
 
     @property
     def settings(self) -> Settings:
@@ -205,15 +211,13 @@ class App(AppCalls):
     def listen_conninfo(self) -> str | None:
         return self._settings.listen_url
 
-    async def _address(self) -> str:
-        """The address of the given database, or of the embedded one, which is started if needed."""
-        if self._settings.database_url is not None:
-            return self._settings.database_url
-        if self._server is None:
+    async def address(self, process: Process) -> str:
+        """The address for a process; the embedded server is started if needed."""
+        if self._settings.is_embedded and self._server is None:
             server = EmbeddedServer(self._settings.data_dir)
             await asyncio.to_thread(server.start)
             self._server = server
-        return self._server.conninfo()
+        return Place(self._settings, self._server).address(process)
 
     async def _declare(self, client: Client) -> None:
         fresh = [name for name in self.handlers if f"operation:{name}" not in self._declared]

@@ -26,6 +26,10 @@ class Settings:
     data_dir: Path
     # A direct address for LISTEN, if database_url is a transaction pooler.
     listen_url: str | None = None
+    # The addresses of single processes, each with the login role of the process; the default is database_url.
+    worker_url: str | None = None
+    keeper_url: str | None = None
+    slack_url: str | None = None
     log_level: str = "info"
     # text or json; auto: json for a service whose stderr is not a terminal.
     log_format: str = "auto"
@@ -65,6 +69,9 @@ def load(
     return Settings(
         database_url=_checked_url(url, "STEPWELL_DATABASE_URL (--database-url)"),
         listen_url=_checked_url(env.get("STEPWELL_LISTEN_URL") or None, "STEPWELL_LISTEN_URL"),
+        worker_url=_process_url(env, "STEPWELL_WORKER_URL", url),
+        keeper_url=_process_url(env, "STEPWELL_KEEPER_URL", url),
+        slack_url=_process_url(env, "STEPWELL_SLACK_URL", url),
         data_dir=_data_dir(data_dir or env.get("STEPWELL_DATA_DIR") or None),
         log_level=_choice(env, "STEPWELL_LOG_LEVEL", LOG_LEVELS, "info"),
         log_format=_choice(env, "STEPWELL_LOG_FORMAT", LOG_FORMATS, "auto"),
@@ -95,6 +102,11 @@ def _checked_url(url: str | None, name: str) -> str | None:
         hint="write postgresql://user@host:5432/database or host=… dbname=…",
         field=name.split()[0],
     )
+
+
+def _process_url(env: Mapping[str, str], name: str, database_url: str | None) -> str | None:
+    """The embedded server has its own addresses; a process has another one only beside a given address."""
+    return _checked_url(env.get(name) or None, name) if database_url is not None else None
 
 
 def _data_dir(value: str | os.PathLike[str] | None) -> Path:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
+from scripts.ensure_programs import HOW_POOLER, find_pooler
 from stepwell.store.embedded.server import EmbeddedServer
-from stepwell.store.schema import migrate
+from stepwell.store.schema import migrate, roles
+from tests.support import wait
+from tests.support.data_folder import data_folder
 
 
 @contextmanager
@@ -46,3 +53,48 @@ def used_dir(data_dir: Path, used_folder: Path) -> Path:
     """A copy of `used_folder` for this test, with its owners, so that the start needs no initdb."""
     subprocess.run(["cp", "-a", str(used_folder), str(data_dir)], check=True)
     return data_dir
+
+
+@pytest.fixture
+def pgbouncer(dsn: str) -> Iterator[str]:
+    """A real PgBouncer in transaction mode in front of the test's database; returns its conninfo."""
+    binary = find_pooler()
+    if binary is None:
+        pytest.skip(HOW_POOLER)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    to = conninfo_to_dict(dsn)
+    account = 65534 if os.geteuid() == 0 else os.geteuid()
+    with data_folder() as folder:
+        folder.mkdir()
+        folder.parent.chmod(0o755)
+        names = (str(to["user"]), *roles.ROLES)
+        (folder / "users").write_text("".join(f'"{name}" "{to.get("password", "")}"\n' for name in names))
+        (folder / "pgbouncer.ini").write_text(
+            f"[databases]\n* = host={to['host']} port={to.get('port', 5432)}\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+            f"auth_type = trust\nauth_file = {folder}/users\npool_mode = transaction\n"
+            "ignore_startup_parameters = extra_float_digits\n"
+        )
+        command = [binary, str(folder / "pgbouncer.ini")]
+        if str(to["host"]).startswith("/") and os.geteuid() == 0:
+            # PgBouncer refuses to run as root, and only the account of the server may use the socket.
+            account = Path(to["host"]).stat().st_uid
+        process = subprocess.Popen(
+            command, user=account if os.geteuid() == 0 else None, stderr=subprocess.DEVNULL
+        )
+        try:
+            conninfo = f"host=127.0.0.1 port={port} user={to['user']} dbname={to['dbname']}"
+            wait.until(lambda: _answers(conninfo), what="PgBouncer answers")
+            yield conninfo
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def _answers(conninfo: str) -> bool:
+    try:
+        psycopg.connect(conninfo).close()
+    except psycopg.OperationalError:
+        return False
+    return True

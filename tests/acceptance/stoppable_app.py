@@ -19,12 +19,12 @@ app = sw.App()
 
 
 def pass_gate(name: str) -> None:
-    with psycopg.connect(os.environ["STEPWELL_DATABASE_URL"], autocommit=True) as connection:
+    with psycopg.connect(os.environ["EFFECTS_URL"], autocommit=True) as connection:
         connection.execute("select pg_advisory_lock_shared(hashtext(%s))", (name,))
 
 
 def leave_effect(name: str) -> str:
-    with psycopg.connect(os.environ["STEPWELL_DATABASE_URL"], autocommit=True) as connection:
+    with psycopg.connect(os.environ["EFFECTS_URL"], autocommit=True) as connection:
         connection.execute("insert into public.effect (step) values (%s)", (name,))
     return name
 

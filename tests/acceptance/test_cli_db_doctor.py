@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import socket
-import subprocess
-from pathlib import Path
 
 import psycopg
-import pytest
-from psycopg.conninfo import conninfo_to_dict
 
-from tests.support import wait
 from tests.support.data_folder import data_folder
 from tests.support.old_server import old_server
 from tests.support.processes import stepwell
@@ -41,7 +33,7 @@ def test_a_healthy_embedded_installation_passes_every_check():
         "partitions",
         "clock",
     ]
-    assert checks[:12] == [*expected, "permissions", "disk", "notify", "pooler"]
+    assert checks[:13] == [*expected, "permissions", "roles", "disk", "notify", "pooler"]
     assert "✗" not in done.stdout
 
 
@@ -98,50 +90,6 @@ def test_a_corrupt_data_folder_is_one_failed_line():
         done = stepwell("--data-dir", folder, "doctor")
     assert done.returncode == 1
     assert "PG_VERSION is missing" in done.stdout
-
-
-@pytest.fixture
-def pgbouncer(dsn, tmp_path):
-    """A real PgBouncer in transaction mode in front of the test's database; returns its conninfo."""
-    binary = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
-    if binary is None:
-        pytest.skip("PgBouncer is not installed")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    to = conninfo_to_dict(dsn)
-    account = 65534 if os.geteuid() == 0 else os.geteuid()
-    with data_folder() as folder:
-        folder.mkdir()
-        folder.parent.chmod(0o755)
-        (folder / "users").write_text(f'"{to["user"]}" "{to.get("password", "")}"\n')
-        (folder / "pgbouncer.ini").write_text(
-            f"[databases]\n* = host={to['host']} port={to.get('port', 5432)}\n"
-            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
-            f"auth_type = trust\nauth_file = {folder}/users\npool_mode = transaction\n"
-            "ignore_startup_parameters = extra_float_digits\n"
-        )
-        command = [binary, str(folder / "pgbouncer.ini")]
-        if str(to["host"]).startswith("/") and os.geteuid() == 0:
-            # PgBouncer refuses to run as root, and only the account of the server may use the socket.
-            account = Path(to["host"]).stat().st_uid
-        process = subprocess.Popen(
-            command, user=account if os.geteuid() == 0 else None, stderr=subprocess.DEVNULL
-        )
-        try:
-            conninfo = f"host=127.0.0.1 port={port} user={to['user']} dbname={to['dbname']}"
-            wait.until(lambda: _answers(conninfo), what="PgBouncer answers")
-            yield conninfo
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def _answers(conninfo: str) -> bool:
-    try:
-        psycopg.connect(conninfo).close()
-    except psycopg.OperationalError:
-        return False
-    return True
 
 
 def test_pgbouncer_in_transaction_mode_is_detected(pgbouncer, dsn):

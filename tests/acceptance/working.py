@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 
 from tests.support.processes import environment
+from tests.support.roles import process_environment
 from tests.support.wait import until, until_row
 
 APP = Path(__file__).with_name("stoppable_app.py")
@@ -28,7 +29,7 @@ class WorkerProcess:
         with log.open("a") as out:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "stepwell", "worker", *options],
-                env=environment({"STEPWELL_DATABASE_URL": dsn, "PYTHONUNBUFFERED": "1"}),
+                env=environment({**process_environment(dsn), "EFFECTS_URL": dsn, "PYTHONUNBUFFERED": "1"}),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

@@ -15,6 +15,7 @@ from tests.govern.sealing import await_sealable
 from tests.keeper.test_one_keeper_acts import schedule
 from tests.sql.drive import Engine, operation, wait
 from tests.support.clock import Clock
+from tests.support.roles import as_process
 
 DUTIES = [
     "fn_timers_fire(int)",
@@ -48,7 +49,7 @@ def test_a_duty_that_fails_stops_no_other(
     schedule(engine, clock)
     replace_by_failing(engine, routine)
     clock.advance(days=200)
-    keeper = Keeper(dsn)
+    keeper = Keeper(as_process(dsn, "keeper"))
     await_sealable(engine.db)
     tick = keeper.run_once()
     assert tick.started_count == 1
@@ -68,7 +69,7 @@ def test_a_schedule_that_cannot_fire_is_set_aside_until_its_retry_time(
     schedule(engine, clock, "broken")
     schedule(engine, clock, "sound")
     engine.db.execute("update workflow_schedule set cron = 'nonsense' where schedule_name = 'broken'")
-    keeper = Keeper(dsn)
+    keeper = Keeper(as_process(dsn, "keeper"))
     assert keeper.run_once().started_count == 1
     assert engine.db.execute("select duty, subject, seen_count from governance_problem").fetchall() == [
         ("schedule", "broken", 1)
@@ -98,7 +99,7 @@ def test_a_tenant_whose_log_cannot_be_sealed_stops_no_other_tenant(dsn: str, eng
         "create trigger refuse before insert on audit_block for each row when (new.tenant_id = 1)"
         " execute function public.refuse()"
     )
-    keeper = Keeper(dsn)
+    keeper = Keeper(as_process(dsn, "keeper"))
     await_sealable(engine.db)
     assert keeper.run_once().sealed_count == 1
     assert engine.db.execute("select tenant_id, duty from governance_problem").fetchall() == [(1, "seal")]
@@ -112,7 +113,7 @@ def test_a_tenant_whose_log_cannot_be_sealed_stops_no_other_tenant(dsn: str, eng
 
 
 def by_keeper(dsn: str, engine: Engine) -> None:
-    Keeper(dsn).run_once()
+    Keeper(as_process(dsn, "keeper")).run_once()
 
 
 def by_migrate(dsn: str, engine: Engine) -> None:

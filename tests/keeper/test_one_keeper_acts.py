@@ -20,6 +20,7 @@ from stepwell.store.calls.keep import keeper_connection
 from tests.sql.drive import Engine, operation, wait
 from tests.support.clock import Clock
 from tests.support.processes import environment
+from tests.support.roles import as_process
 from tests.support.wait import until_row
 
 LED = "select count(*) = 1 from keeper_lead where expires_at > clock_timestamp()"
@@ -33,7 +34,7 @@ def engine(db: psycopg.Connection) -> Engine:
 @contextmanager
 def running(dsn: str) -> Iterator[Keeper]:
     """Runs a keeper in a thread inside the block."""
-    keeper = Keeper(dsn, poll_seconds=0.02)
+    keeper = Keeper(as_process(dsn, "keeper"), poll_seconds=0.02)
     thread = threading.Thread(target=keeper.run, name="keeper")
     thread.start()
     try:
@@ -64,7 +65,7 @@ def test_the_keeper_recovers_the_leases_of_a_lost_worker(dsn: str, engine: Engin
     run_id = engine.start("w")
     engine.claim(engine.worker(lease_seconds=10))
     clock.advance(seconds=11)
-    assert Keeper(dsn).run_once().recovered_count == 1
+    assert Keeper(as_process(dsn, "keeper")).run_once().recovered_count == 1
     assert "their worker was silent: 1" in caplog.text
     assert engine.states(run_id) == {"a": "ready"}
 
@@ -73,7 +74,7 @@ def test_the_keeper_recovers_the_leases_of_a_lost_worker(dsn: str, engine: Engin
 def test_the_keeper_ends_a_wait_at_its_timeout(dsn: str, engine: Engine, clock: Clock):
     engine.publish("w", wait("parcel", "came", timeout_seconds=60))
     run_id = engine.start("w")
-    keeper = Keeper(dsn)
+    keeper = Keeper(as_process(dsn, "keeper"))
     assert keeper.run_once().fired_count == 0
     clock.advance(seconds=61)
     assert keeper.run_once().fired_count == 1
@@ -83,13 +84,13 @@ def test_the_keeper_ends_a_wait_at_its_timeout(dsn: str, engine: Engine, clock: 
 def test_one_tick_fires_more_timers_than_one_batch(dsn: str, engine: Engine, clock: Clock):
     engine.enqueue("op", 1100, p_process_after=clock.now().replace(year=2090))
     engine.db.execute("update timer set due_at = stepwell.now()")
-    assert Keeper(dsn).run_once().fired_count == 1100
+    assert Keeper(as_process(dsn, "keeper")).run_once().fired_count == 1100
     assert engine.one("select count(*) from job_ready") == 1100
 
 
 def test_a_schedule_starts_its_runs(dsn: str, engine: Engine, clock: Clock):
     schedule(engine, clock)
-    keeper = Keeper(dsn)
+    keeper = Keeper(as_process(dsn, "keeper"))
     assert keeper.run_once().started_count == 1
     assert keeper.run_once().started_count == 0
     clock.advance(hours=1)
@@ -100,7 +101,7 @@ def test_a_schedule_starts_its_runs(dsn: str, engine: Engine, clock: Clock):
 def test_missed_times_are_fired_by_the_misfire_rule_of_the_schedule(dsn: str, engine: Engine, clock: Clock):
     schedule(engine, clock, "latest", "latest")
     schedule(engine, clock, "all", "all")
-    keeper = Keeper(dsn)
+    keeper = Keeper(as_process(dsn, "keeper"))
     keeper.run_once()
     clock.advance(hours=5)
     keeper.run_once()
@@ -114,7 +115,7 @@ def test_a_broken_schedule_does_not_stop_the_others(dsn: str, engine: Engine, cl
     schedule(engine, clock, "broken")
     schedule(engine, clock, "sound")
     engine.db.execute("update workflow_schedule set cron = 'nonsense' where schedule_name = 'broken'")
-    assert Keeper(dsn).run_once().started_count == 1
+    assert Keeper(as_process(dsn, "keeper")).run_once().started_count == 1
 
 
 def test_three_keepers_fire_a_schedule_once(dsn: str, engine: Engine, clock: Clock):
@@ -127,10 +128,10 @@ def test_three_keepers_fire_a_schedule_once(dsn: str, engine: Engine, clock: Clo
 
 
 def test_a_second_keeper_does_nothing_until_the_first_has_ended(dsn: str):
-    with keeper_connection(dsn) as leader:
+    with keeper_connection(as_process(dsn, "keeper")) as leader:
         assert leader.try_lead()
-        assert Keeper(dsn).run_once().acted is False
-    assert Keeper(dsn).run_once().acted is True
+        assert Keeper(as_process(dsn, "keeper")).run_once().acted is False
+    assert Keeper(as_process(dsn, "keeper")).run_once().acted is True
 
 
 def until_led(engine: Engine) -> None:
@@ -139,7 +140,16 @@ def until_led(engine: Engine) -> None:
 
 
 def test_a_killed_keeper_is_replaced(dsn: str, engine: Engine, clock: Clock):
-    command = [sys.executable, "-m", "stepwell", "--database-url", dsn, "keeper", "--poll-seconds", "0.05"]
+    command = [
+        sys.executable,
+        "-m",
+        "stepwell",
+        "--database-url",
+        as_process(dsn, "keeper"),
+        "keeper",
+        "--poll-seconds",
+        "0.05",
+    ]
     with subprocess.Popen(command, env=environment()) as first:
         until_led(engine)
         with running(dsn):
@@ -150,7 +160,16 @@ def test_a_killed_keeper_is_replaced(dsn: str, engine: Engine, clock: Clock):
 
 
 def test_a_frozen_keeper_is_replaced_and_waits_when_it_thaws(dsn: str, engine: Engine, clock: Clock):
-    command = [sys.executable, "-m", "stepwell", "--database-url", dsn, "keeper", "--poll-seconds", "0.05"]
+    command = [
+        sys.executable,
+        "-m",
+        "stepwell",
+        "--database-url",
+        as_process(dsn, "keeper"),
+        "keeper",
+        "--poll-seconds",
+        "0.05",
+    ]
     with subprocess.Popen(command, env=environment()) as first:
         until_led(engine)
         lead = "select holder, fence from keeper_lead"
@@ -177,7 +196,10 @@ def test_a_frozen_keeper_is_replaced_and_waits_when_it_thaws(dsn: str, engine: E
 
 
 def test_a_keeper_that_does_not_renew_its_lead_loses_it(dsn: str, db: psycopg.Connection):
-    with keeper_connection(dsn) as first, keeper_connection(dsn) as second:
+    with (
+        keeper_connection(as_process(dsn, "keeper")) as first,
+        keeper_connection(as_process(dsn, "keeper")) as second,
+    ):
         assert first.try_lead()
         assert not second.try_lead()
         db.execute("update stepwell.keeper_lead set expires_at = clock_timestamp()")
@@ -211,7 +233,16 @@ def test_keepers_that_all_believe_to_lead_do_everything_once(dsn: str, engine: E
 
 
 def test_the_keeper_command_ends_on_a_signal(dsn: str, engine: Engine):
-    command = [sys.executable, "-m", "stepwell", "--database-url", dsn, "keeper", "--poll-seconds", "0.05"]
+    command = [
+        sys.executable,
+        "-m",
+        "stepwell",
+        "--database-url",
+        as_process(dsn, "keeper"),
+        "keeper",
+        "--poll-seconds",
+        "0.05",
+    ]
     with subprocess.Popen(command, env=environment()) as process:
         until_led(engine)
         process.send_signal(signal.SIGTERM)
@@ -229,7 +260,7 @@ def test_a_keeper_that_loses_its_connection_continues(dsn: str, engine: Engine, 
 
 def test_partitions_are_made_ahead_by_the_clock_of_the_database(dsn: str, engine: Engine, clock: Clock):
     clock.advance(days=200)
-    Keeper(dsn).run_once()
+    Keeper(as_process(dsn, "keeper")).run_once()
     month = clock.now().strftime("event_log_%Y_%m")
     assert engine.one("select to_regclass(%s) is not null", (month,))
 

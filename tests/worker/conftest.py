@@ -15,6 +15,7 @@ import stepwell as sw
 from stepwell.store.calls.keep import leading
 from stepwell.testing import check_invariants
 from tests.support.clock import Clock
+from tests.support.roles import process_app
 from tests.worker.acting import Ledger
 
 Scenario = Callable[[], Awaitable[Any]]
@@ -23,8 +24,8 @@ LIMIT_SECONDS = 60.0
 
 @pytest.fixture
 def app(dsn: str) -> sw.App:
-    """An app without operations; each test declares its own."""
-    return sw.App(database_url=dsn)
+    """An app without operations; each test declares its own. Its workers and keepers have their roles."""
+    return process_app(dsn)
 
 
 @pytest.fixture

@@ -32,8 +32,12 @@ def create_app(
     body_bytes_limit: int = BODY_BYTES_LIMIT,
     ui_folder: Path = UI_DIST,
     slack_settings: SlackSettings | None = None,
+    slack_conninfo: str | None = None,
 ) -> FastAPI:
-    """With `allowed_hosts` None every host name is accepted; a server on loopback gives `LOOPBACK_NAMES`."""
+    """With `allowed_hosts` None every host name is accepted; a server on loopback gives `LOOPBACK_NAMES`.
+
+    `slack_conninfo` is the address for callbacks of Slack, with their own role.
+    """
     app = FastAPI(
         title="Stepwell",
         version=__version__,
@@ -44,6 +48,8 @@ def create_app(
         redoc_url=None,
     )
     app.state.conninfo = conninfo
+    app.state.slack_conninfo = slack_conninfo or conninfo
+    app.state.token = settings.token
     app.state.slack = slack_settings
     app.state.health = health.HealthReader(settings, conninfo)
     problems.install(app)

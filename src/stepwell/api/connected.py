@@ -13,8 +13,19 @@ NUMBER_LIMIT = 2**63 - 1
 Number = Annotated[int, Path(ge=1, le=NUMBER_LIMIT)]
 
 
+def token_of(request: Request) -> str | None:
+    """The token of the request, which binds its transactions; else that of the server, if it has one."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and text.strip():
+        return text.strip()
+    found: str | None = request.app.state.token
+    return found
+
+
 async def _client(request: Request) -> AsyncIterator[Client]:
-    client = await Client.connect(request.app.state.conninfo, actor="api", pool_max_size=1)
+    client = await Client.connect(
+        request.app.state.conninfo, actor="api", pool_max_size=1, token=token_of(request)
+    )
     try:
         yield client
     finally:

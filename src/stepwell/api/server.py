@@ -19,13 +19,16 @@ KEEP_ALIVE_SECONDS: Final = 15
 CONCURRENT_REQUESTS_LIMIT: Final = 1_000
 
 
-def serve(listener: socket.socket, settings: Settings, conninfo: str) -> None:
+def serve(
+    listener: socket.socket, settings: Settings, conninfo: str, slack_conninfo: str | None = None
+) -> None:
     """Run until SIGINT or SIGTERM. On loopback it accepts only the host names of loopback."""
     app = create_app(
         settings,
         conninfo,
         allowed_hosts=LOOPBACK_NAMES if _is_loopback(listener) else None,
         slack_settings=slack_settings.load(),
+        slack_conninfo=slack_conninfo,
     )
     config = uvicorn.Config(
         app,

@@ -59,7 +59,7 @@ async def slack_callback(request: Request, later: BackgroundTasks) -> Response:
     except PermissionDenied as error:
         raise HTTPException(401, error.sentence()) from None
     client = await Client.connect(
-        request.app.state.conninfo, tenant=settings.tenant, actor="slack", pool_max_size=1
+        request.app.state.slack_conninfo, tenant=settings.tenant, actor="slack", pool_max_size=1
     )
     try:
         answered = await callback.take(client, body, signature, sent_epoch)

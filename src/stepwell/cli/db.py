@@ -12,7 +12,9 @@ from stepwell.config import Settings
 from stepwell.store.calls import mode
 from stepwell.store.connection.target import database
 from stepwell.store.schema import migrate as migrating
+from stepwell.store.schema import roles
 from stepwell.store.schema import verify as verifying
+from stepwell.store.schema.roles import connecting
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -35,6 +37,37 @@ def migrate(context: typer.Context, as_json: JsonOption = False) -> None:
     typer.echo(
         "routines are installed" if report.routines_applied else "nothing to do, the schema is current"
     )
+
+
+@app.command("roles")
+def make_roles(
+    context: typer.Context,
+    prints: Annotated[bool, typer.Option("--print", help="Print the SQL and change nothing.")] = False,
+    passwords: Annotated[
+        bool, typer.Option("--passwords", help="Give each role a new password and print it once.")
+    ] = False,
+) -> None:
+    """Create the login role of each process, and grant each role what its process needs; safe to repeat.
+
+    Without --passwords the roles log in as pg_hba.conf allows: over a socket, with a certificate, or with a
+    password that you set yourself.
+    """
+    settings: Settings = context.obj
+    chosen = roles.new_passwords() if passwords else {}
+    with database(settings) as conninfo, connecting(conninfo) as connection:
+        if prints:
+            for statement in roles.statements(connection, chosen):
+                typer.echo(f"{statement.as_string(connection)};")
+            typer.echo("-- Then grant what they may do: stepwell db migrate")
+        else:
+            roles.let_log_in(connection, chosen)
+            granted = roles.apply_rights(connection)
+            typer.echo(f"{len(roles.ROLES)} roles can log in: {', '.join(roles.ROLES)}")
+            typer.echo(
+                "their rights are granted" if granted else "run 'stepwell db migrate' to grant their rights"
+            )
+    for role, password in chosen.items():
+        typer.echo(f"{role} {password}")
 
 
 @app.command()

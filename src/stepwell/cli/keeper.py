@@ -25,14 +25,15 @@ def keeper(
     """Run a keeper until Ctrl-C; if several keepers run, one acts and the others wait."""
     from stepwell.govern.slack.notifier import notify_once, notifying
     from stepwell.keeper import BackgroundKeeper, Keeper
-    from stepwell.store.connection.target import database
+    from stepwell.store.connection.target import Process, databases
 
     settings: Settings = context.obj
     logs.configure(settings.log_level, settings.log_format, is_service=not once)
     anchor, key_file, evidence = settings.audit_anchor, settings.audit_key, settings.evidence_store
-    with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
+    with suppress(KeyboardInterrupt), signals_interrupt(), databases(settings) as place:
+        conninfo, slack_conninfo = place.address(Process.KEEPER), place.address(Process.SLACK)
         if not once:
-            with signals_awaited() as stop_signal, notifying(conninfo):
+            with signals_awaited() as stop_signal, notifying(slack_conninfo):
                 keeping = BackgroundKeeper(
                     conninfo, poll_seconds=poll_seconds, anchor=anchor, key_file=key_file, evidence=evidence
                 )
@@ -41,7 +42,7 @@ def keeper(
                 finally:
                     keeping.close()
             return
-        shown_count = notify_once(conninfo)
+        shown_count = notify_once(slack_conninfo)
         tick = Keeper(conninfo, anchor=anchor, key_file=key_file, evidence=evidence).run_once()
         if not tick.acted:
             typer.echo("another keeper is active")

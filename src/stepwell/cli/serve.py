@@ -37,7 +37,7 @@ def serve(
 ) -> None:
     """Serve the API and the web interface until Ctrl-C."""
     from stepwell.api import server
-    from stepwell.store.connection.target import database
+    from stepwell.store.connection.target import Process, databases
 
     settings: Settings = context.obj
     logs.configure(settings.log_level, settings.log_format, is_service=True)
@@ -49,8 +49,8 @@ def serve(
         listener = address.listener
         typer.echo(_welcome(address))
     # After its shutdown the server raises again the signal that it received.
-    with suppress(KeyboardInterrupt), signals_interrupt(), database(settings) as conninfo:
-        server.serve(listener, settings, conninfo)
+    with suppress(KeyboardInterrupt), signals_interrupt(), databases(settings) as place:
+        server.serve(listener, settings, place.address(Process.API), place.address(Process.SLACK))
 
 
 def _welcome(address: Address) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from stepwell.define import cron
-from stepwell.errors import DatabaseUnavailable, InvalidInput, StepwellError
+from stepwell.errors import DatabaseUnavailable, InvalidInput, PermissionDenied, StepwellError
 from stepwell.keeper.duties import Duties
 from stepwell.keeper.sealing import Sealing
 from stepwell.store.calls import keep, schedules
@@ -36,6 +36,8 @@ LOOK_PERIOD = timedelta(seconds=1)
 PAUSE_MIN_SECONDS = 0.005
 # Short, so that a database that is back, or has room on its disk again, is kept at once.
 RECONNECT_MAX_SECONDS = 2.0
+# The owner may grant the rights of a keeper later.
+REFUSED_SECONDS = 30.0
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +98,7 @@ class Keeper:
 
     def run(self) -> None:
         """Work until stopped. If the database is unavailable it waits; other errors are logged."""
-        delay_seconds = self._poll_seconds
+        delay_seconds, refused = self._poll_seconds, ""
         while not self._stop.is_set():
             try:
                 with keeper_connection(self._conninfo) as connection:
@@ -105,6 +107,11 @@ class Keeper:
                     self._keep(connection)
             except DatabaseUnavailable as error:
                 _log.warning("the keeper lost its database: %s", error)
+            except PermissionDenied as error:
+                # Said once: a worker whose role is not that of a keeper works on, and another keeper keeps.
+                if error.message != refused:
+                    _log.error("no keeper runs here: %s", _with_remedy(error))
+                refused, delay_seconds = error.message, REFUSED_SECONDS
             except StepwellError as error:
                 _log.error("the keeper cannot work: %s", error.sentence())
             except Exception:
@@ -223,6 +230,10 @@ class Keeper:
         )
         if any(removed.values()):
             _log.info("removed rows older than their retention: %s", removed)
+
+
+def _with_remedy(error: PermissionDenied) -> str:
+    return f"{error.message}; run 'stepwell keeper' with the role stepwell_keeper, or set STEPWELL_KEEPER_URL"
 
 
 def firing(due: schedules.DueSchedule) -> Call[list[tuple[int, datetime]]]:

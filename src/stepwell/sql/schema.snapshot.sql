@@ -5000,7 +5000,7 @@ create function stepwell._reversal_problem(p_tenant_id integer, p_receipt_id big
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._rights(p_role text)
-create function stepwell._rights(p_role text) returns TABLE(statement text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._rights(p_role text) returns TABLE(statement text, right_name text, is_granted boolean) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5996,6 +5996,14 @@ create function stepwell.fn_replays_settle(p_limit integer) returns integer lang
 -- function: stepwell.fn_retention_sweep(p_limit integer)
 create function stepwell.fn_retention_sweep(p_limit integer) returns TABLE(swept text, removed_count bigint) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_rights_missing()
+create function stepwell.fn_rights_missing() returns TABLE(role_name text, lacks text, missing_right text) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint) returns TABLE(unit_id bigint, blocker_unit_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;

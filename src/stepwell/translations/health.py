@@ -70,6 +70,34 @@ HEALTH: Final[dict[str, Translation]] = {
         "grant the right to {role}, or connect as the owner",
         "cấp quyền cho {role}, hoặc dùng vai trò của chủ sở hữu",
     ),
+    "permissions.process": Translation(
+        "role {role} has the rights of a process; the owner migrates",
+        "vai trò {role} có quyền của một tiến trình; chủ sở hữu nâng cấp lược đồ",
+    ),
+    "roles.ready": Translation(
+        "each process has its role and its rights", "mỗi tiến trình có vai trò và quyền của mình"
+    ),
+    "roles.right": Translation("role {role} may not {right}", "vai trò {role} thiếu quyền: {right}"),
+    "roles.rights": Translation(
+        "role {role} may not {right}; {count} more rights are missing",
+        "vai trò {role} thiếu quyền: {right}; còn thiếu {count} quyền khác",
+    ),
+    "roles.right_remedy": Translation(
+        "run 'stepwell db roles' as the owner", "chạy 'stepwell db roles' với vai trò của chủ sở hữu"
+    ),
+    "roles.absent": Translation("these roles are missing: {names}", "thiếu các vai trò: {names}"),
+    "roles.absent_remedy": Translation(
+        "run 'stepwell db roles', or give the SQL of 'stepwell db roles --print' to an administrator",
+        "chạy 'stepwell db roles', hoặc đưa SQL của 'stepwell db roles --print' cho quản trị viên",
+    ),
+    "keeper.none": Translation(
+        "role {role} is no keeper: timers, retries and schedules wait for one",
+        "vai trò {role} không phải keeper: hẹn giờ, thử lại và lịch phải chờ",
+    ),
+    "keeper.remedy": Translation(
+        "run 'stepwell keeper' with the role stepwell_keeper, or set STEPWELL_KEEPER_URL",
+        "chạy 'stepwell keeper' với vai trò stepwell_keeper, hoặc đặt STEPWELL_KEEPER_URL",
+    ),
     "permissions.granted": Translation(
         "role {role} may migrate and use the schema",
         "vai trò {role} được nâng cấp và dùng lược đồ",

@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -18,8 +19,11 @@ from stepwell.keeper import BackgroundKeeper
 from stepwell.store.calls import sessions
 from stepwell.store.calls.leases import Ended, Failed, Lease, LeaseCalls, LeaseKey, Refused, Report
 from stepwell.store.calls.runs import RunStart, Started
+from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.listen import Listener
+from stepwell.store.connection.pool import async_pool
+from stepwell.store.connection.target import Process
 from stepwell.store.connection.wire import connect
 from stepwell.worker.attempt_log import AttemptLog
 from stepwell.worker.context import Context
@@ -110,7 +114,16 @@ class Worker:
 
     async def run(self, started: asyncio.Event | None = None) -> None:
         """Work until `ask_stop`; return when every lease is reported or released."""
-        self._conninfo = await self.app.prepare()
+        await self.app.prepare()
+        async with AsyncExitStack() as stack:
+            self._conninfo = await self.app.address(Process.WORKER)
+            # For what handlers ask, with the role of a worker; it connects at the first call.
+            self._pool = await stack.enter_async_context(
+                async_pool(self._conninfo, min_size=0, max_size=self.app.settings.pool_max_size)
+            )
+            await self._run(started)
+
+    async def _run(self, started: asyncio.Event | None) -> None:
         self._loop = asyncio.get_running_loop()
         self._client = await self.app.client()
         self._exchange = Exchange(
@@ -121,9 +134,8 @@ class Worker:
         self._served = Served(self.app.handlers, self._tell_served)
         self._control = await connect(self._conninfo)
         await self._open_session()
-        # Use the direct address if there is one: the active keeper holds a lock on its connection.
         self._keeper = BackgroundKeeper(
-            self.app.listen_conninfo() or self._conninfo,
+            await self.app.address(Process.KEEPER),
             anchor=self.app.settings.audit_anchor,
             key_file=self.app.settings.audit_key,
             evidence=self.app.settings.evidence_store,
@@ -330,8 +342,8 @@ class Worker:
         return self._exchange.session_id
 
     async def perform(self, call: Call[T], *, bounded: bool = False) -> T:
-        """Perform a call of a handler on the client's pool, in a separate transaction."""
-        return await (await self.app.client()).perform(call, bounded=bounded)
+        """Perform a call of a handler in a separate transaction, with the role of a worker."""
+        return await perform.on_pool(self._pool, call, bounded=bounded)
 
     # -- stopping -----------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ EVERY_PROCESS = {
     "fn_session_bind",
     "fn_tenant_find",
     "fn_verbs_read",
+    "fn_rights_missing",
 }
 # What the code of a process calls: whole modules, and calls of modules that several processes use.
 WORKER = (

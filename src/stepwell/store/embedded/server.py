@@ -32,6 +32,7 @@ from stepwell.store.embedded.account import Account
 from stepwell.store.embedded.cluster import CLUSTER_NAME, ROLE_NAME
 from stepwell.store.embedded.mark import mark_created
 from stepwell.store.embedded.postmaster import START_LIMIT_SECONDS
+from stepwell.store.schema import roles
 
 if TYPE_CHECKING:
     import psutil
@@ -41,6 +42,7 @@ DATABASE_NAME = "stepwell"
 DATABASE_MADE = "stepwell.database"
 # sun_path has 104 bytes on macOS, 108 on Linux; the name of the socket needs 15 of them.
 SOCKET_DIR_BYTES_LIMIT = 88
+ROLES_MADE = " ".join(roles.ROLES)
 STOP_LIMIT_SECONDS = 120.0
 
 _log = logging.getLogger("stepwell.embedded")
@@ -106,10 +108,11 @@ class EmbeddedServer:
             fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
-    def conninfo(self, dbname: str = DATABASE_NAME) -> str:
+    def conninfo(self, dbname: str = DATABASE_NAME, *, role: str | None = None) -> str:
+        """The address for the role of a process; without one, for the owner."""
         if self._socket_dir is None:
             raise DatabaseUnavailable("the embedded server was not started", hint="call start() first")
-        return make_conninfo(host=str(self._socket_dir), port=5432, user=ROLE_NAME, dbname=dbname)
+        return make_conninfo(host=str(self._socket_dir), port=5432, user=role or ROLE_NAME, dbname=dbname)
 
     @property
     def postmaster_pid(self) -> int | None:
@@ -221,7 +224,8 @@ class EmbeddedServer:
 
     def _ensure_database(self) -> None:
         made = self.cluster_dir / DATABASE_MADE
-        if made.exists():
+        # A folder of an earlier release has the database, but not the roles that log in.
+        if made.exists() and made.read_text(encoding="utf-8") == ROLES_MADE:
             return
         with psycopg.connect(self.conninfo("postgres"), autocommit=True) as connection:
             if connection.execute(support_text("database_exists"), (DATABASE_NAME,)).fetchone() is None:
@@ -230,7 +234,8 @@ class EmbeddedServer:
                 connection.execute(f"create database {DATABASE_NAME}_new")
                 mark_created(connection, f"{DATABASE_NAME}_new")
                 connection.execute(f"alter database {DATABASE_NAME}_new rename to {DATABASE_NAME}")
-        made.touch()
+            roles.let_log_in(connection)
+        made.write_text(ROLES_MADE, encoding="utf-8")
 
     def _stop_server(self) -> None:
         process = postmaster.find(self.cluster_dir)

@@ -22,7 +22,8 @@ from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
 from stepwell.sql import support_text
 from stepwell.store.calls import mode, registry
 from stepwell.store.connection.pool import named
-from stepwell.store.schema import migrate
+from stepwell.store.connection.target import Place, Process
+from stepwell.store.schema import migrate, roles
 from stepwell.translations.health import say
 
 Connection = psycopg.Connection[TupleRow]
@@ -75,6 +76,11 @@ class Subject:
     @property
     def listen_conninfo(self) -> str:
         return self.settings.listen_url or self.conninfo
+
+    def may_read(self, view: str) -> bool:
+        """False also if the view does not exist yet."""
+        query = "select has_table_privilege(to_regclass(%s)::oid, 'select')"
+        return bool(self.value(query, f"stepwell.{view}"))
 
     def value(self, query: str, *parameters: object) -> object:
         row = self.connection.execute(query.encode(), parameters or None).fetchone()
@@ -176,17 +182,53 @@ def check_clock(subject: Subject) -> Iterable[Finding]:
 
 
 def check_permissions(subject: Subject) -> Iterable[Finding]:
-    wanted = {
-        "create in the database": "select has_database_privilege(current_database(), 'create')",
-        "use the schema stepwell": "select has_schema_privilege(to_regnamespace('stepwell'), 'usage')",
-    }
-    missing = [right for right, query in wanted.items() if subject.value(query) is False]
-    role = subject.value("select current_user")
-    if missing:
-        facts = {"role": role, "rights": " nor ".join(missing)}
-        yield worded("permissions", Level.FAILED, "permissions.missing", "permissions.remedy", **facts)
-    else:
+    """The owner may migrate; the role of a process may do what the process needs; others may do nothing."""
+    role = str(subject.value("select current_user"))
+    owns = subject.value(
+        "select coalesce((select pg_has_role(n.nspowner, 'member') from pg_namespace as n"
+        " where n.nspname = 'stepwell'), has_database_privilege(current_database(), 'create'))"
+    )
+    belongs = subject.value(
+        "select coalesce(bool_or(pg_has_role(r.oid, 'member')), false) from pg_roles as r"
+        " where r.rolname = any (%s)",
+        list(roles.ROLES),
+    )
+    if owns:
         yield worded("permissions", Level.OK, "permissions.granted", role=role)
+    elif belongs:
+        yield worded("permissions", Level.OK, "permissions.process", role=role)
+    else:
+        facts = {"role": role, "rights": "create in the database nor use the schema stepwell"}
+        yield worded("permissions", Level.FAILED, "permissions.missing", "permissions.remedy", **facts)
+
+
+def check_roles(subject: Subject) -> Iterable[Finding]:
+    """What the login roles of the processes lack, and whether a worker at this address has a keeper."""
+    may_look = "select has_function_privilege('stepwell.fn_rights_missing()', 'execute')"
+    if subject.value("select to_regproc('stepwell.fn_rights_missing')") is None or not subject.value(
+        may_look
+    ):
+        return
+    found = subject.connection.execute(
+        "select m.role_name, m.lacks, m.missing_right from stepwell.fn_rights_missing() as m"
+        " order by m.lacks <> 'right', m.role_name, m.missing_right"
+    ).fetchall()
+    lacking = [(role, right) for role, lacks, right in found if lacks == "right"]
+    if lacking:
+        facts = {"role": lacking[0][0], "right": lacking[0][1], "count": len(lacking) - 1}
+        what = "roles.right" if len(lacking) == 1 else "roles.rights"
+        yield worded("roles", Level.FAILED, what, "roles.right_remedy", **facts)
+    elif absent := [role for role, lacks, _ in found if lacks == "role"]:
+        names = ", ".join(absent)
+        yield worded("roles", Level.WARNING, "roles.absent", "roles.absent_remedy", names=names)
+    else:
+        yield worded("roles", Level.OK, "roles.ready")
+    with _connect(Place.of(subject.settings, subject.conninfo, Process.KEEPER)) as keeper:
+        may_keep = "select has_function_privilege('stepwell.fn_keeper_lead(text, bigint, int)', 'execute')"
+        row = keeper.execute(may_keep).fetchone()
+        if row != (True,):
+            facts = {"role": keeper.info.user}
+            yield worded("keeper", Level.WARNING, "keeper.none", "keeper.remedy", **facts)
 
 
 def check_disk(subject: Subject) -> Iterable[Finding]:
@@ -249,7 +291,10 @@ def _several(conninfo: str, count: int) -> Iterator[list[Connection]]:
 
 def check_registry(subject: Subject) -> Iterable[Finding]:
     """The checks of the registry on its own rows."""
-    if subject.value("select to_regprocedure('stepwell.fn_registry_check()')::oid") is None:
+    if not subject.value(
+        "select has_function_privilege('stepwell.fn_registry_check()', 'execute')"
+        " where to_regprocedure('stepwell.fn_registry_check()') is not null"
+    ):
         return
     check = registry.check()
     for name, is_ok, detail in check.decode(subject.connection.execute(check.text.encode()).fetchall()):
@@ -260,7 +305,7 @@ def check_registry(subject: Subject) -> Iterable[Finding]:
 
 def check_seal(subject: Subject) -> Iterable[Finding]:
     """How long the oldest event of any tenant has waited for its seal."""
-    if subject.value("select to_regclass('stepwell.v_audit_seal')::oid") is None:
+    if not subject.may_read("v_audit_seal"):
         return
     row = subject.connection.execute(support_text("health_seal")).fetchone()
     assert row is not None, "an aggregate has one row"
@@ -286,7 +331,7 @@ def check_mode(subject: Subject) -> Iterable[Finding]:
 
 def check_receipts(subject: Subject) -> Iterable[Finding]:
     """Effects in other systems that only a person can settle."""
-    if subject.value("select to_regclass('stepwell.v_action_receipt')::oid") is None:
+    if not subject.may_read("v_action_receipt"):
         return
     row = subject.connection.execute(support_text("health_receipts"), {"limit": DOUBT_LIMIT}).fetchone()
     assert row is not None, "an aggregate has one row"
@@ -303,6 +348,7 @@ CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_partitions,
     check_clock,
     check_permissions,
+    check_roles,
     check_disk,
     check_notify,
     check_pooler,

@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 
 from stepwell.errors import SchemaError, UnsupportedDatabase, from_database
 from stepwell.sql import support_text
-from stepwell.store.schema import routines, sql_files
+from stepwell.store.schema import roles, routines, sql_files
 from stepwell.store.schema.sql_files import SqlFile, SqlFiles
 
 MINIMUM_VERSION_NUM = 150000
@@ -107,14 +107,15 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     in_force = routines.recorded(connection)
     if not pending and in_force is not None and in_force[0] == files.routines_sha256:
         _make_partitions(connection)
+        if _has_new_roles(connection):
+            roles.apply_rights(connection)
         return Report()
     dropped = routines.replace(connection, files)
     _make_partitions(connection)
     if connection.execute("select to_regproc('stepwell._names_settle')").fetchone() != (None,):
         connection.execute("select stepwell._names_settle()")
-    if connection.execute("select to_regproc('stepwell.fn_privileges_apply')").fetchone() != (None,):
-        # PostgreSQL lets every role call a new function, so set the privileges again.
-        connection.execute("select stepwell.fn_privileges_apply()")
+    # PostgreSQL lets every role call a new function, so set the privileges again.
+    roles.apply_rights(connection)
     if not recorded:
         _begin_development(connection)
     return Report(tuple(file.name for file in pending), routines_applied=True, dropped=dropped)
@@ -127,6 +128,15 @@ def _begin_development(connection: Connection) -> None:
         connection.execute("select stepwell._development_enter(%s)", marked)
         name = sql.Identifier(connection.info.dbname)
         connection.execute(sql.SQL("alter database {} reset stepwell.created_for").format(name))
+
+
+def _has_new_roles(connection: Connection) -> bool:
+    """A role of a process was made after the last migration and has no rights yet."""
+    query = (
+        "select exists (select from pg_roles as r where r.rolname = any (%s)"
+        " and not has_schema_privilege(r.oid, 'stepwell', 'usage'))"
+    )
+    return connection.execute(query, (list(roles.ROLES),)).fetchone() == (True,)
 
 
 def _make_partitions(connection: Connection) -> None:

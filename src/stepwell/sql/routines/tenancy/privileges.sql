@@ -59,7 +59,8 @@ set search_path = stepwell, pg_temp
 as $$
     select p.process, f.function_name
     from (values
-        ('all', '{now, bound_tenant, bound_principal, fn_session_bind, fn_tenant_find, fn_caller_read, fn_mode_read, fn_verbs_read}'::text[]),
+        ('all', '{now, bound_tenant, bound_principal, fn_session_bind, fn_tenant_find, fn_caller_read, fn_mode_read, fn_verbs_read,
+            fn_rights_missing}'::text[]),
         ('worker', '{fn_worker_register, fn_worker_serves, fn_worker_heartbeat, fn_worker_close, fn_worker_leases_read,
             fn_job_claim, fn_job_claim_each, fn_job_report, fn_job_report_free, fn_job_report_set_aside, fn_run_start_here,
             fn_checkpoint_save, fn_progress_save, fn_event_emit, fn_expression_evaluate,
@@ -98,15 +99,37 @@ as $$
     ('development_mode', null), ('sign_in_throttle', null)
 $$;
 
--- The rights of one role, as grant statements. The API and readers read tables and views, under row level security;
+-- What the roles of processes lack, in words for people; nothing when all is well. A role that does not exist lacks
+-- itself, and one that exists without login lacks that. For the doctor, with any role.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.fn_rights_missing() returns table (role_name text, lacks text, missing_right text)
+language sql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+    select p.role_name, case when r.oid is null then 'role' else 'login' end, null::text
+    from unnest(stepwell._process_roles()) as p (role_name)
+    left join pg_roles as r on r.rolname = p.role_name
+    where r.oid is null or not (r.rolcanlogin or exists (select from pg_auth_members as m where m.roleid = r.oid))
+    union all
+    select r.rolname::text, 'right', g.right_name
+    from pg_roles as r
+    cross join lateral stepwell._rights(r.rolname::text) as g
+    where r.rolname = any (stepwell._process_roles()) and not g.is_granted
+$$;
+
+-- The rights of one role, as grant statements, with a name for people, and whether the role has it. The API and readers read tables and views, under row level security;
 -- functions that only read run as their caller, so that it holds in them too, and these two roles may call them all.
 -- Functions that change something run as their owner and are granted by name. The other roles read only what says which
 -- release the database has, and the clock of tests.
-create or replace function stepwell._rights(p_role text) returns table (statement text)
+create or replace function stepwell._rights(p_role text)
+returns table (statement text, right_name text, is_granted boolean)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select format('grant execute on function stepwell.%I(%s) to %I', f.proname, pg_get_function_identity_arguments(f.oid), p_role)
+    select format('grant execute on function stepwell.%I(%s) to %I', f.proname, pg_get_function_identity_arguments(f.oid), p_role),
+        'execute ' || f.proname, has_function_privilege(p_role, f.oid, 'execute') and has_schema_privilege(p_role, 'stepwell', 'usage')
     from pg_proc as f
     where f.pronamespace = 'stepwell'::regnamespace and f.prorettype <> 'trigger'::regtype and (
         exists (select from stepwell._function_rights() as r
@@ -117,7 +140,8 @@ as $$
     select case when string_agg(h.column_name, '') is null then format('grant select on stepwell.%I to %I', c.relname, p_role)
         else format('grant select (%s) on stepwell.%I to %I', (select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
             from pg_attribute as a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-                and a.attname <> all (array_agg(h.column_name))), c.relname, p_role) end
+                and a.attname <> all (array_agg(h.column_name))), c.relname, p_role) end,
+        'read ' || c.relname, has_any_column_privilege(p_role, c.oid, 'select')
     from pg_class as c
     left join stepwell._hidden_columns() as h on c.relname = h.table_name
     where c.relnamespace = 'stepwell'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition

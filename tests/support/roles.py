@@ -1,0 +1,69 @@
+"""The login roles of the processes in tests: receives a conninfo of the owner, returns one of a process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+import stepwell as sw
+from stepwell.config import Settings
+from stepwell.store.schema import roles
+from tests.support.server import RunServer
+
+_LOCK_KEY = 0x726F_6C65_73
+
+
+def let_log_in(server: RunServer) -> None:
+    """Once for the server of the test run; the roles belong to the server, not to a database."""
+    password = conninfo_to_dict(server.admin_conninfo).get("password")
+    with psycopg.connect(server.admin_conninfo) as admin:
+        admin.execute("select pg_advisory_xact_lock(%s)", (_LOCK_KEY,))
+        roles.let_log_in(admin, {role: str(password) for role in roles.ROLES} if password else None)
+
+
+def as_process(dsn: str, process: str) -> str:
+    """The same database for the role of a process: api, worker, keeper, slack or reader."""
+    return make_conninfo(dsn, user=f"stepwell_{process}")
+
+
+def process_settings(dsn: str, data_dir: Path = Path("/nonexistent"), token: str | None = None) -> Settings:
+    """Each process with its own role. Without a token the client is the owner: the hands of the test."""
+    settings = Settings(
+        database_url=dsn if token is None else as_process(dsn, "api"),
+        data_dir=data_dir,
+        worker_url=as_process(dsn, "worker"),
+        keeper_url=as_process(dsn, "keeper"),
+        slack_url=as_process(dsn, "slack"),
+    )
+    return replace(settings, token=token)
+
+
+def process_app(dsn: str, **options: Any) -> sw.App:
+    """An app whose workers and keepers have the roles of their processes."""
+    made = sw.App(database_url=dsn, **options)
+    made.use_settings(process_settings(dsn))
+    return made
+
+
+def process_environment(dsn: str, process: str = "worker") -> dict[str, str]:
+    """For a command: the address of its process, and that of the keeper that a worker runs."""
+    return {
+        "STEPWELL_DATABASE_URL": as_process(dsn, process),
+        "STEPWELL_KEEPER_URL": as_process(dsn, "keeper"),
+        "STEPWELL_SLACK_URL": as_process(dsn, "slack"),
+    }
+
+
+def bound_token(dsn: str, name: str = "billing", kind: str = "service", *held: str) -> str:
+    """A new token of a principal of tenant 1; without roles given it is an admin."""
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        given = list(held) or ["admin"]
+        owner.execute("select stepwell.fn_principal_set(1, %s, %s, %s)", (kind, name, given))
+        made = "select token from stepwell.fn_token_create(1, %s, 'test', 3600)"
+        row = owner.execute(made, (name,)).fetchone()
+    assert row is not None
+    return str(row[0])
