@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import psycopg
 import pytest
 from starlette.requests import Request
 
 from stepwell.api import approvals
+from stepwell.api.app import create_app
+from stepwell.config import Settings
 from stepwell.errors import PermissionDenied
+from tests.api.serving import serving
 from tests.sql.drive import Engine, human
+from tests.support.roles import as_process
 from tests.worker.acting import put_in_force, rule
 
 
@@ -130,3 +136,22 @@ def test_another_machine_cannot_decide_over_http(host: str):
     request = Request({"type": "http", "client": (host, 1), "headers": []})
     with pytest.raises(PermissionDenied, match="only from this machine"):
         approvals._from_this_machine(request)
+
+
+def test_a_token_says_who_decides(dsn: str, db: psycopg.Connection, approval: int, tmp_path: Path):
+    """With the role of the API nobody is believed: the token of the request binds each transaction."""
+    path = f"/api/v1/approvals/{approval}/decisions"
+    token = db.execute("select token from fn_token_create(1, 'ben', 'test', 3600)").fetchone()
+    assert token is not None
+    bearer = {"Authorization": f"Bearer {token[0]}"}
+    address = as_process(dsn, "api")
+    with serving(create_app(Settings(database_url=address, data_dir=tmp_path), address)) as client:
+        unbound = client.get("/api/v1/approvals")
+        assert (unbound.status_code, "bound to no tenant" in unbound.text) == (403, True)
+        assert client.get("/api/v1/approvals", headers={"Authorization": "Bearer sw_no"}).status_code == 403
+        (listed,) = client.get("/api/v1/approvals", headers=bearer).json()
+        assert listed["approval_id"] == str(approval)
+        posing = client.post(path, json={"decision": "approve", "person": "ada"}, headers=bearer)
+        assert (posing.status_code, "cannot act as ada" in posing.text) == (403, True)
+        granted = client.post(path, json={"decision": "approve", "person": "ben"}, headers=bearer)
+        assert granted.json()["decided_by"] == "ben"
