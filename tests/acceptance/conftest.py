@@ -15,8 +15,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from scripts.ensure_programs import HOW_POOLER, find_pooler
+from stepwell.store.embedded import roles
 from stepwell.store.embedded.server import EmbeddedServer
-from stepwell.store.schema import migrate, roles
+from stepwell.store.schema import migrate
 from tests.support import wait
 from tests.support.data_folder import data_folder
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from stepwell.store.schema import roles
+from stepwell.store.embedded import roles
 from tests.support.processes import stepwell
 from tests.support.roles import as_process, bound_token
 

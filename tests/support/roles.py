@@ -11,7 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import stepwell as sw
 from stepwell.config import Settings
-from stepwell.store.schema import roles
+from stepwell.store.embedded import roles
 from tests.support.server import RunServer
 
 _LOCK_KEY = 0x726F_6C65_73

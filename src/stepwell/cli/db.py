@@ -11,10 +11,10 @@ import typer
 from stepwell.config import Settings
 from stepwell.store.calls import mode
 from stepwell.store.connection.target import database
+from stepwell.store.embedded import roles
+from stepwell.store.embedded.roles import connecting
 from stepwell.store.schema import migrate as migrating
-from stepwell.store.schema import roles
 from stepwell.store.schema import verify as verifying
-from stepwell.store.schema.roles import connecting
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -7,7 +7,6 @@ import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -115,12 +114,10 @@ class Worker:
     async def run(self, started: asyncio.Event | None = None) -> None:
         """Work until `ask_stop`; return when every lease is reported or released."""
         await self.app.prepare()
-        async with AsyncExitStack() as stack:
-            self._conninfo = await self.app.address(Process.WORKER)
-            # For what handlers ask, with the role of a worker; it connects at the first call.
-            self._pool = await stack.enter_async_context(
-                async_pool(self._conninfo, min_size=0, max_size=self.app.settings.pool_max_size)
-            )
+        self._conninfo = await self.app.address(Process.WORKER)
+        # For what handlers ask, with the role of a worker; it connects at the first call.
+        limit = self.app.settings.pool_max_size
+        async with async_pool(self._conninfo, min_size=0, max_size=limit) as self._pool:
             await self._run(started)
 
     async def _run(self, started: asyncio.Event | None) -> None:

@@ -27,12 +27,11 @@ from stepwell.errors import DatabaseUnavailable
 from stepwell.sql import support_text
 from stepwell.store.embedded import account as embedded_account
 from stepwell.store.embedded import cluster as embedded_cluster
-from stepwell.store.embedded import postmaster
+from stepwell.store.embedded import postmaster, roles
 from stepwell.store.embedded.account import Account
 from stepwell.store.embedded.cluster import CLUSTER_NAME, ROLE_NAME
 from stepwell.store.embedded.mark import mark_created
 from stepwell.store.embedded.postmaster import START_LIMIT_SECONDS
-from stepwell.store.schema import roles
 
 if TYPE_CHECKING:
     import psutil

@@ -23,7 +23,8 @@ from stepwell.sql import support_text
 from stepwell.store.calls import mode, registry
 from stepwell.store.connection.pool import named
 from stepwell.store.connection.target import Place, Process
-from stepwell.store.schema import migrate, roles
+from stepwell.store.embedded import roles
+from stepwell.store.schema import migrate
 from stepwell.translations.health import say
 
 Connection = psycopg.Connection[TupleRow]
@@ -184,15 +185,8 @@ def check_clock(subject: Subject) -> Iterable[Finding]:
 def check_permissions(subject: Subject) -> Iterable[Finding]:
     """The owner may migrate; the role of a process may do what the process needs; others may do nothing."""
     role = str(subject.value("select current_user"))
-    owns = subject.value(
-        "select coalesce((select pg_has_role(n.nspowner, 'member') from pg_namespace as n"
-        " where n.nspname = 'stepwell'), has_database_privilege(current_database(), 'create'))"
-    )
-    belongs = subject.value(
-        "select coalesce(bool_or(pg_has_role(r.oid, 'member')), false) from pg_roles as r"
-        " where r.rolname = any (%s)",
-        list(roles.ROLES),
-    )
+    owns = subject.value(support_text("health_owner"))
+    belongs = subject.value(support_text("health_process"), list(roles.ROLES))
     if owns:
         yield worded("permissions", Level.OK, "permissions.granted", role=role)
     elif belongs:
@@ -209,10 +203,7 @@ def check_roles(subject: Subject) -> Iterable[Finding]:
         may_look
     ):
         return
-    found = subject.connection.execute(
-        "select m.role_name, m.lacks, m.missing_right from stepwell.fn_rights_missing() as m"
-        " order by m.lacks <> 'right', m.role_name, m.missing_right"
-    ).fetchall()
+    found = subject.connection.execute(support_text("health_rights")).fetchall()
     lacking = [(role, right) for role, lacks, right in found if lacks == "right"]
     if lacking:
         facts = {"role": lacking[0][0], "right": lacking[0][1], "count": len(lacking) - 1}

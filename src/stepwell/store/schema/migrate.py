@@ -14,7 +14,8 @@ from psycopg.rows import TupleRow
 
 from stepwell.errors import SchemaError, UnsupportedDatabase, from_database
 from stepwell.sql import support_text
-from stepwell.store.schema import roles, routines, sql_files
+from stepwell.store.embedded import roles
+from stepwell.store.schema import routines, sql_files
 from stepwell.store.schema.sql_files import SqlFile, SqlFiles
 
 MINIMUM_VERSION_NUM = 150000
@@ -132,11 +133,7 @@ def _begin_development(connection: Connection) -> None:
 
 def _has_new_roles(connection: Connection) -> bool:
     """A role of a process was made after the last migration and has no rights yet."""
-    query = (
-        "select exists (select from pg_roles as r where r.rolname = any (%s)"
-        " and not has_schema_privilege(r.oid, 'stepwell', 'usage'))"
-    )
-    return connection.execute(query, (list(roles.ROLES),)).fetchone() == (True,)
+    return connection.execute(support_text("roles_new"), (list(roles.ROLES),)).fetchone() == (True,)
 
 
 def _make_partitions(connection: Connection) -> None:

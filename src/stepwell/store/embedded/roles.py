@@ -15,6 +15,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from stepwell.errors import PermissionDenied, from_database
+from stepwell.sql import support_text
 
 Connection = psycopg.Connection[TupleRow]
 
@@ -65,8 +66,8 @@ def apply_rights(connection: Connection) -> bool:
 
 def statements(connection: Connection, passwords: Mapping[str, str]) -> Iterator[sql.Composed]:
     """The statements for this server. A password is sent and printed only as its hash."""
-    query = "select r.rolname, r.rolcanlogin from pg_roles as r where r.rolname = any (%s)"
-    known: dict[str, bool] = dict(connection.execute(query, (list(ROLES),)).fetchall())
+    found = connection.execute(support_text("roles_known"), (list(ROLES),)).fetchall()
+    known: dict[str, bool] = dict(found)
     for role in ROLES:
         name = sql.Identifier(role)
         if role not in known:
