@@ -131,16 +131,14 @@ class Worker:
         self._served = Served(self.app.handlers, self._tell_served)
         self._control = await connect(self._conninfo)
         await self._open_session()
+        address, settings = await self.app.address(Process.KEEPER), self.app.settings
+        anchor, key_file = settings.audit_anchor, settings.audit_key
         self._keeper = BackgroundKeeper(
-            await self.app.address(Process.KEEPER),
-            anchor=self.app.settings.audit_anchor,
-            key_file=self.app.settings.audit_key,
-            evidence=self.app.settings.evidence_store,
+            address, anchor=anchor, key_file=key_file, evidence=settings.evidence_store
         )
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
-        helpers.append(asyncio.create_task(self._keep_alive()))
-        helpers.append(asyncio.create_task(self._watch()))
-        helpers.append(asyncio.create_task(self._progress.run()))
+        others = (self._keep_alive(), self._watch(), self._progress.run())
+        helpers += [asyncio.create_task(other) for other in others]
         self._client.local_workers.add(self)
         self._log.info("worker started", slots=self._slots, executors=self._executors)
         if started is not None:

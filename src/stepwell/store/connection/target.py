@@ -30,8 +30,9 @@ class Process(enum.StrEnum):
     SLACK = "slack"
 
 
-# On the embedded server: nobody is signed in to its API yet, so that the API cannot be bound.
-OWNERS = (Process.OWNER, Process.API)
+# On the embedded server: nobody is signed in to its API yet, so that the API cannot be bound; and a keeper
+# makes evidence bundles, for which it reads whole runs.
+OWNERS = (Process.OWNER, Process.API, Process.KEEPER)
 
 
 @contextmanager
