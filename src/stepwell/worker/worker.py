@@ -131,14 +131,12 @@ class Worker:
         self._served = Served(self.app.handlers, self._tell_served)
         self._control = await connect(self._conninfo)
         await self._open_session()
-        address, settings = await self.app.address(Process.KEEPER), self.app.settings
-        anchor, key_file = settings.audit_anchor, settings.audit_key
+        address, given = await self.app.address(Process.KEEPER), self.app.settings
         self._keeper = BackgroundKeeper(
-            address, anchor=anchor, key_file=key_file, evidence=settings.evidence_store
+            address, anchor=given.audit_anchor, key_file=given.audit_key, evidence=given.evidence_store
         )
         helpers = [asyncio.create_task(self._exchange.run(no)) for no in range(self._exchange_count)]
-        others = (self._keep_alive(), self._watch(), self._progress.run())
-        helpers += [asyncio.create_task(other) for other in others]
+        helpers += map(asyncio.create_task, (self._keep_alive(), self._watch(), self._progress.run()))
         self._client.local_workers.add(self)
         self._log.info("worker started", slots=self._slots, executors=self._executors)
         if started is not None:
