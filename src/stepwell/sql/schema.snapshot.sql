@@ -5775,10 +5775,12 @@ create function stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p
 -- function: stepwell.fn_evidence_due(p_limit integer)
 create function stepwell.fn_evidence_due(p_limit integer) returns TABLE(tenant_id integer, tenant_code text, run_id bigint) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_evidence_note(p_tenant_id integer, p_run_id bigint, p_error text)
 create function stepwell.fn_evidence_note(p_tenant_id integer, p_run_id bigint, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
