@@ -80,6 +80,11 @@ REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
         lambda e: publish(e, sw.Map("$.input.a_long_name", sw.Operation("op", id="o"))),
         "at most 10 are accepted",
     ),
+    "link_seconds": (
+        10,
+        lambda e: e.one("select link from fn_link_create(1, 'ada', p_expires_seconds => 11)"),
+        "expires_seconds: 1 to 10 are accepted",
+    ),
     "start_batch": (
         1,
         lambda e: e.one("select fn_run_start(1, 'w', array['{}'::jsonb, '{}'])"),

@@ -88,7 +88,7 @@ declare
     v_parts text[];
 begin
     if v_setting = '' then
-        select d.tenant_id, d.principal_id, 0 into tenant_id, principal_id, token_id
+        select d.tenant_id, d.principal_id, 0::bigint into tenant_id, principal_id, token_id
         from stepwell.development_mode as d
         inner join stepwell.principal as p on d.tenant_id = p.tenant_id and d.principal_id = p.principal_id
         where d.left_at is null and p.is_active;
