@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -20,6 +20,7 @@ from stepwell.connectors.base import Connector
 from stepwell.content import ContentCalls
 from stepwell.define import Graph, Retry, Workflow, freeze
 from stepwell.define.duration import Duration, seconds_of
+from stepwell.define.json_schema import require_schema
 from stepwell.define.names import require_id
 from stepwell.define.problem import code_place
 from stepwell.errors import InvalidInput, LimitExceeded, UsageError
@@ -80,6 +81,8 @@ class App(AppCalls):
         self.handlers: dict[str, Handler] = {}
         self.connectors: dict[str, Connector] = {}
         self.graphs: dict[str, Graph] = {}
+        # Event type → description and JSON Schema.
+        self.event_types: dict[str, tuple[str, Mapping[str, Any] | None]] = {}
         # The line that declares each workflow, for an error of the database.
         self._places: dict[str, str] = {}
 
@@ -132,6 +135,14 @@ class App(AppCalls):
         self.handlers[name] = make_handler(
             function, name=name, executor=executor, retry=retry, timeout_seconds=seconds_of(timeout)
         )
+
+    def event_type(
+        self, name: str, *, description: str = "", schema: type[Any] | Mapping[str, Any] | None = None
+    ) -> str:
+        """Register an event type that handlers may emit. `schema`: a model, a TypedDict or a JSON Schema."""
+        require_id(name, "event_type")
+        self.event_types[name] = (description, None if schema is None else require_schema(schema, "schema"))
+        return name
 
     def connector(self, connector: C) -> C:
         """Register a connector to another system; `ctx.act` finds it by its name."""
@@ -225,6 +236,10 @@ class App(AppCalls):
             declarations = [self.handlers[name].declaration() for name in fresh]
             await client.perform(publish.register_operations(client.tenant_id, declarations))
             self._declared.update(f"operation:{name}" for name in fresh)
+        for name, (description, schema) in self.event_types.items():
+            if f"event:{name}" not in self._declared:
+                await client.event_type_register(name, description=description, schema=schema)
+                self._declared.add(f"event:{name}")
         for name, graph in self.graphs.items():
             if name not in self._declared:
                 try:

@@ -64,6 +64,8 @@ class StepwellError(Exception):
     sqlstate: str | None = None
     codes: tuple[str, ...] = ()
     translations: Mapping[str, str] = {}
+    # The event that the registry rejected: the client keeps it in a transaction of its own.
+    rejected: Mapping[str, Any] | None = None
 
     def __init__(
         self,
@@ -257,6 +259,7 @@ def from_database(error: BaseException) -> StepwellError:
     refusal = _refusal(detail) if cls is Refused else {}
     found = cls(message, detail=None if refusal else detail, hint=hint, field=field)
     found.codes = tuple(refusal.pop("codes", ()))
+    found.rejected = refusal.pop("rejected", None)
     found.translations = refusal
     if issubclass(cls, DatabaseFailure):
         found.sqlstate = sqlstate

@@ -17,7 +17,7 @@ from stepwell.errors import InvalidInput, NotFound
 from stepwell.handles import RunHandle
 from stepwell.store.calls import people as calls
 from stepwell.store.calls import views, words
-from stepwell.store.calls.people import Approval, Dependent, HumanStep
+from stepwell.store.calls.people import Approval, Checkpoint, Comment, Dependent, HumanStep
 from stepwell.unit_numbers import short
 
 __all__ = ["Approval", "Dependent", "HumanStep", "People", "PeopleCalls", "StepName"]
@@ -127,6 +127,20 @@ class PeopleCalls(Calls):
         self, step: StepName, person: str, resolution_ref: str, *, key: str | None = None
     ) -> Answer:
         return await self._call("resume", step, person, resolution_ref, key=key)
+
+    async def step_comment(self, step: StepName, person: str, body: str, *, key: str | None = None) -> Answer:
+        """Write a comment on a step or task, also after it has ended."""
+        return await self._call("comment", step, person, body, key=key)
+
+    async def step_comments(self, step: StepName) -> list[Comment]:
+        """The comments on a step or task, the oldest first."""
+        unit_id = await self.step_id_of(step)
+        return await self._perform(lambda tenant: calls.comments(tenant, unit_id))
+
+    async def step_checkpoints(self, step: StepName) -> list[Checkpoint]:
+        """What the handler of a step has saved of its work."""
+        unit_id = await self.step_id_of(step)
+        return await self._perform(lambda tenant: calls.checkpoints(tenant, unit_id))
 
     async def step_block(
         self, step: StepName, person: str, reason: str, *, detail: str | None = None, key: str | None = None

@@ -5,9 +5,11 @@ To publish a workflow use `app.publish`, in app.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from stepwell.calls import Calls
+from stepwell.store.calls import publish
 from stepwell.store.calls import workflows as calls
 from stepwell.tenants import CapSettings
 
@@ -41,6 +43,15 @@ class WorkflowCalls(Calls):
         if not found:
             raise await self._missing(f"workflow {name} is not published", "workflow", name)
         return found
+
+    async def event_type_register(
+        self, name: str, *, description: str = "", schema: Mapping[str, Any] | None = None
+    ) -> None:
+        """Register an event type that handlers may emit; `schema` is a JSON Schema of its payload."""
+        client = await self._connected()
+        await client.perform(
+            publish.register_event_type(client.tenant_id, name, description, schema, client.actor)
+        )
 
     async def workflow_caps_set(self, name: str, **settings: Unpack[CapSettings]) -> PublishedWorkflow:
         """Set the caps of a workflow; its runs use them instead of the caps of the tenant."""

@@ -41,7 +41,7 @@ MAY_CALL: dict[str, set[str]] = {
         "transition",
     },
     "report": {"advance", "base", "claim", "expression", "lock", "log", "problem", "tenancy", "transition"},
-    "start": {"advance", "base", "claim", "publish", "tenancy", "transition"},
+    "start": {"advance", "base", "claim", "log", "publish", "tenancy", "transition"},
     "people": {"advance", "base", "deadline", "guard", "lock", "log", "rollup", "tenancy", "transition"},
     "govern": {
         "advance",
@@ -120,7 +120,6 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_lane_take": _LANE,
     "_gap_next": "everything about the gaps of the queue is in one file",
     "_content_pin": "everything about content is in one file",
-    "_schema_refusal": "everything about JSON Schema is in one file",
     "_guard_expression": "everything about guards is in one file",
     "_steps_defer": "everything about a costly expression of a step is in one file",
     "_steps_resume": "everything about a costly expression of a step is in one file",

@@ -129,6 +129,8 @@ def test_a_handler_in_a_thread_can_sleep(app, play, db, turn):
 
 @pytest.mark.requirement("LN-07", "LN-10")
 def test_a_wait_emits_its_outbound_events_and_ends_with_its_event(app, play, db):
+    app.event_type("question")
+
     @app.operation
     async def asks(ctx: sw.Context):
         if ctx.task_type == "RUN":
@@ -209,6 +211,7 @@ def test_a_wait_step_that_times_out_fails_its_run(app, play, db, turn):
 
 def test_a_handler_knows_its_ids_and_can_emit_events(app, play, db):
     seen = {}
+    app.event_type("my.event")
 
     @app.operation
     async def speaks(ctx: sw.Context):

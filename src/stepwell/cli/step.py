@@ -23,6 +23,7 @@ from stepwell.cli.people_words import (
 from stepwell.cli.render import console
 from stepwell.people import HumanStep, People
 from stepwell.store.calls import views
+from stepwell.store.calls.people import Checkpoint, Comment
 from stepwell.unit_numbers import read_unit
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -97,6 +98,39 @@ def release(
         act(context, lambda people: people.step_release(step_name(step), name, reason=reason, key=key)),
         as_json,
     )
+
+
+@app.command()
+def comment(
+    context: typer.Context,
+    step: StepArgument,
+    text: Annotated[str, typer.Argument(help="What to write.", metavar="TEXT")],
+    who: AsOption = None,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a comment on a step or task, also after it has ended."""
+    name = person(context, who)
+    tell(act(context, lambda people: people.step_comment(step_name(step), name, text, key=key)), as_json)
+
+
+@app.command()
+def notes(context: typer.Context, step: StepArgument, as_json: JsonOption = False) -> None:
+    """Show the comments on a step or task, and what its handler has saved."""
+
+    async def read(people: People) -> tuple[list[Comment], list[Checkpoint]]:
+        return await people.step_comments(step_name(step)), await people.step_checkpoints(step_name(step))
+
+    comments, checkpoints = act(context, read)
+    if as_json:
+        print_json({"comments": comments, "checkpoints": checkpoints})
+        return
+    for found in comments:
+        typer.echo(f"{found.written_at:%Y-%m-%d %H:%M} {found.written_by}: {found.body}")
+    for saved in checkpoints:
+        typer.echo(f"{saved.saved_at:%Y-%m-%d %H:%M} saved {saved.name}: {saved.value}")
+    if not comments and not checkpoints:
+        typer.echo("no comments, nothing saved")
 
 
 @app.command()

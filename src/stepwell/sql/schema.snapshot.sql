@@ -91,6 +91,9 @@ create sequence stepwell.step_run_output_snapshot_snapshot_id_seq as bigint star
 -- sequence: stepwell.step_run_prior_audit_prior_audit_id_seq
 create sequence stepwell.step_run_prior_audit_prior_audit_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+-- sequence: stepwell.task_comments_comment_id_seq
+create sequence stepwell.task_comments_comment_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.tenant_tenant_id_seq
 create sequence stepwell.tenant_tenant_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
@@ -493,7 +496,8 @@ create table stepwell.event_validation_audit (
     unit_id bigint,
     payload jsonb,
     problems text[] not null,
-    rejected_at timestamp with time zone not null
+    rejected_at timestamp with time zone not null,
+    reject_count integer default 1 not null
 );
 alter table stepwell.event_validation_audit enable row level security;
 -- granted to stepwell_api: select
@@ -622,6 +626,19 @@ create table stepwell.handler (
     operation_name text not null,
     code_version text default ''::text not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.handler_event_type
+create table stepwell.handler_event_type (
+    tenant_id integer not null,
+    event_type text not null,
+    description text not null,
+    payload_schema jsonb,
+    registered_at timestamp with time zone not null,
+    registered_by text not null
+);
+alter table stepwell.handler_event_type enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1203,6 +1220,20 @@ create table stepwell.step_run_prior_audit (
     written_at timestamp with time zone not null
 );
 alter table stepwell.step_run_prior_audit enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.task_comments
+create table stepwell.task_comments (
+    tenant_id integer not null,
+    comment_id bigint generated always as identity not null,
+    unit_id bigint not null,
+    run_id bigint not null,
+    body text not null,
+    written_by text not null,
+    written_at timestamp with time zone not null
+);
+alter table stepwell.task_comments enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1873,6 +1904,9 @@ alter table stepwell.handler add constraint handler_is_unique UNIQUE (operation_
 -- constraint: stepwell.handler.handler_pkey
 alter table stepwell.handler add constraint handler_pkey PRIMARY KEY (handler_id);
 
+-- constraint: stepwell.handler_event_type.handler_event_type_pkey
+alter table stepwell.handler_event_type add constraint handler_event_type_pkey PRIMARY KEY (tenant_id, event_type);
+
 -- constraint: stepwell.i18n_text.i18n_text_pkey
 alter table stepwell.i18n_text add constraint i18n_text_pkey PRIMARY KEY (text_key, lang);
 
@@ -2188,6 +2222,12 @@ alter table stepwell.step_run_prior_audit add constraint closing_state_is_an_end
 
 -- constraint: stepwell.step_run_prior_audit.step_run_prior_audit_pkey
 alter table stepwell.step_run_prior_audit add constraint step_run_prior_audit_pkey PRIMARY KEY (tenant_id, unit_id, prior_audit_id);
+
+-- constraint: stepwell.task_comments.comment_is_not_empty
+alter table stepwell.task_comments add constraint comment_is_not_empty CHECK ((btrim(body) <> ''::text));
+
+-- constraint: stepwell.task_comments.task_comments_pkey
+alter table stepwell.task_comments add constraint task_comments_pkey PRIMARY KEY (tenant_id, unit_id, comment_id);
 
 -- constraint: stepwell.task_detail.task_detail_pkey
 alter table stepwell.task_detail add constraint task_detail_pkey PRIMARY KEY (tenant_id, unit_id);
@@ -2591,11 +2631,17 @@ CREATE TRIGGER policy_sets_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON step
 -- trigger: stepwell.principal.names_can_be_told_apart
 CREATE TRIGGER names_can_be_told_apart BEFORE INSERT OR UPDATE OF principal_name ON stepwell.principal FOR EACH ROW EXECUTE FUNCTION stepwell._principal_name_set();
 
+-- trigger: stepwell.rollup_policy_def.rollup_policy_takes_effect
+CREATE TRIGGER rollup_policy_takes_effect AFTER INSERT OR DELETE OR UPDATE ON stepwell.rollup_policy_def FOR EACH STATEMENT EXECUTE FUNCTION stepwell._rollup_policy_apply();
+
 -- trigger: stepwell.run_progress.followed_runs_notify
 CREATE TRIGGER followed_runs_notify AFTER UPDATE ON stepwell.run_progress FOR EACH ROW WHEN (((new.followed_until IS NOT NULL) AND (NOT (new.followed_until IS DISTINCT FROM old.followed_until)))) EXECUTE FUNCTION stepwell._progress_notify();
 
 -- trigger: stepwell.state_def.floor_states_stay
 CREATE TRIGGER floor_states_stay AFTER DELETE OR UPDATE ON stepwell.state_def FOR EACH STATEMENT EXECUTE FUNCTION stepwell._machine_floor_check();
+
+-- trigger: stepwell.state_dialect.dialects_say_the_floor
+CREATE TRIGGER dialects_say_the_floor AFTER INSERT OR DELETE OR UPDATE ON stepwell.state_dialect FOR EACH STATEMENT EXECUTE FUNCTION stepwell._dialect_floor_check();
 
 -- trigger: stepwell.state_machine_def.machine_has_the_floor
 CREATE TRIGGER machine_has_the_floor AFTER INSERT OR UPDATE ON stepwell.state_machine_def FOR EACH STATEMENT EXECUTE FUNCTION stepwell._machine_floor_check();
@@ -2674,6 +2720,9 @@ create policy tenant_is_bound on stepwell.evidence_file as permissive for all to
 
 -- policy: stepwell.governance_problem.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.handler_event_type.tenant_is_bound
+create policy tenant_is_bound on stepwell.handler_event_type as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.information_bundle_item.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
@@ -2767,6 +2816,9 @@ create policy tenant_is_bound on stepwell.step_run_output_snapshot as permissive
 
 -- policy: stepwell.step_run_prior_audit.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_run_prior_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+
+-- policy: stepwell.task_comments.tenant_is_bound
+create policy tenant_is_bound on stepwell.task_comments as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
 
 -- policy: stepwell.task_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.task_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
@@ -3019,7 +3071,14 @@ create view stepwell.step_run (
     blocked_escalated boolean,
     escalation_level smallint,
     inputs jsonb,
-    progress jsonb
+    progress jsonb,
+    escalation_chain_id text,
+    workflow_run_id bigint,
+    step_def_id bigint,
+    pinned_iu_version_id bigint,
+    executor_class_ref text,
+    trace_id text,
+    correlation_id text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3039,6 +3098,19 @@ create view stepwell.step_run_state_history (
     actor_class text,
     actor text,
     audit_ref text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.task_checkpoints
+create view stepwell.task_checkpoints (
+    tenant_id integer,
+    unit_id bigint,
+    run_id bigint,
+    checkpoint_name text,
+    checkpoint_value jsonb,
+    request_id integer,
+    saved_at timestamp with time zone
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3066,7 +3138,13 @@ create view stepwell.task_run (
     overdue_first_at timestamp with time zone,
     completed_after_deadline boolean,
     sla_breach_duration interval,
-    blocked_escalated boolean
+    blocked_escalated boolean,
+    workflow_run_id bigint,
+    step_def_id bigint,
+    pinned_iu_version_id bigint,
+    executor_class_ref text,
+    trace_id text,
+    correlation_id text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3721,7 +3799,10 @@ create view stepwell.workflow_run (
     frozen_at timestamp with time zone,
     deadline_at timestamp with time zone,
     workspace_id integer,
-    workspace text
+    workspace text,
+    workflow_run_id bigint,
+    workflow_def_id integer,
+    rollup_basis_jsonb jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4079,6 +4160,9 @@ create function stepwell._development_enter(p_account text) returns void languag
 -- function: stepwell._development_mode_keep()
 create function stepwell._development_mode_keep() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._dialect_floor_check()
+create function stepwell._dialect_floor_check() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._digits_most(p_value jsonb)
 create function stepwell._digits_most(p_value jsonb) returns integer language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4128,6 +4212,9 @@ create function stepwell._event_append(p_tenant_id integer, p_unit_id bigint, p_
 -- function: stepwell._event_append_at(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text, p_at timestamp with time zone)
 create function stepwell._event_append_at(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_actor text, p_payload jsonb, p_actor_class text, p_at timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._event_born(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_to_state text, p_actor text, p_payload jsonb, p_actor_class text, p_audit_ref text, p_at timestamp with time zone)
+create function stepwell._event_born(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_to_state text, p_actor text, p_payload jsonb, p_actor_class text, p_audit_ref text, p_at timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text)
 create function stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4138,6 +4225,19 @@ create function stepwell._event_log_refuse() returns trigger language plpgsql se
 
 -- function: stepwell._event_payload_problem(p_event_type text, p_payload jsonb)
 create function stepwell._event_payload_problem(p_event_type text, p_payload jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._event_reject_keep(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb)
+create function stepwell._event_reject_keep(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._event_rejected(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
+create function stepwell._event_rejected(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._event_type_check(p_event_type text)
+create function stepwell._event_type_check(p_event_type text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4292,6 +4392,14 @@ create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evi
 
 -- function: stepwell._guard_path_problem(p_path text)
 create function stepwell._guard_path_problem(p_path text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._handler_event_append(p_tenant_id integer, p_unit_id bigint, p_session_id bigint, p_event_type text, p_payload jsonb)
+create function stepwell._handler_event_append(p_tenant_id integer, p_unit_id bigint, p_session_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._handler_event_problem(p_tenant_id integer, p_event_type text, p_payload jsonb)
+create function stepwell._handler_event_problem(p_tenant_id integer, p_event_type text, p_payload jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4578,6 +4686,9 @@ create function stepwell._operation_of(p_tenant_id integer, p_operation_name tex
 
 -- function: stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[])
 create function stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[]) returns boolean language plpgsql;
+
+-- function: stepwell._outbound_problem(p_tenant_id integer, p_unit_id bigint, p_body text)
+create function stepwell._outbound_problem(p_tenant_id integer, p_unit_id bigint, p_body text) returns text language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb)
 create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5016,6 +5127,14 @@ create function stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint) r
 
 -- function: stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
 create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._rollup_policy_apply()
+create function stepwell._rollup_policy_apply() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._rollup_policy_problem()
+create function stepwell._rollup_policy_problem() returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5753,6 +5872,16 @@ create function stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_s
 create function stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb)
+create function stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_event_type_register(p_tenant_id integer, p_event_type text, p_description text, p_schema jsonb, p_actor text)
+create function stepwell.fn_event_type_register(p_tenant_id integer, p_event_type text, p_description text, p_schema jsonb, p_actor text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_event_type_schema(p_event_type text)
 create function stepwell.fn_event_type_schema(p_event_type text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6168,6 +6297,10 @@ create function stepwell.fn_step_cannot_complete(p_tenant_id integer, p_unit_id 
 
 -- function: stepwell.fn_step_claim(p_tenant_id integer, p_unit_id bigint, p_actor text, p_key text)
 create function stepwell.fn_step_claim(p_tenant_id integer, p_unit_id bigint, p_actor text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_step_comment(p_tenant_id integer, p_unit_id bigint, p_actor text, p_body text, p_key text)
+create function stepwell.fn_step_comment(p_tenant_id integer, p_unit_id bigint, p_actor text, p_body text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_step_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_output jsonb, p_key text)

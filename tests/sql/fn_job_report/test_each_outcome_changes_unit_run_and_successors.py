@@ -156,7 +156,10 @@ def test_a_handler_can_ask_for_a_retry_with_its_own_delay(engine: Engine, clock:
 def test_the_outcome_waiting_ends_the_lease_and_emits_the_outbound_events(engine: Engine):
     run_id, session = one_step(engine)
     (lease,) = engine.claim(session)
-    body = {"event": "paid", "seconds": 60, "outbound": [{"kind": "invoice", "n": 1}, {"kind": "mail"}]}
+    for event_type in ("invoice", "mail"):
+        engine.db.execute("select fn_event_type_register(1, %s)", (event_type,))
+    sent = [{"type": "invoice", "payload": {"n": 1}}, {"type": "mail", "payload": {}}]
+    body = {"event": "paid", "seconds": 60, "outbound": sent}
     engine.report(session, (lease, "waiting", body))
     assert engine.db.execute(
         "select state_code, waiting_facet, lease_owner from step_run where step_id = 'a'"
@@ -164,7 +167,7 @@ def test_the_outcome_waiting_ends_the_lease_and_emits_the_outbound_events(engine
     emitted = engine.db.execute(
         "select payload from event_log where event_type = 'event.emitted' order by event_id"
     ).fetchall()
-    assert emitted == [({"kind": "invoice", "n": 1},), ({"kind": "mail"},)]
+    assert [event for (event,) in emitted] == sent
     assert engine.one("select count(*) from timer where timer_kind = 'wait_timeout'") == 1
     assert engine.faults() == {}
     engine.db.execute("select fn_signal(1, %s, 'paid', %s, 'e1')", (run_id, Jsonb({"sum": 5})))

@@ -31,7 +31,7 @@ EVERY_PROCESS = {
 WORKER = (
     "leases.py",
     "sessions.py",
-    "publish.py:publish_workflow,register_operations",
+    "publish.py:publish_workflow,register_operations,register_event_type",
     "receipts.py:propose,settle,reversal",
     # What a handler calls: start runs and jobs, send events.
     "runs.py:start_runs,signal",
@@ -40,8 +40,8 @@ WORKER = (
 # A keeper whose role may not read runs only learns that bundles are due, and notes that it cannot make them.
 KEEPER = ("keep.py", "schedules.py:due_schedules,fire_schedule", "sealing.py", "evidence.py:due,note")
 SLACK = ("slack.py:take_cards,note_card,accept_callback,user,decide",)
-# `perform.py` calls it before a call whose verdict has a time limit.
-MORE = {"worker": {"fn_action_limit"}}
+# `perform.py` calls these: for the time limit of a verdict, and after an event was rejected.
+MORE = {"worker": {"fn_action_limit", "fn_event_reject_note"}}
 # Only the owner of the schema calls these.
 OWNERS = {
     "fn_clock_move",

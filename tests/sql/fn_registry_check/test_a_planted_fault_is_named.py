@@ -197,7 +197,8 @@ FAULTS = {
 def test_the_registry_check_finds_the_fault(db: psycopg.Connection, fault: str):
     statement, check_name, detail = FAULTS[fault]
     # The gates that would refuse the edit at once.
-    db.execute("alter table state_def disable trigger user")
+    for table in ("state_def", "rollup_policy_def", "state_dialect"):
+        db.execute(f"alter table {table} disable trigger user")
     for part in statement.split(";"):
         if part.strip():
             db.execute(part)
@@ -239,6 +240,39 @@ def test_a_machine_without_the_floor_cannot_be_active(db: psycopg.Connection):
 def test_an_active_machine_keeps_its_floor(db: psycopg.Connection, fault: str):
     with pytest.raises(psycopg.Error, match="cannot be active"):
         db.execute(FAULTS[fault][0])
+
+
+GAPS = {
+    "a word is taken away": """
+        delete from state_dialect where dialect = 'node' and state_code = 'overdue' and scope = 'step'""",
+    "a gap has no reason": """
+        update state_dialect set dialect_code = '—', note = null
+        where dialect = 'job' and state_code = 'blocked' and scope = 'step'""",
+    "one half of failed is missing": """
+        delete from state_dialect where dialect = 'linear' and qualifier = 'permanent'""",
+}
+
+
+@pytest.mark.requirement("SM-26")
+@pytest.mark.parametrize("gap", GAPS)
+def test_a_dialect_that_cannot_say_the_floor_is_refused(db: psycopg.Connection, gap: str):
+    with pytest.raises(
+        psycopg.Error, match=r"cannot say the floor states (overdue|blocked|failed);"
+    ) as refused:
+        db.execute(GAPS[gap])
+    assert refused.value.sqlstate == "SW004"
+
+
+@pytest.mark.requirement("SM-26")
+def test_a_gap_with_a_reason_is_accepted(db: psycopg.Connection):
+    db.execute(
+        """update state_dialect set dialect_code = '—', note = 'That system has no such state'
+           where dialect = 'job' and state_code = 'blocked' and scope = 'step'"""
+    )
+    gaps = db.execute(
+        "select count(*) from state_dialect where dialect_code = '—' and note is null"
+    ).fetchone()
+    assert gaps == (0,)
 
 
 CLAIMS = {

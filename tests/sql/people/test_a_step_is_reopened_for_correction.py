@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People, refused
@@ -52,6 +53,16 @@ def test_the_first_completion_is_kept(engine: Engine, people: People):
     assert people.reopen_for_correction(unit, "ben", "data_error", made, key="k") == answer
     payload = engine.one("select payload from event_log where event_type = 'step.reopened_for_correction'")
     assert payload["approval_id"] == made
+    # The fields of the source document, and both events under one correlation.
+    assert payload["prior_completed_audit_id"] == payload["prior_audit_id"]
+    assert payload["correction_reason"] == "data_error"
+    linked = engine.db.execute(
+        """select count(distinct correlation_id), array_agg(event_type order by event_id)
+           from vw_audit_event_timeline
+           where unit_id = %s and event_type in ('step.completed', 'step.reopened_for_correction')""",
+        (unit,),
+    ).fetchone()
+    assert linked == (1, ["step.completed", "step.reopened_for_correction"])
     audit = engine.db.execute(
         "select closing_state, closed_by, output from step_run_prior_audit where prior_audit_id = %s",
         (payload["prior_audit_id"],),
@@ -203,3 +214,26 @@ def test_a_step_cannot_be_reopened_without_the_record_of_its_completion(
         (unit, evidence),
     )
     assert "transition_refused_by_guard:reopen_approved" in verdict["problems"]
+
+
+@pytest.mark.requirement("SM-12")
+@pytest.mark.parametrize("required", [True, False], ids=["approval required", "approval not required"])
+def test_the_door_never_reopens_without_the_record(engine: Engine, people: People, required: bool):
+    """Whoever asks the door for T8r is told the call that writes the audit row and the snapshot."""
+    run_id = finished(engine, people, engine.worker())
+    unit = engine.unit(run_id, "sign")
+    engine.db.execute(
+        """insert into dot_config (config_key, config_value, description)
+           values ('approval.required.reopen', %s, 'in this test')
+           on conflict (config_key) do update set config_value = excluded.config_value""",
+        (Jsonb(required),),
+    )
+    evidence = {"audit_ref": "a", "approval_id": 1, "prior_audit_id": 1, "correction_reason": "data_error"}
+    answer = engine.one(
+        """select fn_state_transition_validate(%s, 'step', 'completed', 'in_progress', 'reviewer', 'rpc',
+               'step_reopen_for_correction', %s)""",
+        (unit, Jsonb(evidence | {"payload": evidence})),
+    )
+    assert answer["ok"] is False
+    assert answer["problems"][-1] == "has_calls_of_its_own:fn_step_reopen_for_correction"
+    assert (engine.state(unit), engine.one("select count(*) from step_run_prior_audit")) == ("completed", 0)

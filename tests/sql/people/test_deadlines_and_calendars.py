@@ -223,3 +223,23 @@ def test_a_calendar_is_checked(engine: Engine):
     calendar(engine, hours=[{"weekday": 1, "opens": "09:00", "closes": "09:01"}])
     with refused("SW006", "working seconds"):
         after(engine, at(2026, 3, 29, 0), 1000)
+
+
+@pytest.mark.requirement("SM-13")
+def test_an_escalated_wait_for_a_person_names_its_chain(engine: Engine, people: People, clock: Clock):
+    """Escalated is no state: the step still waits for a person, with the chain as evidence (000, 4.5)."""
+    unit = one_step(engine, escalation=[{"after": 60, "tell": "ben"}, {"after": 120, "tell": "operator"}])
+    people.claim(unit, "ada")
+    people.wait(unit, "ada", ["waiting_human"])
+    query = "select state_code, waiting_facet, escalation_chain_id from step_run where step_run_id = %s"
+    assert engine.db.execute(query, (unit,)).fetchone() == ("waiting", "waiting_human", None)
+    clock.advance(seconds=121)
+    engine.timers()
+    state, facet, chain = engine.db.execute(query, (unit,)).fetchone()
+    assert (state, facet) == ("waiting", "waiting_human")
+    told = engine.one(
+        """select array_agg(payload ->> 'escalation_chain_id') from event_log
+           where event_type = 'step.escalation_raised'"""
+    )
+    assert told == [chain, chain]
+    assert engine.faults() == {}

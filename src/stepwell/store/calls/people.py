@@ -120,6 +120,43 @@ def step_call(name: str, tenant: int, unit_id: int, *positional: Any, **named: A
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment of a person on a step or task."""
+
+    comment_id: int
+    body: str
+    written_by: str
+    written_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A result that the handler of a step has saved."""
+
+    name: str
+    value: Any
+    saved_at: datetime
+
+
+def comments(tenant: int, unit_id: int) -> Call[list[Comment]]:
+    return Call(
+        "select c.comment_id, c.body, c.written_by, c.written_at from stepwell.task_comments as c"
+        " where c.tenant_id = %s and c.unit_id = %s order by c.comment_id",
+        (tenant, unit_id),
+        lambda rows: [Comment(*row) for row in rows],
+    )
+
+
+def checkpoints(tenant: int, unit_id: int) -> Call[list[Checkpoint]]:
+    return Call(
+        "select c.checkpoint_name, c.checkpoint_value, c.saved_at from stepwell.task_checkpoints as c"
+        " where c.tenant_id = %s and c.unit_id = %s order by c.saved_at, c.checkpoint_name limit 1000",
+        (tenant, unit_id),
+        lambda rows: [Checkpoint(*row) for row in rows],
+    )
+
+
 def complete_step(
     tenant: int, unit_id: int, actor: str, output: Mapping[str, Any], key: str | None
 ) -> Call[Any]:

@@ -35,6 +35,16 @@ def known_operations(tenant: int) -> Call[set[str]]:
     )
 
 
+def register_event_type(
+    tenant: int, name: str, description: str, schema: Mapping[str, Any] | None, actor: str
+) -> Call[None]:
+    return Call(
+        "select stepwell.fn_event_type_register(%s, %s, %s, %s::jsonb, %s)",
+        (tenant, name, description, None if schema is None else json_text.encode(schema, "schema"), actor),
+        nothing,
+    )
+
+
 def register_operations(tenant: int, operations: Sequence[Mapping[str, Any]]) -> Call[None]:
     return Call(
         "select stepwell.fn_operation_register(%s, %s::jsonb)",

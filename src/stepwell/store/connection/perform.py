@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
-from contextlib import nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from typing import Any, Protocol, TypeVar
 
 import psycopg
 from psycopg.rows import TupleRow, tuple_row
 
+from stepwell import json_text
 from stepwell.errors import (
     COLLISION_SQLSTATES,
     UNDEFINED_SQLSTATES,
@@ -18,7 +20,7 @@ from stepwell.errors import (
     StepwellError,
     from_database,
 )
-from stepwell.store.connection.call import Call, Rows
+from stepwell.store.connection.call import Call, Rows, nothing
 from stepwell.store.connection.pool import Connections
 
 T = TypeVar("T")
@@ -54,6 +56,8 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, to
             found = _ours(error)
             # After a collision with another transaction nothing was written, so the call can be repeated.
             if error.sqlstate not in COLLISION_SQLSTATES or attempt == ATTEMPT_LIMIT:
+                if found.rejected is not None and "tenant_id" in found.rejected:
+                    await _keep_reject(pool, found.rejected, token)
                 raise found from error
         await asyncio.sleep(random.uniform(0.0, 0.02 * attempt))
     raise AssertionError("the last attempt returns or raises")
@@ -65,6 +69,22 @@ async def _bound(own: psycopg.AsyncConnection[TupleRow], token: str, call: Call[
         cursor = await own.execute(call.text, call.parameters)
         await binding.fetchall()
         return await cursor.fetchall()
+
+
+async def _keep_reject(pool: Connections, rejected: Mapping[str, Any], token: str | None) -> None:
+    """The refused transaction is gone, and its audit row with it: keep the rejected event in another one."""
+    payload = json_text.encode(rejected["payload"], "payload") if "payload" in rejected else None
+    note = Call(
+        "select stepwell.fn_event_reject_note(%s, %s, %s, %s::jsonb)",
+        (rejected["tenant_id"], rejected["event_type"], rejected.get("unit_id"), payload),
+        nothing,
+    )
+    with suppress(psycopg.Error):
+        async with pool.connection() as own:
+            if token is not None:
+                await _bound(own, token, note)
+            else:
+                await own.execute(note.text, note.parameters)
 
 
 async def on_connection(connection: Connection, call: Call[T], *, token: str | None = None) -> T:

@@ -2,7 +2,8 @@
 
 -- The public entry for one state change: checks it against the registry and, unless it is a preview, applies it with
 -- its event and everything that follows from it (the graph advances, queues and timers change). A run, an approval, a
--- proposal or a receipt is only checked here: its own functions change it, because more rows belong to its change. Who
+-- proposal or a receipt is only checked here: its own functions change it, because more rows belong to its change; the same
+-- holds for a correction. Who
 -- acts comes from the binding: a person acts as the person in charge of a step, or with the right to look after the work
 -- of others; the classes of the engine and of workers belong to them alone.
 -- Locks: the run, or the unit itself when it is free-standing; then the unit.
@@ -28,6 +29,7 @@ as $$
 declare
     v_in_charge constant boolean := p_actor_class in ('pic_human', 'task_pic_human');
     v_actor text;
+    v_verdict jsonb;
 begin
     v_actor := stepwell._actor_bound(p_tenant_id, p_evidence ->> 'actor', case when v_in_charge then 'step.work' else 'step.oversee' end);
     if coalesce(current_setting('stepwell.binding', true), '') <> '' then
@@ -42,6 +44,13 @@ begin
         end if;
         p_evidence := p_evidence || jsonb_build_object('actor', v_actor, 'actor_id', stepwell.bound_principal(),
             'audit_ref', 'principal:' || stepwell.bound_principal());
+    end if;
+    -- More than the state belongs to a correction: its record, the snapshot, what is around and after the step.
+    if p_trigger_ref = 'step_reopen_for_correction' and not p_preview then
+        v_verdict := stepwell._state_change(p_run_id, p_run_kind, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
+            p_trigger_ref, p_evidence, true, p_tenant_id);
+        return v_verdict || jsonb_build_object('ok', false,
+            'problems', v_verdict -> 'problems' || '["has_calls_of_its_own:fn_step_reopen_for_correction"]');
     end if;
     return stepwell._state_change(p_run_id, p_run_kind, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref,
         p_evidence, p_preview, p_tenant_id);

@@ -221,13 +221,11 @@ begin
         tenant_id, unit_id, parent_id, last_transition_at, started_at, deadline_at, scope, state_machine_id, state_code)
     values (p_tenant_id, v_approval_id, p_subject_unit_id, v_now, v_now, v_expires_at, 'approval',
         stepwell._machine_of('approval'), 'requested');
-    insert into stepwell.event_log (
-        tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, payload)
-    values (p_tenant_id, v_now, stepwell._run_of(v_approval_id), v_approval_id, 'approval.requested', 'requested', 'pic_human', p_actor,
+    perform stepwell._event_born(p_tenant_id, v_approval_id, 'approval.requested', 'requested', p_actor,
         jsonb_strip_nulls(jsonb_build_object('action', p_action, 'subject_unit_id', p_subject_unit_id, 'reason', v_reason,
             'tier', p_tier, 'quorum', p_quorum, 'acting', p_acting, 'approvers', p_approvers, 'approver_role', v_role,
             'expires_at', to_char(v_expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-            'about', stepwell._value_digest(p_tenant_id, 'approval:' || v_approval_id || ':about', v_about))));
+            'about', stepwell._value_digest(p_tenant_id, 'approval:' || v_approval_id || ':about', v_about))), 'pic_human', null);
     perform stepwell._event_append(p_tenant_id, p_subject_unit_id, 'approval.opened', p_actor,
         jsonb_build_object('approval_id', v_approval_id, 'action', p_action));
     insert into stepwell.approval_detail (

@@ -48,9 +48,8 @@ begin
     insert into stepwell.work_unit (
         tenant_id, unit_id, last_transition_at, started_at, scope, state_machine_id, state_code)
     values (p_tenant_id, v_proposal_id, v_now, v_now, 'proposal', stepwell._machine_of('proposal'), 'draft');
-    insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, payload)
-    values (p_tenant_id, v_now, stepwell._run_of(v_proposal_id), v_proposal_id, 'proposal.drafted', 'draft', 'pic_human', p_actor,
-        jsonb_build_object('kind', 'policy', 'rules_hash', stepwell._policy_hash(p_rules)));
+    perform stepwell._event_born(p_tenant_id, v_proposal_id, 'proposal.drafted', 'draft', p_actor,
+        jsonb_build_object('kind', 'policy', 'rules_hash', stepwell._policy_hash(p_rules)), 'pic_human', null);
     perform stepwell._units_move(array[p_tenant_id], array[v_proposal_id], 'submitted', 'pic_human', 'rpc', 'proposal_submit',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
     v_approval_id := stepwell._approval_request(p_tenant_id, 'proposal', v_proposal_id, p_actor,

@@ -121,10 +121,8 @@ begin
     insert into stepwell.work_unit (
         tenant_id, unit_id, parent_id, last_transition_at, started_at, scope, state_machine_id, state_code)
     values (p_tenant_id, p_receipt_id, p_unit_id, v_now, v_now, 'receipt', stepwell._machine_of('receipt'), 'intended');
-    insert into stepwell.event_log (
-        tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, payload)
-    values (p_tenant_id, v_now, stepwell._run_of(p_receipt_id), p_receipt_id, 'receipt.intended', 'intended', 'executor_worker',
-        'session:' || p_session_id, 'session:' || p_session_id, v_payload);
+    perform stepwell._event_born(p_tenant_id, p_receipt_id, 'receipt.intended', 'intended', 'session:' || p_session_id, v_payload,
+        'executor_worker', 'session:' || p_session_id);
     return p_receipt_id;
 exception when unique_violation then
     raise exception using errcode = '40001', message = 'another unit is making the same effect; try again';

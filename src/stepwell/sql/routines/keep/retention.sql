@@ -243,7 +243,7 @@ declare
 begin
     -- Each of these keys begins with (tenant_id, unit_id): one range of the key is deleted for each run.
     foreach v_table in array array['unit_output', 'unit_failure', 'unit_checkpoint', 'unit_wake', 'event_wait',
-        'unit_progress', 'timer', 'map_item', 'transition_idempotency', 'task_detail', 'step_block', 'step_escalation',
+        'unit_progress', 'timer', 'map_item', 'transition_idempotency', 'task_detail', 'task_comments', 'step_block', 'step_escalation',
         'step_input', 'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'policy_verdict',
         'run_write_count', 'tenant_lease', 'work_unit'] loop
         execute format(

@@ -103,7 +103,8 @@ begin
         false, p_tenant_id);
     if not (v_verdict ->> 'ok')::boolean then
         perform stepwell._refuse(p_tenant_id, p_unit_id, p_to_state,
-            array(select jsonb_array_elements_text(v_verdict -> 'problems')), jsonb_build_object('actor', p_actor) || p_evidence);
+            array(select jsonb_array_elements_text(v_verdict -> 'problems')),
+            jsonb_build_object('actor', p_actor, 'payload', p_payload) || p_evidence);
     end if;
     return v_verdict;
 end

@@ -235,6 +235,8 @@ as $$
 declare
     v_cycle stepwell.step_run_correction_cycle;
     v_unit stepwell.work_unit;
+    v_closing_state constant text := (select u.state_code from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id);
     v_evidence jsonb;
 begin
     v_cycle := stepwell._correction_record(p_tenant_id, p_unit_id, p_root_unit_id, p_actor, p_reason, p_approval_id,
@@ -243,7 +245,8 @@ begin
         'prior_audit_id', v_cycle.prior_audit_id, 'correction_reason', p_reason,
         'original_output_snapshot_id', v_cycle.snapshot_id));
     perform stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'reviewer', 'rpc', 'step_reopen_for_correction', p_actor,
-        v_evidence, v_evidence - 'audit_ref');
+        v_evidence, v_evidence - 'audit_ref' || case when v_closing_state = 'completed'
+            then jsonb_build_object('prior_completed_audit_id', v_cycle.prior_audit_id) else '{}' end);
     if p_person_id is not null then
         perform stepwell._pic_change(p_tenant_id, p_unit_id, p_person_id, p_actor, p_reason);
     end if;

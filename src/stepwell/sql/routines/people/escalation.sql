@@ -62,7 +62,8 @@ begin
     if found then
         select u.scope into v_scope from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
         perform stepwell._event_append(p_tenant_id, p_unit_id, v_scope || '.escalation_raised', p_actor,
-            jsonb_strip_nulls(jsonb_build_object('level', p_level, 'tell', v_tell, 'reason', p_reason)), 'escalation_handler');
+            jsonb_strip_nulls(jsonb_build_object('level', p_level, 'tell', v_tell, 'reason', p_reason,
+                'escalation_chain_id', 'chain:' || p_unit_id)), 'escalation_handler');
     end if;
 end
 $$;

@@ -67,7 +67,8 @@ select
     e.actor,
     e.audit_ref,
     coalesce(e.trace_id, r.trace_id, j.trace_id) as trace_id,
-    coalesce(e.correlation_id, r.correlation_id, j.correlation_id) as correlation_id,
+    -- Events of one run belong together, also when nobody gave it a correlation.
+    coalesce(e.correlation_id, r.correlation_id, j.correlation_id, 'run:' || e.run_id) as correlation_id,
     e.payload,
     u.item_no
 from stepwell.event_log as e

@@ -41,7 +41,11 @@ select
     p.frozen_at,
     u.deadline_at,
     p.workspace_id,
-    s.workspace_name as workspace
+    s.workspace_name as workspace,
+    -- The names of the source document (000, section 2.2).
+    r.run_id as workflow_run_id,
+    r.version_id as workflow_def_id,
+    stepwell.fn_workflow_rollup_compute(r.run_id, r.tenant_id) as rollup_basis_jsonb
 from stepwell.run_detail as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id
 inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
@@ -116,7 +120,23 @@ select
     (
         select p.progress from stepwell.v_unit_progress as p
         where p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
-    ) as progress
+    ) as progress,
+    -- The chain whose people were told that the step is open: it waits for them (000, section 4.5).
+    (
+        select 'chain:' || u.unit_id from stepwell.step_escalation as e
+        where e.tenant_id = u.tenant_id and e.unit_id = u.unit_id and e.told_at is not null limit 1
+    ) as escalation_chain_id,
+    -- The names of the source document (000, section 2.2).
+    stepwell._run_of(u.unit_id) as workflow_run_id,
+    (u.version_id::bigint << 20) | u.def_no as step_def_id,
+    (
+        select (p.iu_id << 20) | p.version_no from stepwell.step_content_pin as p
+        where p.tenant_id = u.tenant_id and p.run_id = stepwell._run_of(u.unit_id) and p.step_no = u.def_no
+    ) as pinned_iu_version_id,
+    c.class_name as executor_class_ref,
+    (select r.trace_id from stepwell.run_detail as r where r.tenant_id = u.tenant_id and r.run_id = stepwell._run_of(u.unit_id)) as trace_id,
+    (select r.correlation_id from stepwell.run_detail as r where r.tenant_id = u.tenant_id and r.run_id = stepwell._run_of(u.unit_id))
+        as correlation_id
 from stepwell.work_unit as u
 inner join stepwell.workflow_step_def as d
     on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
@@ -149,7 +169,19 @@ select
     u.overdue_first_at,
     u.completed_after_deadline,
     u.sla_breach_duration,
-    u.blocked_escalated
+    u.blocked_escalated,
+    -- The names of the source document (000, section 2.2).
+    stepwell._run_of(u.unit_id) as workflow_run_id,
+    (u.version_id::bigint << 20) | s.def_no as step_def_id,
+    (
+        select (p.iu_id << 20) | p.version_no from stepwell.step_content_pin as p
+        where p.tenant_id = u.tenant_id and p.run_id = stepwell._run_of(u.unit_id) and p.step_no = s.def_no
+    ) as pinned_iu_version_id,
+    (select c.class_name from stepwell.executor_class as c where c.executor_class_id = u.executor_class_id) as executor_class_ref,
+    (select r.trace_id from stepwell.run_detail as r where r.tenant_id = u.tenant_id and r.run_id = stepwell._run_of(u.unit_id)) as trace_id,
+    (select r.correlation_id from stepwell.run_detail as r where r.tenant_id = u.tenant_id and r.run_id = stepwell._run_of(u.unit_id))
+        as correlation_id
 from stepwell.work_unit as u
+inner join stepwell.work_unit as s on u.tenant_id = s.tenant_id and u.parent_id = s.unit_id
 left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
 where u.scope = 'task';

@@ -44,3 +44,34 @@ for each statement execute function stepwell._machine_floor_check();
 create or replace trigger floor_states_stay
 after update or delete on stepwell.state_def
 for each statement execute function stepwell._machine_floor_check();
+
+-- Gate A: refuses a dialect that cannot say all nine floor states of a step. A state without a word of its own is a row with
+-- the word — and a reason.
+-- Raises: SW004, naming the dialect and the states.
+create or replace function stepwell._dialect_floor_check() returns trigger
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_gap record;
+begin
+    for v_gap in
+        select d.dialect, string_agg(f.state_code, ', ' order by f.ordinal) as missing
+        from (select distinct x.dialect from stepwell.state_dialect as x) as d
+        cross join stepwell._floor_states() as f
+        where not exists (
+            select from stepwell.state_dialect as w
+            where w.dialect = d.dialect and w.scope = 'step' and w.state_code = f.state_code
+                and (w.dialect_code <> '—' or btrim(coalesce(w.note, '')) <> '')
+            having bool_or(w.qualifier = '') or (bool_or(w.qualifier = 'transient') and bool_or(w.qualifier = 'permanent')))
+        group by d.dialect
+    loop
+        raise exception using errcode = 'SW004', column = 'dialect', message = format(
+            'dialect: %s cannot say the floor states %s; each needs a word, or the word — with a note', v_gap.dialect, v_gap.missing);
+    end loop;
+    return null;
+end
+$$;
+create or replace trigger dialects_say_the_floor
+after insert or update or delete on stepwell.state_dialect
+for each statement execute function stepwell._dialect_floor_check();

@@ -133,7 +133,8 @@ $$;
 -- Appends an event of a handler to the log while it has the lease.
 -- Locks: the unit row (shared), so that it cannot lose its lease meanwhile.
 -- Idempotency: none; a handler that may run twice emits inside ctx.step.
--- Raises: SW005 when the session does not have the lease any more; SW006 when the payload is too large.
+-- Raises: SW004 when the type is not registered (fn_event_type_register) or the payload breaks its schema; SW005 when the
+--   session does not have the lease any more; SW006 when the payload is too large.
 create or replace function stepwell.fn_event_emit(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_type text, p_payload jsonb
 ) returns void
@@ -143,7 +144,6 @@ as $$
 begin
     perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
     perform stepwell._values_check('payload', 'event ' || p_type, array[p_payload], 'limits.payload_bytes');
-    perform stepwell._event_append(p_tenant_id, p_unit_id, 'event.emitted', 'session:' || p_session_id,
-        jsonb_build_object('type', p_type, 'payload', p_payload), 'executor_worker');
+    perform stepwell._handler_event_append(p_tenant_id, p_unit_id, p_session_id, p_type, p_payload);
 end
 $$;

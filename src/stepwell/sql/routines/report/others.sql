@@ -20,15 +20,19 @@ declare
 begin
     for v_part in
         select
-            case when q.outcome in ('failed', 'retry', 'dead') then 'failed'
+            case when q.outcome in ('failed', 'retry', 'dead') or x.problem is not null then 'failed'
                 when q.outcome in ('waiting', 'sleep') then 'parked' else q.outcome end as kind,
             array_agg(q.tenant_id order by q.unit_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
             array_agg(q.tenant_id) filter (where u.slot_key is not null) as slot_tenant_ids,
             array_agg(q.unit_id) filter (where u.slot_key is not null) as slot_ids,
-            array_agg(coalesce(q.body::jsonb, '{}') || jsonb_build_object('outcome', q.outcome) order by q.unit_id) as bodies
+            array_agg(case when x.problem is not null then jsonb_build_object('outcome', 'dead', 'error',
+                    jsonb_build_object('type', 'EventRejected', 'message', x.problem))
+                else coalesce(q.body::jsonb, '{}') || jsonb_build_object('outcome', q.outcome) end order by q.unit_id) as bodies
         from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies)
             as q (tenant_id, unit_id, lease_no, outcome, body)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        cross join lateral (select case when q.outcome = 'waiting' then stepwell._outbound_problem(q.tenant_id, q.unit_id, q.body) end
+            as problem) as x
         where u.lease_session_id = p_session_id and u.lease_no = q.lease_no and u.state_code in ('in_progress', 'overdue')
         group by 1
         order by 1
@@ -103,8 +107,7 @@ begin
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where q.body ? 'checkpoint'
     on conflict do nothing;
-    insert into stepwell.event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor, payload)
-    select q.tenant_id, v_now, stepwell._run_of(q.unit_id), q.unit_id, 'event.emitted', 'executor_worker', 'session:' || p_session_id, o.event
+    perform stepwell._handler_event_append(q.tenant_id, q.unit_id, p_session_id, o.event ->> 'type', o.event -> 'payload')
     from unnest(p_tenant_ids, p_unit_ids, p_bodies) as q (tenant_id, unit_id, body)
     cross join lateral jsonb_array_elements(q.body -> 'outbound') as o (event)
     where jsonb_typeof(q.body -> 'outbound') = 'array';
@@ -123,6 +126,32 @@ begin
     loop
         perform stepwell._waits_match(v_unit.tenant_id, v_unit.run_id, v_unit.event_type);
     end loop;
+end
+$$;
+
+-- Why the events that a handler sends with a wait cannot be sent; null when they can. The first one that is rejected is kept in
+-- event_validation_audit.
+create or replace function stepwell._outbound_problem(p_tenant_id int, p_unit_id bigint, p_body text) returns text
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_events constant jsonb := p_body::jsonb -> 'outbound';
+    v_bad record;
+begin
+    if jsonb_typeof(v_events) is distinct from 'array' or v_events = '[]' then
+        return null;
+    end if;
+    select o.event, p.problem into v_bad
+    from jsonb_array_elements(v_events) as o (event)
+    cross join lateral (
+        select stepwell._handler_event_problem(p_tenant_id, o.event ->> 'type', o.event -> 'payload') as problem) as p
+    where p.problem is not null
+    limit 1;
+    if found then
+        perform stepwell._event_reject_keep(p_tenant_id, v_bad.event ->> 'type', p_unit_id, v_bad.event -> 'payload');
+    end if;
+    return v_bad.problem;
 end
 $$;
 

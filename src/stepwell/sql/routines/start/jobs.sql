@@ -38,6 +38,7 @@ begin
     perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id,
         p_rate_count, p_rate_seconds);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
+    perform stepwell._event_type_check('job.enqueued');
     -- Numbers in the order of the payloads, rows in the order of the keys: two calls with the same keys never wait for
     -- each other.
     with numbered as materialized (

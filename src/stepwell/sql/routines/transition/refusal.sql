@@ -2,7 +2,7 @@
 -- stay beside it for programs.
 
 -- Raises the refusal of a state change, or of a call when no state is asked for. The sentence is the message; DETAIL is a
--- JSON object: codes, and the sentence in Vietnamese (vi).
+-- JSON object: codes, the sentence in Vietnamese (vi), and the event that was rejected, if one was.
 -- Raises: SW004.
 create or replace function stepwell._refuse(
     p_tenant_id int, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb
@@ -16,8 +16,10 @@ begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     raise exception using errcode = 'SW004',
         message = stepwell._refusal_sentence(v_unit, p_to_state, p_problems, p_evidence, 'en'),
-        detail = jsonb_build_object('codes', p_problems,
-            'vi', stepwell._refusal_sentence(v_unit, p_to_state, p_problems, p_evidence, 'vi'));
+        detail = jsonb_strip_nulls(jsonb_build_object('codes', p_problems, 'rejected', (
+                select stepwell._event_rejected(p_tenant_id, p_unit_id, split_part(c.problem, ':', 2), p_evidence -> 'payload')
+                from unnest(p_problems) as c (problem) where c.problem like 'event\_payload\_invalid:%' limit 1),
+            'vi', stepwell._refusal_sentence(v_unit, p_to_state, p_problems, p_evidence, 'vi')));
 end
 $$;
 

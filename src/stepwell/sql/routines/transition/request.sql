@@ -20,14 +20,14 @@ begin
     if v_done.applied_count = cardinality(p_requests) then
         return v_done.direct_ids;
     end if;
-    select q.tenant_id, q.unit_id, q.to_state, q.evidence, j.problems into v_refusal
+    select q.tenant_id, q.unit_id, q.to_state, q.evidence, q.payload, j.problems into v_refusal
     from stepwell._transition_judge(p_requests, p_cause, v_done.applied_ids) as j
     inner join unnest(p_requests) as q on j.unit_id = q.unit_id
     where j.problems <> '{}'
     order by q.unit_id limit 1;
     if found then
         perform stepwell._refuse(v_refusal.tenant_id, v_refusal.unit_id, v_refusal.to_state, v_refusal.problems,
-            jsonb_build_object('actor', p_cause.actor) || coalesce(v_refusal.evidence, '{}'));
+            jsonb_build_object('actor', p_cause.actor, 'payload', v_refusal.payload) || coalesce(v_refusal.evidence, '{}'));
     end if;
     raise exception using errcode = '40001', message = format('%s was changed by another transaction; try again',
         stepwell._title_of(p_requests[1].tenant_id, p_requests[1].unit_id));
