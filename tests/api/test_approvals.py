@@ -151,7 +151,8 @@ def test_a_token_says_who_decides(dsn: str, db: psycopg.Connection, approval: in
         assert client.get("/api/v1/approvals", headers={"Authorization": "Bearer sw_no"}).status_code == 403
         (listed,) = client.get("/api/v1/approvals", headers=bearer).json()
         assert listed["approval_id"] == str(approval)
-        posing = client.post(path, json={"decision": "approve", "person": "ada"}, headers=bearer)
+        body = {"decision": "approve", "shown_digest": listed["shown_digest"]}
+        posing = client.post(path, json={**body, "person": "ada"}, headers=bearer)
         assert (posing.status_code, "cannot act as ada" in posing.text) == (403, True)
-        granted = client.post(path, json={"decision": "approve", "person": "ben"}, headers=bearer)
+        granted = client.post(path, json={**body, "person": "ben"}, headers=bearer)
         assert granted.json()["decided_by"] == "ben"
