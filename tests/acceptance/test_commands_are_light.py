@@ -76,11 +76,11 @@ def test_a_command_that_reads_connects_once_and_loads_little(run_1: str):
         assert loaded == set(), arguments
 
 
-def test_a_running_embedded_server_is_used_without_asking_it_first(tmp_path: Path):
-    with EmbeddedServer(tmp_path) as server:
-        code, _, _ = cost("db", "migrate", STEPWELL_DATA_DIR=str(tmp_path))
+def test_a_running_embedded_server_is_used_without_asking_it_first(data_dir: Path):
+    with EmbeddedServer(data_dir) as server:
+        code, _, _ = cost("db", "migrate", STEPWELL_DATA_DIR=str(data_dir))
         assert code == 0
-        code, connects, modules = cost("runs", "list", STEPWELL_DATA_DIR=str(tmp_path))
+        code, connects, modules = cost("runs", "list", STEPWELL_DATA_DIR=str(data_dir))
         assert (code, connects) == (0, 1)
         assert "psutil" not in modules
         assert server.postmaster_pid is not None
