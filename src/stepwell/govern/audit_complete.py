@@ -38,7 +38,7 @@ def check_complete(reader: AuditReader, verdict: Verdict, archived: Archived, ju
         if state in ENDS.get(kind, ()):
             life.ended_count += number
         else:
-            named = [f"{kind} {short(unit_id)} ({state})" for unit_id in some or ()]
+            named = [f"{kind} {short(unit_id)} ({state})" for unit_id in some or () if unit_id is not None]
             verdict.open_units += named[: OPEN_LIMIT - len(verdict.open_units)]
     _check_decisions(reader, verdict, archived, judged)
 
