@@ -122,7 +122,7 @@ begin
         tenant_id, unit_id, parent_id, last_transition_at, started_at, scope, state_machine_id, state_code)
     values (p_tenant_id, p_receipt_id, p_unit_id, v_now, v_now, 'receipt', stepwell._machine_of('receipt'), 'intended');
     perform stepwell._event_born(p_tenant_id, p_receipt_id, 'receipt.intended', 'intended', 'session:' || p_session_id, v_payload,
-        'executor_worker', 'session:' || p_session_id);
+        'executor_worker', 'session:' || p_session_id, v_now);
     return p_receipt_id;
 exception when unique_violation then
     raise exception using errcode = '40001', message = 'another unit is making the same effect; try again';
