@@ -22,6 +22,8 @@ NAMED_OTHERWISE = {
     "now": "it replaces now(), so it has the same name: stepwell.now()",
     "bound_tenant": "row level security compares with it as with current_user",
     "bound_principal": "the same",
+    "read_tenant": "the same",
+    "payload_tenant": "the same",
 }
 
 # Functions without a search_path of their own: each caller sets it. The value is the reason.

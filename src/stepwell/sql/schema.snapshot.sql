@@ -172,8 +172,6 @@ create table stepwell.action_receipt (
     settled_at timestamp with time zone
 );
 alter table stepwell.action_receipt enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.approval_detail
 create table stepwell.approval_detail (
@@ -196,8 +194,6 @@ create table stepwell.approval_detail (
     about jsonb
 );
 alter table stepwell.approval_detail enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.approval_vote
 create table stepwell.approval_vote (
@@ -440,8 +436,6 @@ create table stepwell.event_inbox (
     taken_by bigint
 );
 alter table stepwell.event_inbox enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.event_log
 create table stepwell.event_log (
@@ -500,8 +494,6 @@ create table stepwell.event_validation_audit (
     reject_count integer default 1 not null
 );
 alter table stepwell.event_validation_audit enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.event_wait
 create table stepwell.event_wait (
@@ -733,8 +725,6 @@ create table stepwell.job_detail (
     created_by text not null
 );
 alter table stepwell.job_detail enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.job_line
 create table stepwell.job_line (
@@ -941,8 +931,6 @@ create table stepwell.run_detail (
     origin text[]
 ) with (fillfactor=80);
 alter table stepwell.run_detail enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.run_progress
 create table stepwell.run_progress (
@@ -1387,8 +1375,6 @@ create table stepwell.unit_wake (
     woken_at timestamp with time zone not null
 );
 alter table stepwell.unit_wake enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.verb
 create table stepwell.verb (
@@ -1524,8 +1510,6 @@ create table stepwell.workflow_schedule (
     authors text[] not null
 );
 alter table stepwell.workflow_schedule enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_step_def
 create table stepwell.workflow_step_def (
@@ -2647,235 +2631,259 @@ CREATE TRIGGER dialects_say_the_floor AFTER INSERT OR DELETE OR UPDATE ON stepwe
 CREATE TRIGGER machine_has_the_floor AFTER INSERT OR UPDATE ON stepwell.state_machine_def FOR EACH STATEMENT EXECUTE FUNCTION stepwell._machine_floor_check();
 
 -- policy: stepwell.access_token.tenant_is_bound
-create policy tenant_is_bound on stepwell.access_token as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.access_token as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.action_receipt.tenant_is_bound
-create policy tenant_is_bound on stepwell.action_receipt as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.action_receipt as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.approval_detail.tenant_is_bound
-create policy tenant_is_bound on stepwell.approval_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.approval_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.approval_vote.tenant_is_bound
-create policy tenant_is_bound on stepwell.approval_vote as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.approval_vote as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.audit_anchor.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_anchor as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.audit_anchor as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.audit_block.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_block as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.audit_block as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.audit_block_stream.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_block_stream as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.audit_block_stream as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.audit_chain.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_chain as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.audit_chain as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.audit_leaves.tenant_is_bound
-create policy tenant_is_bound on stepwell.audit_leaves as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.audit_leaves as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.business_calendar.tenant_is_bound
-create policy tenant_is_bound on stepwell.business_calendar as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.business_calendar as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.calendar_holiday.tenant_is_bound
-create policy tenant_is_bound on stepwell.calendar_holiday as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.calendar_holiday as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.calendar_hours.tenant_is_bound
-create policy tenant_is_bound on stepwell.calendar_hours as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.calendar_hours as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.concurrency_slot.tenant_is_bound
-create policy tenant_is_bound on stepwell.concurrency_slot as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.concurrency_slot as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.credential.tenant_is_bound
-create policy tenant_is_bound on stepwell.credential as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.credential as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.development_mode.tenant_is_bound
-create policy tenant_is_bound on stepwell.development_mode as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.development_mode as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.dlq_replay_request.tenant_is_bound
-create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.event_inbox.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_inbox as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.event_inbox as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.event_log.payload_is_allowed
+create policy payload_is_allowed on stepwell.event_log as restrictive for all to public using (((event_type <> 'event.emitted'::text) OR (( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL)));
 
 -- policy: stepwell.event_log.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_log as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.event_log as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.event_reader.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_reader as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.event_reader as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.event_validation_audit.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_validation_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.event_validation_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.event_wait.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_wait as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.event_wait as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.evidence_bundle.tenant_is_bound
-create policy tenant_is_bound on stepwell.evidence_bundle as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.evidence_bundle as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.evidence_due.tenant_is_bound
-create policy tenant_is_bound on stepwell.evidence_due as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.evidence_due as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.evidence_file.payload_is_allowed
+create policy payload_is_allowed on stepwell.evidence_file as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
 -- policy: stepwell.evidence_file.tenant_is_bound
-create policy tenant_is_bound on stepwell.evidence_file as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.evidence_file as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.governance_problem.tenant_is_bound
-create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.handler_event_type.tenant_is_bound
-create policy tenant_is_bound on stepwell.handler_event_type as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.handler_event_type as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.information_bundle_item.tenant_is_bound
-create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.information_unit.tenant_is_bound
-create policy tenant_is_bound on stepwell.information_unit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.information_unit as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.information_unit_label.tenant_is_bound
-create policy tenant_is_bound on stepwell.information_unit_label as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.information_unit_label as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.information_unit_version.tenant_is_bound
-create policy tenant_is_bound on stepwell.information_unit_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.information_unit_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.job_dead_letter.tenant_is_bound
-create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.job_detail.tenant_is_bound
-create policy tenant_is_bound on stepwell.job_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.job_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.job_line.tenant_is_bound
-create policy tenant_is_bound on stepwell.job_line as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.job_line as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.job_ready.tenant_is_bound
-create policy tenant_is_bound on stepwell.job_ready as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.job_ready as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.map_item.payload_is_allowed
+create policy payload_is_allowed on stepwell.map_item as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
 -- policy: stepwell.map_item.tenant_is_bound
-create policy tenant_is_bound on stepwell.map_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.map_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.operation.tenant_is_bound
-create policy tenant_is_bound on stepwell.operation as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.operation as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.permission.tenant_is_bound
-create policy tenant_is_bound on stepwell.permission as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.permission as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.policy_active.tenant_is_bound
-create policy tenant_is_bound on stepwell.policy_active as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.policy_active as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.policy_set.tenant_is_bound
-create policy tenant_is_bound on stepwell.policy_set as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.policy_set as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.policy_verdict.tenant_is_bound
-create policy tenant_is_bound on stepwell.policy_verdict as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.policy_verdict as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.principal.tenant_is_bound
-create policy tenant_is_bound on stepwell.principal as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.principal as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.principal_role.tenant_is_bound
-create policy tenant_is_bound on stepwell.principal_role as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.principal_role as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.rate_token.tenant_is_bound
-create policy tenant_is_bound on stepwell.rate_token as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.rate_token as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.run_detail.tenant_is_bound
-create policy tenant_is_bound on stepwell.run_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.run_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.run_progress.tenant_is_bound
-create policy tenant_is_bound on stepwell.run_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.run_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.run_write_count.tenant_is_bound
-create policy tenant_is_bound on stepwell.run_write_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.run_write_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.sign_in_throttle.tenant_is_bound
-create policy tenant_is_bound on stepwell.sign_in_throttle as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.sign_in_throttle as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.slack_callback.tenant_is_bound
-create policy tenant_is_bound on stepwell.slack_callback as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.slack_callback as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.slack_card.tenant_is_bound
-create policy tenant_is_bound on stepwell.slack_card as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.slack_card as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.slack_user.tenant_is_bound
-create policy tenant_is_bound on stepwell.slack_user as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.slack_user as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.step_block.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_block as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.step_block as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.step_content_pin.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_content_pin as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.step_content_pin as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.step_escalation.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.step_input.payload_is_allowed
+create policy payload_is_allowed on stepwell.step_input as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
 -- policy: stepwell.step_input.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_input as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.step_input as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.step_run_correction_cycle.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_run_correction_cycle as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.step_run_correction_cycle as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.step_run_output_snapshot.payload_is_allowed
+create policy payload_is_allowed on stepwell.step_run_output_snapshot as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
 -- policy: stepwell.step_run_output_snapshot.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_run_output_snapshot as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.step_run_output_snapshot as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.step_run_prior_audit.payload_is_allowed
+create policy payload_is_allowed on stepwell.step_run_prior_audit as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
 -- policy: stepwell.step_run_prior_audit.tenant_is_bound
-create policy tenant_is_bound on stepwell.step_run_prior_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.step_run_prior_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.task_comments.tenant_is_bound
-create policy tenant_is_bound on stepwell.task_comments as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.task_comments as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.task_detail.tenant_is_bound
-create policy tenant_is_bound on stepwell.task_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.task_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.tenant.tenant_is_bound
-create policy tenant_is_bound on stepwell.tenant as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.tenant as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.tenant_lease.tenant_is_bound
-create policy tenant_is_bound on stepwell.tenant_lease as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.tenant_lease as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.timer.tenant_is_bound
-create policy tenant_is_bound on stepwell.timer as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.timer as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.transition_idempotency.tenant_is_bound
-create policy tenant_is_bound on stepwell.transition_idempotency as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.transition_idempotency as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.unit_checkpoint.payload_is_allowed
+create policy payload_is_allowed on stepwell.unit_checkpoint as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
 -- policy: stepwell.unit_checkpoint.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_checkpoint as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.unit_checkpoint as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.unit_failure.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_failure as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.unit_failure as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.unit_output.payload_is_allowed
+create policy payload_is_allowed on stepwell.unit_output as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
 -- policy: stepwell.unit_output.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_output as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.unit_output as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.unit_progress.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.unit_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.unit_wake.tenant_is_bound
-create policy tenant_is_bound on stepwell.unit_wake as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.unit_wake as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.work_unit.tenant_is_bound
-create policy tenant_is_bound on stepwell.work_unit as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.work_unit as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.workflow_branch.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_branch as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.workflow_branch as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.workflow_group.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_group as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.workflow_group as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.workflow_registry.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_registry as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.workflow_registry as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.workflow_schedule.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_schedule as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.workflow_schedule as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.workflow_step_def.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_step_def as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.workflow_step_def as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.workflow_step_relations.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_step_relations as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.workflow_step_relations as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.workflow_version.tenant_is_bound
-create policy tenant_is_bound on stepwell.workflow_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.workflow_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.workspace.tenant_is_bound
-create policy tenant_is_bound on stepwell.workspace as permissive for all to public using ((tenant_id = ( SELECT stepwell.bound_tenant() AS bound_tenant)));
+create policy tenant_is_bound on stepwell.workspace as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- view: stepwell.job_queue
 create view stepwell.job_queue (
@@ -3250,6 +3258,24 @@ create view stepwell.v_approval (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_approval_digest
+create view stepwell.v_approval_digest (
+    tenant_id integer,
+    approval_id bigint,
+    shown_digest text
+) with (security_barrier=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_approval_payload
+create view stepwell.v_approval_payload (
+    tenant_id integer,
+    approval_id bigint,
+    about jsonb
+) with (security_barrier=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_audit_seal
 create view stepwell.v_audit_seal (
     tenant_id integer,
@@ -3423,6 +3449,15 @@ create view stepwell.v_job_outcome (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_job_payload
+create view stepwell.v_job_payload (
+    tenant_id integer,
+    job_id bigint,
+    payload jsonb
+) with (security_barrier=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_person
 create view stepwell.v_person (
     tenant_id integer,
@@ -3511,6 +3546,18 @@ create view stepwell.v_queue_health (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_receipt_payload
+create view stepwell.v_receipt_payload (
+    tenant_id integer,
+    receipt_id bigint,
+    request_metadata jsonb,
+    response_metadata jsonb,
+    prior jsonb,
+    reversal jsonb
+) with (security_barrier=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_run_outcome
 create view stepwell.v_run_outcome (
     tenant_id integer,
@@ -3518,6 +3565,15 @@ create view stepwell.v_run_outcome (
     state_code text,
     result jsonb
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_run_payload
+create view stepwell.v_run_payload (
+    tenant_id integer,
+    run_id bigint,
+    input jsonb
+) with (security_barrier=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -3537,6 +3593,15 @@ create view stepwell.v_schedule (
     created_at timestamp with time zone,
     created_by text
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_schedule_payload
+create view stepwell.v_schedule_payload (
+    tenant_id integer,
+    schedule_name text,
+    input jsonb
+) with (security_barrier=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -3625,6 +3690,16 @@ create view stepwell.v_step_content (
     label_en text,
     items jsonb
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_step_payload
+create view stepwell.v_step_payload (
+    tenant_id integer,
+    unit_id bigint,
+    binding_no smallint,
+    inputs jsonb
+) with (security_barrier=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -3913,6 +3988,11 @@ create function stepwell._approval_granted(p_tenant_id integer, p_approval_id bi
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._approval_is_asked(p_tenant_id integer, p_approval_id bigint)
+create function stepwell._approval_is_asked(p_tenant_id integer, p_approval_id bigint) returns boolean language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._approval_quorum(p_tenant_id integer, p_approval_id bigint)
 create function stepwell._approval_quorum(p_tenant_id integer, p_approval_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -3981,8 +4061,8 @@ create function stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint)
-create function stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint) returns record language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
+-- function: stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint, OUT reads integer)
+create function stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint, OUT reads integer) returns record language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
 
 -- function: stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block)
 create function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea language sql stable set search_path=stepwell, pg_temp;
@@ -4791,6 +4871,11 @@ create function stepwell._path_weight(p_bare text, p_document jsonb) returns dou
 -- function: stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamp with time zone, p_preview boolean)
 create function stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb, p_now timestamp with time zone, p_preview boolean) returns text language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._payload_rules()
+create function stepwell._payload_rules() returns TABLE(table_name text, condition text) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._pending_recount(p_tenant_id integer, p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
@@ -4929,6 +5014,11 @@ create function stepwell._rates_fire(p_now timestamp with time zone, p_limit int
 
 -- function: stepwell._rates_return(p_now timestamp with time zone, p_limit integer)
 create function stepwell._rates_return(p_now timestamp with time zone, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[])
+create function stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[]) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean)
 create function stepwell._ready_follow(p_tenant_ids integer[], p_unit_ids bigint[], p_has_engine_steps boolean, p_has_slots boolean) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5352,8 +5442,8 @@ create function stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[]
 -- function: stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
--- function: stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_token_id bigint)
-create function stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_token_id bigint) returns text language sql stable parallel restricted set search_path=stepwell, pg_temp;
+-- function: stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer)
+create function stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer) returns text language sql stable parallel restricted set search_path=stepwell, pg_temp;
 
 -- function: stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text)
 create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5414,6 +5504,11 @@ create function stepwell._step_evaluate(p_tenant_id integer, p_unit_id bigint, p
 
 -- function: stepwell._step_expressions(p_step jsonb)
 create function stepwell._step_expressions(p_step jsonb) returns TABLE(field text, path text) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._step_is_own(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._step_is_own(p_tenant_id integer, p_unit_id bigint) returns boolean language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6438,6 +6533,22 @@ create function stepwell.fn_workspace_set(p_tenant_id integer, p_workspace text,
 
 -- function: stepwell.now()
 create function stepwell.now() returns timestamp with time zone language plpgsql parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.payload_tenant()
+create function stepwell.payload_tenant() returns integer language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.read_tenant()
+create function stepwell.read_tenant() returns integer language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_keeper: execute
 -- granted to stepwell_reader: execute

@@ -20,6 +20,8 @@ EVERY_PROCESS = {
     "now",
     "bound_tenant",
     "bound_principal",
+    "read_tenant",
+    "payload_tenant",
     "fn_caller_read",
     "fn_mode_read",
     "fn_session_bind",

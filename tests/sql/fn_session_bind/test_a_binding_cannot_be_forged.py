@@ -91,8 +91,15 @@ def test_the_parts_of_a_right_stamp_cannot_be_exchanged(db, runs, role: str):
     text = token(db, 1)
     with as_role(db, role, text):
         (right,) = db.execute("select current_setting('stepwell.binding')").fetchone()
-        tenant, principal, number, stamp = right.split(":")
-        for forged in ((2, principal, number), (tenant, int(principal) + 1, number), (tenant, principal, 0)):
+        tenant, principal, number, reads, stamp = right.split(":")
+        assert reads == "3"
+        for forged in (
+            (2, principal, number, reads),
+            (tenant, int(principal) + 1, number, reads),
+            (tenant, principal, 0, reads),
+            (tenant, principal, number, 1),
+            (tenant, principal, number),
+        ):
             changed = ":".join(map(str, (*forged, stamp)))
             db.execute("select set_config('stepwell.binding', %s, true)", (changed,))
             assert db.execute(BOUND).fetchone() == UNBOUND
@@ -105,7 +112,7 @@ def test_the_parts_of_a_right_stamp_cannot_be_exchanged(db, runs, role: str):
     "query",
     [
         "select secret from stepwell.binding_key",
-        "select stepwell._stamp(1, 1, 1)",
+        "select stepwell._stamp(1, 1, 1, 1)",
         "select * from stepwell._binding()",
         "select token_hash from stepwell.access_token",
         "select secret_hash from stepwell.credential",

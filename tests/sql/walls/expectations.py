@@ -37,9 +37,13 @@ GLOBAL = {
 
 # Functions that run as the owner and need no binding, and why this is harmless.
 HARMLESS = {
+    "_approval_is_asked": "whether an approval of the bound tenant asks the caller",
+    "_step_is_own": "whether a step of the bound tenant is work of the caller",
     "_leased_count": "counts only for the bound tenant, 0 for every other",
     "bound_tenant": "the tenant of the caller",
     "bound_principal": "the principal of the caller",
+    "payload_tenant": "the tenant of the caller",
+    "read_tenant": "the tenant of the caller",
     "fn_action_limit": "a time limit for the transaction of the caller",
     "fn_caller_read": "the bound tenant only; refuses every other",
     "fn_link_use": "only with the text of a link",

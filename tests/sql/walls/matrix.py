@@ -24,6 +24,8 @@ class Relation:
     has_tenant: bool
     # A table under row level security, or a view that reads as its caller.
     is_walled: bool
+    # A view of payloads: it compares the tenant itself.
+    has_payloads: bool
     roles: frozenset[str]
 
 
@@ -52,6 +54,8 @@ def relations(db: psycopg.Connection) -> list[Relation]:
                case when c.relkind in ('r', 'p') then c.relrowsecurity and exists (select from pg_policy as p
                        where p.polrelid = c.oid and p.polname = 'tenant_is_bound')
                    else coalesce(c.reloptions @> array['security_invoker=true'], false) end,
+               c.relkind = 'v' and coalesce(c.reloptions @> array['security_barrier=true'], false)
+                   and pg_get_viewdef(c.oid) like '%payload_tenant()%',
                array(select r from unnest(stepwell._process_roles()) as r
                    where has_any_column_privilege(r, c.oid, 'select'))
            from pg_class as c
@@ -61,7 +65,7 @@ def relations(db: psycopg.Connection) -> list[Relation]:
                and not c.relispartition
            order by c.relname"""
     ).fetchall()
-    return [Relation(name, tenant, walled, frozenset(granted)) for name, tenant, walled, granted in rows]
+    return [Relation(*facts, roles=frozenset(granted)) for *facts, granted in rows]
 
 
 def functions(db: psycopg.Connection) -> list[Function]:
@@ -87,6 +91,8 @@ def rule_of_relation(found: Relation) -> str | None:
     """What the catalog or a list says about a table or view; None if neither does."""
     if not found.roles:
         return "nobody but the owner"
+    if found.has_payloads:
+        return "payloads of the bound tenant, with `payload.read`"
     if found.has_tenant:
         return "rows of the bound tenant" if found.is_walled else None
     if found.name in GLOBAL:

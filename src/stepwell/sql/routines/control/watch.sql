@@ -1,7 +1,8 @@
 -- Clients wait: for the ends of runs, or for what happens in a run.
 
 -- The state and result of runs, for a client that will wait for their ends: from now on the end of each is notified on the
--- channel stepwell_ended, with the number of the run. A run that does not exist has no row.
+-- channel stepwell_ended, with the number of the run. A run that does not exist has no row. The
+-- result is shown to whoever may read payloads, and to who started the run.
 -- Locks: the rows of the runs in run_detail, in the order of their numbers.
 -- Idempotency: yes.
 -- Raises: SW006 for too many runs; SW007 for another tenant.
@@ -11,6 +12,9 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    v_reads constant boolean := stepwell.payload_tenant() is not null;
+    v_name constant text := stepwell._caller_name();
 begin
     perform stepwell._verb_check(p_tenant_id, 'read');
     if cardinality(p_run_ids) > stepwell._limit('limits.start_batch') then
@@ -29,8 +33,10 @@ begin
     where r.tenant_id = p_tenant_id and r.run_id = o.run_id;
     return query
     select stepwell._run_of(u.unit_id), u.state_code,
-        case when u.state_code = 'completed' then stepwell._run_result(u.tenant_id, stepwell._run_of(u.unit_id)) end
+        case when u.state_code = 'completed' and (v_reads or d.started_by = v_name)
+            then stepwell._run_result(u.tenant_id, stepwell._run_of(u.unit_id)) end
     from unnest(p_run_ids) as q (run_id)
+    inner join stepwell.run_detail as d on d.tenant_id = p_tenant_id and q.run_id = d.run_id
     inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(q.run_id);
 end
 $$;

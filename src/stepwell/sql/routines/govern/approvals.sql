@@ -312,6 +312,12 @@ begin
 end
 $$;
 
+-- The digest of what an approval shows, for whoever sees what it shows: a value could be guessed from it.
+create or replace view stepwell.v_approval_digest with (security_barrier = true) as
+select a.tenant_id, a.approval_id, stepwell._approval_shown(a) as shown_digest
+from stepwell.approval_detail as a
+where (select stepwell.payload_tenant()) in (0, a.tenant_id) or stepwell._approval_is_asked(a.tenant_id, a.approval_id);
+
 -- Approvals: their subject, its run if it belongs to one, who requested them, how many must agree, who has decided, until
 -- when, and the digest of what they show: a decision names it.
 create or replace view stepwell.v_approval with (security_invoker = true) as
@@ -338,8 +344,14 @@ select
     a.acting,
     a.approvers,
     a.approver_role,
-    a.about,
-    stepwell._approval_shown(a) as shown_digest
+    (
+        select y.about from stepwell.v_approval_payload as y
+        where y.tenant_id = a.tenant_id and y.approval_id = a.approval_id
+    ) as about,
+    (
+        select y.shown_digest from stepwell.v_approval_digest as y
+        where y.tenant_id = a.tenant_id and y.approval_id = a.approval_id
+    ) as shown_digest
 from stepwell.approval_detail as a
 inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
 left join stepwell.work_unit as s on a.tenant_id = s.tenant_id and a.subject_unit_id = s.unit_id;

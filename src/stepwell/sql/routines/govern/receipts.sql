@@ -294,11 +294,23 @@ select
     r.writes,
     r.reversible,
     r.try_count,
-    r.request_metadata,
-    r.response_metadata,
+    (
+        select y.request_metadata from stepwell.v_receipt_payload as y
+        where y.tenant_id = r.tenant_id and y.receipt_id = r.receipt_id
+    ) as request_metadata,
+    (
+        select y.response_metadata from stepwell.v_receipt_payload as y
+        where y.tenant_id = r.tenant_id and y.receipt_id = r.receipt_id
+    ) as response_metadata,
     r.external_id,
-    r.prior,
-    r.reversal,
+    (
+        select y.prior from stepwell.v_receipt_payload as y
+        where y.tenant_id = r.tenant_id and y.receipt_id = r.receipt_id
+    ) as prior,
+    (
+        select y.reversal from stepwell.v_receipt_payload as y
+        where y.tenant_id = r.tenant_id and y.receipt_id = r.receipt_id
+    ) as reversal,
     r.provider,
     r.model,
     r.input_tokens,

@@ -197,7 +197,10 @@ select
     w.workflow_name as workflow,
     s.cron,
     s.time_zone,
-    s.input,
+    (
+        select y.input from stepwell.v_schedule_payload as y
+        where y.tenant_id = s.tenant_id and y.schedule_name = s.schedule_name
+    ) as input,
     s.misfire,
     s.backfill_limit,
     s.is_paused,

@@ -63,7 +63,7 @@ select
         where s.tenant_id = u.tenant_id and s.unit_id = u.parent_id) end as parent_step_id,
     u.item_no,
     (
-        select i.inputs from stepwell.step_input as i
+        select i.inputs from stepwell.v_step_payload as i
         where i.tenant_id = u.tenant_id and i.unit_id = case when u.scope = 'task' then u.parent_id else u.unit_id end
         order by i.binding_no desc limit 1
     ) as inputs,

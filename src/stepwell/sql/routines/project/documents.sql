@@ -146,10 +146,19 @@ select
     r.run_id,
     r.step_id,
     r.idempotency_key,
-    r.request_metadata,
-    r.response_metadata,
+    (
+        select y.request_metadata from stepwell.v_receipt_payload as y
+        where y.tenant_id = r.tenant_id and y.receipt_id = r.receipt_id
+    ) as request_metadata,
+    (
+        select y.response_metadata from stepwell.v_receipt_payload as y
+        where y.tenant_id = r.tenant_id and y.receipt_id = r.receipt_id
+    ) as response_metadata,
     r.reversible,
-    r.reversal,
+    (
+        select y.reversal from stepwell.v_receipt_payload as y
+        where y.tenant_id = r.tenant_id and y.receipt_id = r.receipt_id
+    ) as reversal,
     d.dialect_code as status
 from stepwell.action_receipt as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id

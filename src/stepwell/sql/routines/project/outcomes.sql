@@ -1,12 +1,13 @@
 -- How runs and free-standing jobs ended, for a client that asks.
 
--- The state of every run, and its result once it has completed.
+-- The state of every run, and its result once it has completed, for whoever may read payloads.
 create or replace view stepwell.v_run_outcome with (security_invoker = true) as
 select
     r.tenant_id,
     r.run_id,
     u.state_code,
-    case when u.state_code = 'completed' then stepwell._run_result(r.tenant_id, r.run_id) end as result
+    case when u.state_code = 'completed' and (select stepwell.payload_tenant()) is not null
+        then stepwell._run_result(r.tenant_id, r.run_id) end as result
 from stepwell.run_detail as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.run_id << 20 = u.unit_id;
 

@@ -137,7 +137,10 @@ select
     j.source_ref,
     j.target_ref,
     j.payload_ref,
-    j.payload as safe_payload,
+    (
+        select y.payload from stepwell.v_job_payload as y
+        where y.tenant_id = u.tenant_id and y.job_id = u.unit_id
+    ) as safe_payload,
     (
         select t.due_at from stepwell.timer as t
         where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind = 'start'

@@ -26,7 +26,10 @@ select
     p.failed_count,
     r.trigger_type,
     r.trigger_ref,
-    r.input,
+    (
+        select y.input from stepwell.v_run_payload as y
+        where y.tenant_id = r.tenant_id and y.run_id = r.run_id
+    ) as input,
     r.trace_id,
     r.correlation_id,
     r.started_by,
@@ -113,7 +116,7 @@ select
         where e.tenant_id = u.tenant_id and e.unit_id = u.unit_id and e.told_at is not null
     ) as escalation_level,
     (
-        select i.inputs from stepwell.step_input as i
+        select i.inputs from stepwell.v_step_payload as i
         where i.tenant_id = u.tenant_id and i.unit_id = u.unit_id
         order by i.binding_no desc limit 1
     ) as inputs,

@@ -168,13 +168,17 @@ as $$
     select coalesce(jsonb_object_agg(x.label, x.content), '{}') from (
         select 'receipt:' || a.receipt_id || ':' || m.name as label, m.content::text as content
         from stepwell.action_receipt as a
-        cross join lateral (values ('request', a.request_metadata), ('response', a.response_metadata),
-            ('prior', a.prior), ('reversal', a.reversal)) as m (name, content)
+        cross join lateral (select y.* from stepwell.v_receipt_payload as y
+            where y.tenant_id = a.tenant_id and y.receipt_id = a.receipt_id offset 0) as y
+        cross join lateral (values ('request', y.request_metadata), ('response', y.response_metadata),
+            ('prior', y.prior), ('reversal', y.reversal)) as m (name, content)
         where a.tenant_id = p_tenant_id and a.run_id = p_run_id and m.content is not null
         union all
-        select 'approval:' || a.approval_id || ':about', a.about::text
+        select 'approval:' || a.approval_id || ':about', y.about::text
         from stepwell.approval_detail as a
-        where a.tenant_id = p_tenant_id and a.about is not null
+        cross join lateral (select y.about from stepwell.v_approval_payload as y
+            where y.tenant_id = a.tenant_id and y.approval_id = a.approval_id offset 0) as y
+        where a.tenant_id = p_tenant_id and y.about is not null
             and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
     ) as x
 $$;

@@ -16,8 +16,9 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_token record;
+    v_reads int;
 begin
-    select t.tenant_id, t.principal_id, t.token_id, t.kind, p.principal_name into v_token
+    select t.tenant_id, t.principal_id, t.token_id, t.kind, t.verbs, p.principal_name into v_token
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
     where t.token_hash = sha256(convert_to(p_token, 'UTF8')) and t.revoked_at is null
@@ -26,8 +27,9 @@ begin
     if not found then
         raise exception using errcode = 'SW007', column = 'token', message = 'the token is unknown, has expired or is revoked';
     end if;
-    perform set_config('stepwell.binding', format('%s:%s:%s:%s', v_token.tenant_id, v_token.principal_id, v_token.token_id,
-        stepwell._stamp(v_token.tenant_id, v_token.principal_id, v_token.token_id)), true);
+    v_reads := stepwell._reads_of(v_token.tenant_id, v_token.principal_id, v_token.verbs);
+    perform set_config('stepwell.binding', format('%s:%s:%s:%s:%s', v_token.tenant_id, v_token.principal_id, v_token.token_id, v_reads,
+        stepwell._stamp(v_token.tenant_id, v_token.principal_id, v_token.token_id, v_reads)), true);
     if v_token.kind = 'session' and current_setting('transaction_read_only') = 'off' then
         perform stepwell._session_seen(v_token.tenant_id, v_token.token_id);
     end if;
@@ -51,7 +53,21 @@ as $$
     where t.tenant_id = p_tenant_id and t.token_id = s.token_id
 $$;
 
--- The tenant that this transaction is bound to; null when it is bound to none. Row level security compares with it.
+-- What the bound principal may read: 0 nothing, 1 rows, 3 rows and payloads. It is found out once, when the transaction is
+-- bound, and is part of the stamp: so it costs the statements nothing.
+create or replace function stepwell._reads_of(p_tenant_id int, p_principal_id bigint, p_verbs text[]) returns int
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(max(1) filter (where a.verb = 'read'), 0)
+        * case when bool_or(a.verb = 'payload.read') then 3 else 1 end
+    from stepwell.permission as a
+    where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read') and (p_verbs is null or a.verb = any (p_verbs))
+        and (a.role_name = 'everybody' or exists (select from stepwell.principal_role as r
+            where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id and r.role_name = a.role_name))
+$$;
+
+-- The tenant that this transaction is bound to; null when it is bound to none.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
@@ -77,9 +93,44 @@ begin
 end
 $$;
 
+-- The tenant whose rows this transaction may read: the bound one, if its principal and its token allow `read`. Row level
+-- security compares with it.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.read_tenant() returns int
+language plpgsql stable parallel restricted security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_bound constant record := stepwell._binding();
+begin
+    return case when v_bound.reads & 1 = 1 then v_bound.tenant_id end;
+end
+$$;
+
+-- The tenant whose payloads this transaction may read: the bound one, if its principal and its token allow `payload.read`;
+-- 0, every tenant, for a caller that needs no binding. Null: none.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.payload_tenant() returns int
+language plpgsql stable parallel restricted security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_bound constant record := stepwell._binding();
+begin
+    if coalesce(current_setting('stepwell.binding', true), '') = '' and stepwell._acts_for_all() then
+        return 0;
+    end if;
+    return case when v_bound.reads = 3 then v_bound.tenant_id end;
+end
+$$;
+
 -- The binding of this transaction, when its stamp is right; else nulls. A setting that is odd in any way binds nothing.
 -- In development mode a transaction without a setting is bound to the person of that mode.
-create or replace function stepwell._binding(out tenant_id int, out principal_id bigint, out token_id bigint)
+create or replace function stepwell._binding(out tenant_id int, out principal_id bigint, out token_id bigint, out reads int)
 language plpgsql stable parallel restricted
 set search_path = stepwell, pg_temp
 as $$
@@ -88,16 +139,17 @@ declare
     v_parts text[];
 begin
     if v_setting = '' then
-        select d.tenant_id, d.principal_id, 0::bigint into tenant_id, principal_id, token_id
+        select d.tenant_id, d.principal_id, 0::bigint, 3 into tenant_id, principal_id, token_id, reads
         from stepwell.development_mode as d
         inner join stepwell.principal as p on d.tenant_id = p.tenant_id and d.principal_id = p.principal_id
         where d.left_at is null and p.is_active;
-    elsif v_setting ~ '^[0-9]{1,9}:[0-9]{1,18}:[0-9]{1,18}:[0-9a-f]{64}$' then
+    elsif v_setting ~ '^[0-9]{1,9}:[0-9]{1,18}:[0-9]{1,18}:[013]:[0-9a-f]{64}$' then
         v_parts := string_to_array(v_setting, ':');
-        if v_parts[4] = stepwell._stamp(v_parts[1]::int, v_parts[2]::bigint, v_parts[3]::bigint) then
+        if v_parts[5] = stepwell._stamp(v_parts[1]::int, v_parts[2]::bigint, v_parts[3]::bigint, v_parts[4]::int) then
             tenant_id := v_parts[1]::int;
             principal_id := v_parts[2]::bigint;
             token_id := v_parts[3]::bigint;
+            reads := v_parts[4]::int;
         end if;
     end if;
 end
@@ -105,11 +157,11 @@ $$;
 
 -- The stamp of a binding: a keyed hash over what is bound and where. A backend is told by its process and the start of
 -- the server; transaction_timestamp() has microseconds and differs in its next transaction.
-create or replace function stepwell._stamp(p_tenant_id int, p_principal_id bigint, p_token_id bigint) returns text
+create or replace function stepwell._stamp(p_tenant_id int, p_principal_id bigint, p_token_id bigint, p_reads int) returns text
 language sql stable parallel restricted
 set search_path = stepwell, pg_temp
 as $$
-    select encode(sha256(k.secret || sha256(k.secret || convert_to(concat_ws(':', p_tenant_id, p_principal_id, p_token_id,
+    select encode(sha256(k.secret || sha256(k.secret || convert_to(concat_ws(':', p_tenant_id, p_principal_id, p_token_id, p_reads,
         pg_backend_pid(), extract(epoch from pg_postmaster_start_time()), extract(epoch from transaction_timestamp())), 'UTF8'))),
         'hex')
     from stepwell.binding_key as k
@@ -212,8 +264,8 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform set_config('stepwell.binding', format('%s:%s:0:%s', d.tenant_id, d.principal_id,
-        stepwell._stamp(d.tenant_id, d.principal_id, 0)), true)
+    perform set_config('stepwell.binding', format('%s:%s:0:3:%s', d.tenant_id, d.principal_id,
+        stepwell._stamp(d.tenant_id, d.principal_id, 0, 3)), true)
     from stepwell.development_mode as d
     inner join stepwell.principal as p on d.tenant_id = p.tenant_id and d.principal_id = p.principal_id
     where d.left_at is null and p.is_active;

@@ -3,7 +3,7 @@
 
 -- Sets the rights: no function is open to the public, each role gets what _rights lists for it and loses everything else.
 -- Only functions write tables. In every table with a tenant a role sees only the rows of the tenant that its transaction
--- is bound to (bound_tenant).
+-- is bound to (read_tenant), and the rows of a table of payloads only if it may read payloads (payload_tenant).
 -- Locks: exclusive on a table that is not yet secured; catalog rows otherwise.
 -- Idempotency: yes; a role that does not exist is left out.
 -- Raises: nothing of its own.
@@ -21,13 +21,21 @@ begin
         inner join pg_attribute as a on c.oid = a.attrelid and a.attname = 'tenant_id' and not a.attisdropped
         where c.relnamespace = 'stepwell'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
             and not exists (select from pg_policy as p where p.polrelid = c.oid and p.polname = 'tenant_is_bound'
-                and pg_get_expr(p.polqual, p.polrelid) like '%bound_tenant()%')
+                and pg_get_expr(p.polqual, p.polrelid) like '%read_tenant()%')
         order by c.relname
     loop
         execute format('alter table stepwell.%I enable row level security', v_object.relname);
         execute format('drop policy if exists tenant_is_bound on stepwell.%I', v_object.relname);
-        execute format('create policy tenant_is_bound on stepwell.%I using (tenant_id = (select stepwell.bound_tenant()))',
+        execute format('create policy tenant_is_bound on stepwell.%I using (tenant_id = (select stepwell.read_tenant()))',
             v_object.relname);
+    end loop;
+    for v_object in
+        select p.table_name, p.condition from stepwell._payload_rules() as p
+        where not exists (select from pg_policy as y where y.polrelid = ('stepwell.' || p.table_name)::regclass
+            and y.polname = 'payload_is_allowed')
+        order by p.table_name
+    loop
+        execute format('create policy payload_is_allowed on stepwell.%I as restrictive using (%s)', v_object.table_name, v_object.condition);
     end loop;
     -- An earlier release let workers read the table; fn_tenant_find is enough.
     drop policy if exists worker_finds_tenants on stepwell.tenant;
@@ -59,8 +67,8 @@ set search_path = stepwell, pg_temp
 as $$
     select p.process, f.function_name
     from (values
-        ('all', '{now, bound_tenant, bound_principal, fn_session_bind, fn_tenant_find, fn_caller_read, fn_mode_read, fn_verbs_read,
-            fn_rights_missing}'::text[]),
+        ('all', '{now, bound_tenant, bound_principal, read_tenant, payload_tenant, fn_session_bind, fn_tenant_find, fn_caller_read,
+            fn_mode_read, fn_verbs_read, fn_rights_missing}'::text[]),
         ('worker', '{fn_worker_register, fn_worker_serves, fn_worker_heartbeat, fn_worker_close, fn_worker_leases_read,
             fn_job_claim, fn_job_claim_each, fn_job_report, fn_job_report_free, fn_job_report_set_aside, fn_run_start_here,
             fn_checkpoint_save, fn_progress_save, fn_event_emit, fn_event_type_register, fn_event_reject_note, fn_expression_evaluate,
@@ -85,19 +93,35 @@ as $$
             fn_person_set, fn_principal_set, fn_principal_change, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
             fn_sign_in_salt, fn_sign_in, fn_sign_out, fn_sessions_read, fn_sessions_revoke, fn_password_set, fn_link_create, fn_link_use,
             fn_slack_user_map, fn_slack_user_unmap,
-            fn_run_critical_path, fn_run_blocked_downstream, _leased_count}'),
-        ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count}')
+            fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _step_is_own, _approval_is_asked}'),
+        ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _step_is_own, _approval_is_asked}')
     ) as p (process, function_names)
     cross join lateral unnest(p.function_names) as f (function_name)
 $$;
 
--- Columns and tables that no role reads: what proves who somebody is.
+-- Columns and tables that no role reads: what proves who somebody is, and payloads beside other columns, which the views of
+-- payloads.sql show to whoever may read them.
 create or replace function stepwell._hidden_columns() returns table (table_name text, column_name text)
 language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
-    ('development_mode', null), ('sign_in_throttle', null)
+    ('development_mode', null), ('sign_in_throttle', null),
+    ('run_detail', 'input'), ('job_detail', 'payload'), ('approval_detail', 'about'), ('workflow_schedule', 'input'),
+    ('action_receipt', 'request_metadata'), ('action_receipt', 'response_metadata'), ('action_receipt', 'prior'),
+    ('action_receipt', 'reversal'), ('event_inbox', 'payload'), ('unit_wake', 'payload'), ('event_validation_audit', 'payload')
+$$;
+
+-- The tables whose rows are payloads, and the event that carries one: who may read them. Of all other values the log has only
+-- size and salted hash.
+create or replace function stepwell._payload_rules() returns table (table_name text, condition text)
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select t.table_name, '(select stepwell.payload_tenant()) is not null' from unnest(array['unit_output', 'unit_checkpoint',
+        'map_item', 'step_input', 'step_run_output_snapshot', 'step_run_prior_audit', 'evidence_file']) as t (table_name)
+    union all
+    select 'event_log', 'event_type <> ''event.emitted'' or (select stepwell.payload_tenant()) is not null'
 $$;
 
 -- What the roles of processes lack, in words for people; nothing when all is well. A role that does not exist lacks
