@@ -73,7 +73,7 @@ MAY_CALL: dict[str, set[str]] = {
         "transition",
     },
     "slack": {"base", "govern", "people", "tenancy"},
-    "project": {"advance", "base", "content", "govern", "people", "rollup", "tenancy"},
+    "project": {"advance", "base", "content", "govern", "guard", "people", "rollup", "tenancy"},
 }
 
 # Routines that call each other outside advance/, and why.
