@@ -133,7 +133,7 @@ def test_the_doctor_says_how_old_the_unsealed_events_are(dsn: str, db: psycopg.C
         "the oldest unsealed event is 60 minutes old",
     )
     seal(db)
-    assert finding()["detail"].startswith("1 blocks")
+    assert finding()["detail"].startswith("blocks: 1;")
     db.execute("insert into audit_anchor (tenant_id, anchor, last_error) values (1, 'x.jsonl', 'gone')")
     assert finding()["detail"] == "an anchor cannot be written: x.jsonl: gone"
 

@@ -61,6 +61,22 @@ def write_content(body: str, items: list[str] | None = None) -> Callable[[Engine
     return act
 
 
+def comment(count: int) -> Callable[[Engine], None]:
+    def act(engine: Engine) -> None:
+        engine.one("select fn_person_set(1, 'ada', '{office}')")
+        engine.publish("h", human("sign", role="office"))
+        unit_id = engine.start("h") << 20 | 1
+        for _ in range(count):
+            engine.one("select fn_step_comment(1, %s, 'ada', %s)", (unit_id, "x" * 200))
+
+    return act
+
+
+def event_types(engine: Engine) -> None:
+    for name in ("order.paid", "order.sent"):
+        engine.one("select fn_event_type_register(1, %s)", (name,))
+
+
 def calendar_days(engine: Engine) -> None:
     hours = Jsonb([{"weekday": 1, "opens": "09:00", "closes": "10:00"}])
     engine.one("select fn_calendar_set(1, 'c', 'UTC', %s)", (hours,))
@@ -73,8 +89,11 @@ REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
     "calendar_days": (2, calendar_days, "within 2 days"),
     "checkpoint_bytes": (100, checkpoint_bytes, "at most 100 bytes"),
     "checkpoint_count": (1, checkpoint_count, "at most 1 are accepted"),
+    "comment_bytes": (100, comment(1), "at most 100 bytes"),
+    "comments_per_step": (1, comment(2), "1 comments; that is the limit"),
     "content_bytes": (10, write_content("x" * 11), "at most 10 bytes"),
     "enqueue_batch": (1, lambda e: e.enqueue("op", 2), "at most 1 are accepted"),
+    "event_types_per_tenant": (1, event_types, "at most 1 types are accepted"),
     "expression_bytes": (
         10,
         lambda e: publish(e, sw.Map("$.input.a_long_name", sw.Operation("op", id="o"))),

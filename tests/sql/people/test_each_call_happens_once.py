@@ -91,6 +91,7 @@ CALLS: list[tuple[str, Prepare, list[Any], list[Any], str]] = [
     ("unblock", blocked, ["ada", "found:1"], ["ada", None], "blocker_resolution_evidence"),
     ("block_escalate", blocked, ["ben"], ["dan"], "actor_oversees"),
     ("escalate", claimed, ["ada"], ["cleo"], "actor_takes_part"),
+    ("comment", ready, ["ada", "looks good"], ["cleo", "looks good"], "actor_takes_part"),
     ("complete", claimed, ["ada", {"ok": 1}], ["ada", {}], "output_contract_met"),
     ("cannot_complete", claimed, ["ada", "note:1"], ["ada", None], "declaration_evidence"),
     ("deadline_change", claimed, ["ben", in_an_hour], ["dan", in_an_hour], "actor_is_responsible"),

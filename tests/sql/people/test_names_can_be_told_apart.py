@@ -80,7 +80,7 @@ def test_votes_of_an_earlier_release_by_unknown_people_do_not_count(
     assert decide(engine, approval, "ada") == "approved"
 
 
-@pytest.mark.parametrize("unknown", ["mallory", ZERO_WIDTH, "engine", "system", "keeper", None])
+@pytest.mark.parametrize("unknown", ["mallory", ZERO_WIDTH, "engine", "system", "keeper", "worker", None])
 @pytest.mark.parametrize(
     "call",
     [

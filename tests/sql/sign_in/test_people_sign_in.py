@@ -308,7 +308,7 @@ def test_an_address_is_paused_but_not_for_who_signed_in_there(db, engine: Engine
 def test_engine_keeper_and_worker_are_principals(db, engine: Engine):
     rows = db.execute("select principal_name, kind from principal where tenant_id = 0 order by 1").fetchall()
     assert dict(rows) == {
-        "api": "service", "client": "service", "engine": "engine", "keeper": "service", "slack": "service",
+        "api": "service", "client": "service", "engine": "engine", "keeper": "engine", "slack": "service",
         "worker": "worker",
     }  # fmt: skip
     with pytest.raises(psycopg.Error, match="looks like worker"):

@@ -41,7 +41,7 @@ alter table stepwell.principal
     add constraint engine_and_operators_have_no_tenant check (
         case when tenant_id = 0 then kind in ('service', 'operator', 'engine', 'worker') else kind not in ('operator', 'engine') end);
 insert into stepwell.principal (tenant_id, kind, principal_name, created_at) values
-(0, 'service', 'keeper', clock_timestamp()),
+(0, 'engine', 'keeper', clock_timestamp()),
 (0, 'worker', 'worker', clock_timestamp());
 
 insert into stepwell.dot_config (config_key, config_value, description) values

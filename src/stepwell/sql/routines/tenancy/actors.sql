@@ -41,6 +41,7 @@ declare
 begin
     select p.principal_name into v_name from stepwell.principal as p
     where p.tenant_id in (0, p_tenant_id) and p.name_key = v_key and p.is_active and p.kind <> 'engine'
+        and not (p.tenant_id = 0 and p.kind = 'worker')
     order by p.tenant_id desc limit 1;
     if not found then
         if v_channel is distinct from 'cli' or exists (select from stepwell.principal as p
