@@ -24,7 +24,7 @@ MAY_CALL: dict[str, set[str]] = {
     "problem": {"base", "log", "tenancy"},
     "rollup": {"base", "tenancy"},
     "publish": {"base", "expression", "log", "tenancy"},
-    "seal": {"base", "guard", "log", "problem", "tenancy"},
+    "seal": {"base", "guard", "log", "problem", "registry", "tenancy"},
     "transition": {"base", "deadline", "guard", "log", "rollup"},
     "claim": {"base", "expression", "log", "problem", "rollup", "tenancy", "transition"},
     "advance": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -11,7 +12,9 @@ import pytest
 import stepwell as sw
 from stepwell.govern.verify import verify
 from stepwell.keeper import Keeper
-from tests.support.wait import until
+from stepwell.store.calls.keep import leading
+from tests.support.roles import as_process
+from tests.support.wait import until, until_async
 from tests.worker.acting import put_in_force, rule
 
 
@@ -20,7 +23,7 @@ def keep(db: psycopg.Connection, dsn: str, to: str | None = None) -> None:
 
     def nothing_waits() -> bool:
         db.execute("update stepwell.evidence_due set retry_at = null")
-        Keeper(dsn, evidence=to).run_once()
+        Keeper(as_process(dsn, "keeper"), evidence=to).run_once()
         return db.execute("select count(*) from stepwell.evidence_due").fetchone() == (0,)
 
     until(nothing_waits)
@@ -72,7 +75,9 @@ def test_bundles_go_to_the_configured_place_and_a_workflow_can_be_left_out(
             await (await acts({"fields": {"amount": 6}})).result()
             return first.id
 
-    run_id = play(scenario)
+    # The keeper of the worker has no place for bundles; it must not make them.
+    with leading(dsn):
+        run_id = play(scenario)
     keep(db, dsn, str(tmp_path / "kept"))
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [f"evidence-run-{run_id}.zip"]
     assert db.execute("select count(*) from evidence_bundle").fetchone() == (1,)
@@ -91,11 +96,11 @@ def test_a_bundle_that_cannot_be_stored_is_tried_again_and_does_not_stop_the_oth
             for amount in (1, 2):
                 await (await acts({"fields": {"amount": amount}})).result()
 
-    play(scenario)
     db.execute("update dot_config set config_value = '10' where config_key = 'limits.evidence_bytes'")
+    play(scenario)
 
     def both_were_tried() -> bool:
-        Keeper(dsn).run_once()
+        Keeper(as_process(dsn, "keeper")).run_once()
         rows = db.execute("select last_error from evidence_due where last_error like 'data: a bundle of%'")
         db.execute("update evidence_due set retry_at = null where last_error not like 'data:%'")
         return len(rows.fetchall()) == 2
@@ -105,3 +110,99 @@ def test_a_bundle_that_cannot_be_stored_is_tried_again_and_does_not_stop_the_oth
     db.execute("update dot_config set config_value = '20000000' where config_key = 'limits.evidence_bytes'")
     keep(db, dsn)
     assert db.execute("select count(*) from evidence_file").fetchone() == (2,)
+
+
+@pytest.mark.requirement("RT-10", "RT-16")
+def test_the_keeper_of_a_worker_makes_the_bundle_with_its_own_role(app, play, db, clock, ledger, acts):
+    """Nobody exports: the worker runs its keeper as `stepwell_keeper`, which reads no table."""
+    put_in_force(db, rule("free", "allow"))
+    db.execute("update dot_config set config_value = '1' where config_key = 'audit.seal_interval_seconds'")
+
+    def file() -> tuple[bytes] | None:
+        db.execute("update evidence_due set retry_at = null")
+        return db.execute("select data from evidence_file").fetchone()
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await acts({"fields": {"amount": 5}})
+            await run.result()
+            # The keeper reads the interval at its first look, and looks again a minute later.
+            clock.advance(timedelta(minutes=2))
+            await until_async(lambda: file() is not None)
+            return run.id
+
+    run_id = play(scenario)
+    made = db.execute("select run_id, stored_url, requested_by from evidence_bundle").fetchall()
+    assert made == [(run_id, "database", "engine")]
+    found = file()
+    assert found is not None
+    assert verify(bytes(found[0])) == []
+    assert db.execute("select count(*) from evidence_due").fetchone() == (0,)
+
+
+READS = (
+    "fn_evidence_due_run(1, %(run)s)",
+    "fn_evidence_due_chain(1, %(run)s)",
+    "fn_evidence_due_blocks(1, %(run)s)",
+    "fn_evidence_due_entries(1, %(run)s, null)",
+    "fn_evidence_due_leaves(1, %(run)s, 1)",
+    "fn_evidence_due_events(1, %(run)s)",
+    "fn_evidence_due_values(1, %(run)s, array[%(run)s << 20])",
+    "fn_evidence_due_seal(1, %(run)s, repeat('a', 64))",
+    "fn_evidence_due_store(1, %(run)s, repeat('a', 64), repeat('b', 64), 1, 'x', null)",
+)
+
+
+@pytest.mark.requirement("RT-16")
+def test_a_keeper_reads_only_the_run_that_waits_and_only_after_its_end(app, play, db, dsn, ledger, acts):
+    put_in_force(db, rule("free", "allow"))
+
+    @app.operation
+    def plain() -> int:
+        return 1
+
+    app.publish(sw.Workflow("idle", sw.Operation("plain")))
+    app.publish(sw.Workflow("open", sw.Wait("go")))
+
+    async def scenario():
+        async with sw.Worker(app):
+            quiet = await app.start("idle")
+            await quiet.result()
+            acted = await acts({"fields": {"amount": 5}})
+            await acted.result()
+            return acted.id, quiet.id, (await app.start("open")).id
+
+    with leading(dsn):
+        acted, quiet, still_open = play(scenario)
+    # This one acted, and goes on.
+    db.execute("insert into evidence_due (tenant_id, run_id, asked_at) values (1, %s, now())", (still_open,))
+    until(lambda: db.execute("select max(event_count) from fn_audit_seal(1)").fetchone() == (None,))
+    with psycopg.connect(as_process(dsn, "keeper"), autocommit=True) as keeper:
+        keeper.execute("set search_path = stepwell")
+        for run in (quiet, still_open, 999):
+            for read in READS:
+                with pytest.raises(psycopg.DatabaseError, match=f"run {run} does not wait for a bundle"):
+                    keeper.execute(f"select {read}", {"run": run})
+        streams = {
+            row[0] for row in keeper.execute("select run_id from fn_evidence_due_events(1, %s)", (acted,))
+        }
+        assert acted in streams
+        assert not streams & {quiet, still_open}
+        units = keeper.execute(
+            """select distinct unit_id >> 20 from (select distinct block_no from
+                   fn_evidence_due_entries(1, %(run)s, null)) as e
+               cross join fn_evidence_due_leaves(1, %(run)s, e.block_no) as l
+               cross join unnest(l.unit_ids) as u (unit_id)""",
+            {"run": acted},
+        )
+        assert {run for (run,) in units} <= streams | {0}
+        values = "select count(*) from fn_evidence_due_values(1, %s, array[%s::bigint << 20])"
+        assert keeper.execute(values, (acted, acted)).fetchone() == (1,)
+        assert keeper.execute(values, (acted, quiet)).fetchone() == (0,)
+    db.execute("delete from evidence_due where run_id = %s", (still_open,))
+    keep(db, dsn)
+    with (
+        psycopg.connect(as_process(dsn, "keeper")) as keeper,
+        pytest.raises(psycopg.DatabaseError, match="does not wait"),
+    ):
+        keeper.execute("select stepwell.fn_evidence_due_run(1, %s)", (acted,))

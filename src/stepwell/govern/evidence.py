@@ -9,21 +9,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from stepwell import storage
 from stepwell.client import RUN_ENDS, Client
 from stepwell.errors import Conflict, LimitExceeded
 from stepwell.govern import bundle, verify
 from stepwell.govern.report import render
-from stepwell.govern.seal import WAIT_LIMIT_SECONDS, seal_until
+from stepwell.govern.seal import WAIT_LIMIT_SECONDS, Sealer, seal_until
 from stepwell.govern.verify import SEAL_EVENT
-from stepwell.store.calls import audit, evidence, registry
-from stepwell.store.calls.audit import AuditReader, Position
+from stepwell.store.calls import audit, evidence
+from stepwell.store.calls.audit import Position
+from stepwell.store.calls.evidence import RunReader
+from stepwell.store.connection.call import Call
 
-# The address of a bundle whose bytes are in the database.
-IN_DATABASE = "database"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,44 +39,97 @@ class Exported:
     head_hash: str
 
 
+class Exporter(Sealer, Protocol):
+    """Reads one run, binds contents to the log and stores the bundle, with the rights of whoever exports."""
+
+    @property
+    def run_id(self) -> int: ...
+
+    def reading(self) -> AbstractContextManager[RunReader]: ...
+
+    async def bind(self, digest: str) -> Position:
+        """Append the event with the digest of the contents."""
+        ...
+
+    async def store(self, digest: str, sha256: str, data: bytes) -> str:
+        """Store the bundle and record it; return its address."""
+        ...
+
+
+class _Person:
+    """Exports with the rights of a client."""
+
+    def __init__(self, client: Client, run_id: int, to: str | None, with_payloads: bool) -> None:
+        self.client, self.run_id, self.to, self.with_payloads = client, run_id, to, with_payloads
+
+    @property
+    def tenant_id(self) -> int:
+        return self.client.tenant_id
+
+    async def perform(self, call: Call[T]) -> T:
+        return await self.client.perform(call)
+
+    def reading(self) -> AbstractContextManager[RunReader]:
+        return evidence.reading(self.client.conninfo, self.tenant_id, self.run_id)
+
+    async def bind(self, digest: str) -> Position:
+        actor = self.client.actor
+        return await self.perform(
+            evidence.seal_contents(self.tenant_id, self.run_id, digest, self.with_payloads, actor)
+        )
+
+    async def store(self, digest: str, sha256: str, data: bytes) -> str:
+        url = await asyncio.to_thread(storage.save, self.to, file_name(self.run_id), data)
+        shown = storage.without_secrets(url)
+        await self.perform(
+            evidence.record_bundle(self.tenant_id, self.run_id, digest, sha256, len(data), shown)
+        )
+        return url
+
+
 async def export(
     client: Client,
     run_id: int,
     to: str | None = None,
     *,
     with_payloads: bool = False,
-    in_database: bool = False,
     limit_seconds: float = WAIT_LIMIT_SECONDS,
 ) -> Exported:
     """Export the bundle of an ended run and store it; the same run gives the same bytes."""
-    last = await asyncio.to_thread(_last_event, client, run_id)
-    await seal_until(client, last, limit_seconds)
-    sealed = await asyncio.to_thread(_sealed_files, client, run_id, with_payloads)
+    person = _Person(client, run_id, to, with_payloads)
+    return await export_by(person, with_payloads=with_payloads, limit_seconds=limit_seconds)
+
+
+async def export_by(exporter: Exporter, *, with_payloads: bool, limit_seconds: float) -> Exported:
+    """The same for a person and for a keeper."""
+    run_id = exporter.run_id
+
+    def sealed_until() -> Position:
+        with exporter.reading() as reader:
+            chain = reader.chain()
+        return (0, 0) if chain is None else chain.last
+
+    last = await asyncio.to_thread(_last_event, exporter)
+    await seal_until(exporter, last, sealed_until, limit_seconds)
+    sealed = await asyncio.to_thread(_sealed_files, exporter, with_payloads)
     digest = verify.contents_digest(sealed)
-    position = await client.perform(
-        evidence.seal_contents(client.tenant_id, run_id, digest, with_payloads, client.actor)
-    )
-    await seal_until(client, position, limit_seconds)
-    entries = await asyncio.to_thread(_with_proofs, client, sealed, position)
+    position = await exporter.bind(digest)
+    await seal_until(exporter, position, sealed_until, limit_seconds)
+    entries = await asyncio.to_thread(_with_proofs, exporter, sealed, position)
     data = verify.pack(entries)
     findings = verify.verify(data)
     if findings:
         raise Conflict(f"the evidence of run {run_id} cannot be verified: {findings[0]}",
                        hint="run 'stepwell audit verify'")  # fmt: skip
     sha256 = hashlib.sha256(data).hexdigest()
-    if in_database:
-        url = IN_DATABASE
-        await client.perform(evidence.store(client.tenant_id, run_id, digest, data))
-    else:
-        url = await asyncio.to_thread(storage.save, to, f"evidence-run-{run_id}.zip", data)
-    await client.perform(
-        evidence.record_bundle(
-            client.tenant_id, run_id, digest, sha256, len(data), storage.without_secrets(url)
-        )
-    )
+    url = await exporter.store(digest, sha256, data)
     head = verify.read_lines(entries["chain.jsonl"])[-1]
     event_count = len(verify.read_lines(entries["events.jsonl"]))
     return Exported(run_id, url, sha256, len(data), event_count, head["block_no"], head["block_hash"])
+
+
+def file_name(run_id: int) -> str:
+    return f"evidence-run-{run_id}.zip"
 
 
 async def later(client: Client, block_no: int, block_hash: str) -> dict[str, Any]:
@@ -99,47 +154,49 @@ def _later(client: Client, block_no: int, block_hash: str) -> dict[str, Any]:
         return bundle.later_proof(reader, chain, block_no)
 
 
-def _last_event(client: Client, run_id: int) -> Position:
-    with audit.reading(client.conninfo, client.tenant_id) as reader:
-        found = evidence.read_run(reader, run_id)
+def _last_event(exporter: Exporter) -> Position:
+    run_id = exporter.run_id
+    with exporter.reading() as reader:
+        found = reader.run()
         state = found["run"]["state_code"]
         if state not in RUN_ENDS:
             raise Conflict(
                 f"run {run_id} is {state}; evidence can be exported only after its end",
                 hint=f"accepted are runs that are {', '.join(RUN_ENDS)}",
             )
-        events = _events(reader, run_id, _streams_of(reader, found))
+        events = _events(reader, _streams_of(reader, found))
     if not events:
         raise Conflict(f"run {run_id} has no events: its months of the log were archived")
     return (events[-1]["tx"], events[-1]["event_id"])
 
 
-def _sealed_files(client: Client, run_id: int, with_payloads: bool) -> dict[str, bytes]:
-    with audit.reading(client.conninfo, client.tenant_id) as reader:
+def _sealed_files(exporter: Exporter, with_payloads: bool) -> dict[str, bytes]:
+    with exporter.reading() as reader:
         chain = reader.chain()
         assert chain is not None, "a position was sealed"
-        found = evidence.read_run(reader, run_id)
+        found = reader.run()
         stream_ids = _streams_of(reader, found)
         events = [
             event
-            for event in _events(reader, run_id, stream_ids)
+            for event in _events(reader, stream_ids)
             if event["event_type"] != SEAL_EVENT and (event["tx"], event["event_id"]) <= chain.last
         ]
         last: dict[int, Position] = {event["stream_id"]: (event["tx"], event["event_id"]) for event in events}
         until = {stream_id: reader.block_of(position) or 0 for stream_id, position in sorted(last.items())}
         streams = [{"stream_id": stream_id, "last_block_no": until[stream_id]} for stream_id in until]
-        shown = bundle.Proofs(reader, chain, run_id, until).shown(events, with_payloads)
+        shown = bundle.Proofs(reader, chain, exporter.run_id, until).shown(events, with_payloads)
         contents = bundle.contents(reader, chain, found, shown, streams, with_payloads)
         blocks = list(reader.blocks(sorted(set(until.values()))))
-    report = render(contents, shown, found, chain, blocks, registry.read(client.conninfo))
+        machines = reader.registry()
+    report = render(contents, shown, found, chain, blocks, machines)
     return contents.files() | {"report.html": report.encode()}
 
 
-def _with_proofs(client: Client, sealed: dict[str, bytes], position: Position) -> dict[str, bytes]:
+def _with_proofs(exporter: Exporter, sealed: dict[str, bytes], position: Position) -> dict[str, bytes]:
     run = json.loads(sealed["run.json"])
-    run_id = int(run["run_id"])
+    run_id = exporter.run_id
     until = {stream["stream_id"]: stream["last_block_no"] for stream in run["streams"]}
-    with audit.reading(client.conninfo, client.tenant_id) as reader:
+    with exporter.reading() as reader:
         chain = reader.chain()
         head = reader.block_of(position)
         if chain is None or head is None:
@@ -147,24 +204,24 @@ def _with_proofs(client: Client, sealed: dict[str, bytes], position: Position) -
                 f"the event {position[0]}/{position[1]} with the digest of the bundle is not sealed"
             )
         proofs = bundle.Proofs(reader, chain, run_id, {**until, run_id: head})
-        shown = proofs.shown(_events(reader, run_id, sorted(until)), run["with_payloads"])
+        shown = proofs.shown(_events(reader, sorted(until)), run["with_payloads"])
         entries = sealed | proofs.files(shown)
     return entries | {"manifest.json": verify.manifest(entries)}
 
 
-def _streams_of(reader: AuditReader, found: dict[str, Any]) -> list[int]:
+def _streams_of(reader: RunReader, found: dict[str, Any]) -> list[int]:
     """The streams of the run, and of the approvals and receipts that its events name or its tables have."""
-    run_id = int(found["run"]["run_id"])
-    named = verify.Story(run_id, _events(reader, run_id, [run_id])).named
+    run_id = reader.run_id
+    named = verify.Story(run_id, _events(reader, [run_id])).named
     return sorted({run_id, *named, *found["streams"]})
 
 
-def _events(reader: AuditReader, run_id: int, stream_ids: list[int]) -> list[dict[str, Any]]:
-    limit = evidence.event_limit(reader)
+def _events(reader: RunReader, stream_ids: list[int]) -> list[dict[str, Any]]:
+    limit = reader.event_limit()
     events = reader.stream_events(stream_ids, limit + 1)
     if len(events) > limit:
         raise LimitExceeded(
-            f"run {run_id} has more than {limit} events",
+            f"run {reader.run_id} has more than {limit} events",
             hint="increase limits.evidence_events in dot_config",
         )
     return events

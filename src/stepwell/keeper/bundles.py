@@ -9,17 +9,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
 
-from stepwell.client import Client
+from stepwell import storage
 from stepwell.errors import DatabaseUnavailable, StepwellError
-from stepwell.govern.evidence import export
-from stepwell.store.calls import evidence
+from stepwell.govern.evidence import export_by, file_name
+from stepwell.store.calls import due_evidence
+from stepwell.store.calls.audit import Position
+from stepwell.store.calls.due_evidence import Due, DueReader
 from stepwell.store.calls.keep import KeeperConnection
+from stepwell.store.connection.call import Call
 
 RUN_LIMIT = 20
 # An open transaction delays the seal; the next pass tries again.
 SEAL_SECONDS = 2.0
+# The address of a bundle whose bytes are in the database.
+IN_DATABASE = "database"
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -28,24 +36,48 @@ def make_bundles(
 ) -> int:
     """`to` is a folder or an object store; without it the database stores the bytes."""
     made = 0
-    for due in connection.perform(evidence.due(RUN_LIMIT)):
+    for due in connection.perform(due_evidence.waiting(RUN_LIMIT)):
         if is_closed():
             break
         try:
-            asyncio.run(_make(conninfo, due, to))
+            engine = _Engine(connection, conninfo, due, to)
+            asyncio.run(export_by(engine, with_payloads=False, limit_seconds=SEAL_SECONDS))
             made += 1
         except DatabaseUnavailable:
             raise
         except StepwellError as error:
             _log.warning("the evidence of run %s was not made; it is tried again: %s", due.run_id, error)
-            connection.perform(evidence.note(due.tenant_id, due.run_id, error.message))
+            connection.perform(due_evidence.note(due, error.message))
     return made
 
 
-async def _make(conninfo: str, due: evidence.Due, to: str | None) -> None:
-    client = await Client.connect(conninfo, tenant=due.tenant_code, actor="engine", is_command=True)
-    try:
-        await export(client, due.run_id, to, in_database=to is None, limit_seconds=SEAL_SECONDS)
-        await client.perform(evidence.note(due.tenant_id, due.run_id))
-    finally:
-        await client.close()
+class _Engine:
+    """Exports one run that waits for its bundle, with the rights of a keeper."""
+
+    def __init__(self, connection: KeeperConnection, conninfo: str, due: Due, to: str | None) -> None:
+        self._connection, self._conninfo, self._due, self._to = connection, conninfo, due, to
+
+    @property
+    def tenant_id(self) -> int:
+        return self._due.tenant_id
+
+    @property
+    def run_id(self) -> int:
+        return self._due.run_id
+
+    async def perform(self, call: Call[T]) -> T:
+        return self._connection.perform(call)
+
+    def reading(self) -> AbstractContextManager[DueReader]:
+        return due_evidence.reading(self._conninfo, self._due)
+
+    async def bind(self, digest: str) -> Position:
+        return await self.perform(due_evidence.seal_contents(self._due, digest))
+
+    async def store(self, digest: str, sha256: str, data: bytes) -> str:
+        url = None
+        if self._to is not None:
+            url = storage.without_secrets(storage.save(self._to, file_name(self.run_id), data))
+        given = data if url is None else None
+        await self.perform(due_evidence.store(self._due, digest, sha256, len(data), url, given))
+        return url or IN_DATABASE

@@ -4056,6 +4056,11 @@ create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limi
 -- function: stepwell._audit_leaves_remove()
 create function stepwell._audit_leaves_remove() returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[]) returns TABLE(unit_id bigint, label text, at timestamp with time zone, content text, facts json) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit_ids bigint[])
 create function stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit_ids bigint[]) returns TABLE(unit_id bigint, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4328,6 +4333,16 @@ create function stepwell._events_back(p_tenant_id integer, p_types text[], p_act
 
 -- function: stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._evidence_due_check(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_due_check(p_tenant_id integer, p_run_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._evidence_due_streams(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_due_streams(p_tenant_id integer, p_run_id bigint) returns bigint[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._evidence_names(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_names(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
@@ -5996,14 +6011,48 @@ create function stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell.fn_evidence_due(p_limit integer)
-create function stepwell.fn_evidence_due(p_limit integer) returns TABLE(tenant_id integer, tenant_code text, run_id bigint) language sql stable security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
+-- function: stepwell.fn_evidence_due_blocks(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_evidence_due_blocks(p_tenant_id integer, p_run_id bigint) returns SETOF stepwell.audit_block language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
--- function: stepwell.fn_evidence_note(p_tenant_id integer, p_run_id bigint, p_error text)
-create function stepwell.fn_evidence_note(p_tenant_id integer, p_run_id bigint, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
+-- function: stepwell.fn_evidence_due_chain(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_evidence_due_chain(p_tenant_id integer, p_run_id bigint) returns SETOF stepwell.audit_chain language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_entries(p_tenant_id integer, p_run_id bigint, p_block_no bigint)
+create function stepwell.fn_evidence_due_entries(p_tenant_id integer, p_run_id bigint, p_block_no bigint) returns SETOF stepwell.audit_block_stream language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_events(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_evidence_due_events(p_tenant_id integer, p_run_id bigint) returns SETOF stepwell.event_log language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_find(p_limit integer)
+create function stepwell.fn_evidence_due_find(p_limit integer) returns TABLE(tenant_id integer, run_id bigint) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_leaves(p_tenant_id integer, p_run_id bigint, p_block_no bigint)
+create function stepwell.fn_evidence_due_leaves(p_tenant_id integer, p_run_id bigint, p_block_no bigint) returns SETOF stepwell.audit_leaves language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_note(p_tenant_id integer, p_run_id bigint, p_error text)
+create function stepwell.fn_evidence_due_note(p_tenant_id integer, p_run_id bigint, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_run(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_evidence_due_run(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_seal(p_tenant_id integer, p_run_id bigint, p_digest text)
+create function stepwell.fn_evidence_due_seal(p_tenant_id integer, p_run_id bigint, p_digest text) returns TABLE(event_tx bigint, event_id bigint) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_store(p_tenant_id integer, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text, p_data bytea)
+create function stepwell.fn_evidence_due_store(p_tenant_id integer, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text, p_data bytea) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_values(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[])
+create function stepwell.fn_evidence_due_values(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[]) returns TABLE(unit_id bigint, label text, at timestamp with time zone, content text, facts json) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint)
@@ -6017,10 +6066,6 @@ create function stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint
 
 -- function: stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text)
 create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
-
--- function: stepwell.fn_evidence_store(p_tenant_id integer, p_run_id bigint, p_digest text, p_data bytea)
-create function stepwell.fn_evidence_store(p_tenant_id integer, p_run_id bigint, p_digest text, p_data bytea) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)

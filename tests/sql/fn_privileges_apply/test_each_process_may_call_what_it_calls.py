@@ -39,8 +39,7 @@ WORKER = (
     "runs.py:start_runs,signal",
     "jobs.py:enqueue_jobs",
 )
-# A keeper whose role may not read runs only learns that bundles are due, and notes that it cannot make them.
-KEEPER = ("keep.py", "schedules.py:due_schedules,fire_schedule", "sealing.py", "evidence.py:due,note")
+KEEPER = ("keep.py", "schedules.py:due_schedules,fire_schedule", "sealing.py", "due_evidence.py")
 SLACK = ("slack.py:take_cards,note_card,accept_callback,user,decide",)
 # `perform.py` calls these: for the time limit of a verdict, and after an event was rejected.
 MORE = {"worker": {"fn_action_limit", "fn_event_reject_note"}}

@@ -117,6 +117,10 @@ class AuditReader:
         self.connection = connection
         self.tenant_id = tenant_id
 
+    def table(self, name: str, **chosen: int) -> str:
+        """Where to read the rows of a table; `chosen` says which of them the query needs."""
+        return f"stepwell.{name}"
+
     def rows(self, query: str, *parameters: Any) -> list[TupleRow]:
         return self.connection.execute(query.encode(), parameters or None).fetchall()
 
@@ -133,7 +137,7 @@ class AuditReader:
             "select c.tenant_id, c.chain_id::text, c.salt, encode(c.genesis_hash, 'hex'),"
             f" {moment_text('c.created_at')}, c.block_count, encode(c.head_hash, 'hex'),"
             f" c.last_tx::text::bigint, c.last_event_id, c.history_peaks, {moment_text('c.sealed_at')}"
-            " from stepwell.audit_chain as c where c.tenant_id = %s",
+            f" from {self.table('audit_chain')} as c where c.tenant_id = %s",
             self.tenant_id,
         )
         if not found:
@@ -164,7 +168,7 @@ class AuditReader:
                 " encode(b.event_root, 'hex'),"
                 " b.stream_count, encode(b.stream_root, 'hex'), encode(b.history_root, 'hex'),"
                 f" encode(b.previous_hash, 'hex'), {moment_text('b.sealed_at')}, encode(b.block_hash, 'hex')"
-                f" from stepwell.audit_block as b where b.tenant_id = %s and {wanted}"
+                f" from {self.table('audit_block')} as b where b.tenant_id = %s and {wanted}"
                 f" order by b.block_no limit {PAGE_BLOCKS if numbers is None else len(numbers)}",
                 self.tenant_id, after if numbers is None else numbers,
             )  # fmt: skip
@@ -177,7 +181,7 @@ class AuditReader:
     def block_of(self, position: Position) -> int | None:
         """The number of the block that contains a position; None if it is not sealed yet."""
         rows = self.rows(
-            "select b.block_no from stepwell.audit_block as b where b.tenant_id = %s"
+            f"select b.block_no from {self.table('audit_block')} as b where b.tenant_id = %s"
             " and (b.last_tx, b.last_event_id) >= (%s::text::xid8, %s)"
             " order by b.last_tx, b.last_event_id limit 1",
             self.tenant_id, *position,
@@ -186,14 +190,17 @@ class AuditReader:
 
     def block_hashes(self, below: int) -> list[bytes]:
         rows = self.rows(
-            "select b.block_hash from stepwell.audit_block as b"
+            f"select b.block_hash from {self.table('audit_block')} as b"
             " where b.tenant_id = %s and b.block_no < %s order by b.block_no",
             self.tenant_id, below,
         )  # fmt: skip
         return [row[0] for row in rows]
 
     def leaves(self, block_no: int) -> Leaves | BrokenLeaves | None:
-        rows = self.support("audit_leaves", block_no=block_no)
+        return self._leaves(self.support("audit_leaves", block_no=block_no))
+
+    @staticmethod
+    def _leaves(rows: list[TupleRow]) -> Leaves | BrokenLeaves | None:
         if not rows:
             return None
         if len(rows) > 1 or any(column is None for column in (*rows[0][:5], rows[0][6])):
@@ -211,15 +218,17 @@ class AuditReader:
         return Leaves(hashes, positions, ats, unit_ids, event_types, carried)
 
     def stream_entries(self, block_no: int) -> list[StreamEntry]:
-        return self._entries("s.block_no = %s order by s.run_id", block_no)
+        table = self.table("audit_block_stream", block_no=block_no)
+        return self._entries(table, "s.block_no = %s order by s.run_id", block_no)
 
     def entries_of(self, stream_ids: list[int]) -> list[StreamEntry]:
-        return self._entries("s.run_id = any (%s) order by s.run_id, s.block_no", stream_ids)
+        table = self.table("audit_block_stream")
+        return self._entries(table, "s.run_id = any (%s) order by s.run_id, s.block_no", stream_ids)
 
-    def _entries(self, condition: str, value: Any) -> list[StreamEntry]:
+    def _entries(self, table: str, condition: str, value: Any) -> list[StreamEntry]:
         rows = self.rows(
             "select s.run_id, s.block_no, s.previous_block_no, s.event_count, s.entry_hash"
-            f" from stepwell.audit_block_stream as s where s.tenant_id = %s and {condition}",
+            f" from {table} as s where s.tenant_id = %s and {condition}",
             self.tenant_id, value,
         )  # fmt: skip
         return [StreamEntry(*row) for row in rows]
@@ -239,7 +248,7 @@ class AuditReader:
             f"select e.tx::text::bigint, e.event_id, {moment_text('e.at')}, e.run_id, e.unit_id,"
             " e.request_id,"
             " e.event_type, e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id,"
-            " e.correlation_id, e.payload::text from stepwell.event_log as e"
+            f" e.correlation_id, e.payload::text from {self.table('event_log')} as e"
             f" where e.tenant_id = %s and {condition} order by e.tx, e.event_id limit %s",
             self.tenant_id, *values, limit,
         )  # fmt: skip
@@ -329,13 +338,19 @@ class AuditReader:
 
 @contextmanager
 def reading(conninfo: str, tenant_id: int) -> Iterator[AuditReader]:
-    """A reader on one snapshot, so that it never sees a part of a new block."""
+    with snapshot(conninfo) as connection:
+        yield AuditReader(connection, tenant_id)
+
+
+@contextmanager
+def snapshot(conninfo: str) -> Iterator[psycopg.Connection[TupleRow]]:
+    """One snapshot for all reads, so that a reader never sees a part of a new block."""
     try:
         with psycopg.connect(
             named(conninfo, "stepwell audit"), connect_timeout=CONNECT_LIMIT_SECONDS
         ) as connection:
             connection.execute("set transaction isolation level repeatable read read only")
-            yield AuditReader(connection, tenant_id)
+            yield connection
     except psycopg.Error as error:
         raise from_database(error) from error
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stepwell.store.calls.audit import AuditReader, Position
+import psycopg
+from psycopg.rows import TupleRow
+
+from stepwell.machines.model import Registry
+from stepwell.store.calls.audit import AuditReader, Position, snapshot
 from stepwell.store.connection.call import Call
 
 
@@ -22,36 +28,6 @@ class Recorded:
     bundle_sha256: str | None
     size_bytes: int | None
     stored_url: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """An ended run that waits for its bundle."""
-
-    tenant_id: int
-    tenant_code: str
-    run_id: int
-
-
-def due(limit: int) -> Call[list[Due]]:
-    return Call(
-        "select tenant_id, tenant_code, run_id from stepwell.fn_evidence_due(%s)",
-        (limit,),
-        lambda rows: [Due(*row) for row in rows],
-    )
-
-
-def note(tenant_id: int, run_id: int, error: str | None = None) -> Call[None]:
-    """The bundle was made, or why not."""
-    return Call("select stepwell.fn_evidence_note(%s, %s, %s)", (tenant_id, run_id, error), lambda rows: None)
-
-
-def store(tenant_id: int, run_id: int, digest: str, data: bytes) -> Call[None]:
-    return Call(
-        "select stepwell.fn_evidence_store(%s, %s, %s, %s)",
-        (tenant_id, run_id, digest, data),
-        lambda rows: None,
-    )
 
 
 def stored(tenant_id: int, run_id: int) -> Call[bytes | None]:
@@ -72,16 +48,30 @@ def switch(tenant_id: int, workflow: str, makes_evidence: bool) -> Call[None]:
     )
 
 
-def read_run(reader: AuditReader, run_id: int) -> dict[str, Any]:
-    """The evidence of a run without its events, on the reader's snapshot."""
-    found: dict[str, Any] = reader.rows(
-        "select stepwell.fn_evidence_read(%s, %s)", reader.tenant_id, run_id
-    )[0][0]  # fmt: skip
-    return found
+class RunReader(AuditReader):
+    """Reads what the bundle of one run needs, on one snapshot."""
+
+    def __init__(self, connection: psycopg.Connection[TupleRow], tenant_id: int, run_id: int) -> None:
+        super().__init__(connection, tenant_id)
+        self.run_id = run_id
+
+    def run(self) -> dict[str, Any]:
+        """The evidence of the run without its events."""
+        query = "select stepwell.fn_evidence_read(%s, %s)"
+        found: dict[str, Any] = self.rows(query, self.tenant_id, self.run_id)[0][0]
+        return found
+
+    def event_limit(self) -> int:
+        return int(self.rows("select stepwell._limit('limits.evidence_events')")[0][0])
+
+    def registry(self) -> Registry:
+        return Registry.from_document(self.rows("select stepwell.fn_registry_read()")[0][0])
 
 
-def event_limit(reader: AuditReader) -> int:
-    return int(reader.rows("select stepwell._limit('limits.evidence_events')")[0][0])
+@contextmanager
+def reading(conninfo: str, tenant_id: int, run_id: int) -> Iterator[RunReader]:
+    with snapshot(conninfo) as connection:
+        yield RunReader(connection, tenant_id, run_id)
 
 
 def seal_contents(

@@ -20,60 +20,34 @@ $$;
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
-create or replace function stepwell.fn_evidence_due(p_limit int)
-returns table (tenant_id int, tenant_code text, run_id bigint)
+create or replace function stepwell.fn_evidence_due_find(p_limit int)
+returns table (tenant_id int, run_id bigint)
 language sql stable security definer
 set search_path = stepwell, pg_temp
 as $$
-    select d.tenant_id, t.tenant_code, d.run_id
+    select d.tenant_id, d.run_id
     from stepwell.evidence_due as d
     inner join stepwell.run_detail as r on d.tenant_id = r.tenant_id and d.run_id = r.run_id
-    inner join stepwell.tenant as t on d.tenant_id = t.tenant_id
     where r.finished_at is not null and coalesce(d.retry_at <= stepwell.now(), true)
         and (d.tenant_id = (select stepwell.bound_tenant()) or (select stepwell._acts_for_all()))
     order by d.asked_at, d.run_id
     limit least(p_limit, 1000)
 $$;
 
--- The bundle of a run was made, or could not be made: then it is tried again after pauses that double, up to a day.
+-- The bundle of a run could not be made: it is tried again after pauses that double, up to a day.
 -- Locks: the row of the run.
--- Idempotency: yes.
+-- Idempotency: each call counts.
 -- Raises: SW007 for another tenant.
-create or replace function stepwell.fn_evidence_note(p_tenant_id int, p_run_id bigint, p_error text default null) returns void
+create or replace function stepwell.fn_evidence_due_note(p_tenant_id int, p_run_id bigint, p_error text) returns void
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    if p_error is null then
-        delete from stepwell.evidence_due as d where d.tenant_id = p_tenant_id and d.run_id = p_run_id;
-        return;
-    end if;
     update stepwell.evidence_due as d set
         try_count = d.try_count + 1, last_error = left(stepwell._redact_text(p_error), 1000),
         retry_at = stepwell.now() + make_interval(secs => least(10 * 2.0 ^ least(d.try_count, 20), 86400))
     where d.tenant_id = p_tenant_id and d.run_id = p_run_id;
-end
-$$;
-
--- Stores the bytes of a bundle in the database.
--- Locks: none.
--- Idempotency: the same bytes again change nothing.
--- Raises: SW006 over the limit; SW007 for another tenant.
-create or replace function stepwell.fn_evidence_store(p_tenant_id int, p_run_id bigint, p_digest text, p_data bytea) returns void
-language plpgsql volatile security definer
-set search_path = stepwell, pg_temp
-as $$
-begin
-    perform stepwell._tenant_bound(p_tenant_id);
-    if octet_length(p_data) > stepwell._limit('limits.evidence_bytes') then
-        raise exception using errcode = 'SW006', column = 'data', message = format(
-            'data: a bundle of %s bytes is not stored in the database; at most %s are accepted', octet_length(p_data),
-            stepwell._limit('limits.evidence_bytes')), hint = 'set STEPWELL_EVIDENCE_STORE to a folder or an object store';
-    end if;
-    insert into stepwell.evidence_file (tenant_id, run_id, contents_digest, data)
-    values (p_tenant_id, p_run_id, p_digest, p_data)
-    on conflict (tenant_id, run_id, contents_digest) do nothing;
 end
 $$;
 

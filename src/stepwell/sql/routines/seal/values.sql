@@ -1,12 +1,10 @@
 -- The values of units that stand beside the log: the input of a run, the payload of a job, outputs, failures, and what
 -- people saw. They never change once written. The seal puts their hashes into the leaf of an event of their unit.
 
--- The hashes of the values of units, 32 bytes each, ordered by label; no row for a unit without values. This is the only
--- place in the database that writes the canonical form of a value. The value is in it as a size and a salted hash: so a
--- bundle can prove it without showing it. docs/audit.md has the bytes.
--- Locks: none. One index lookup for each unit and table: offset 0 forbids a plan that reads whole tables.
-create or replace function stepwell._audit_values(p_tenant_id int, p_salt bytea, p_unit_ids bigint[])
-returns table (unit_id bigint, value_hashes bytea)
+-- The values of units, as the texts that are hashed. One index lookup for each unit and table: offset 0 forbids a plan
+-- that reads whole tables.
+create or replace function stepwell._audit_value_texts(p_tenant_id int, p_unit_ids bigint[])
+returns table (unit_id bigint, label text, at timestamptz, content text, facts json)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
@@ -46,10 +44,22 @@ as $$
             where x.tenant_id = p_tenant_id and x.job_id = u.unit_id offset 0) as j
         where u.unit_id = stepwell._run_unit(u.run_id)
     )
+    select v.unit_id, v.label, v.at, v.content, v.facts from value as v
+$$;
+
+-- The hashes of the values of units, 32 bytes each, ordered by label; no row for a unit without values. This is the only
+-- place in the database that writes the canonical form of a value. The value is in it as a size and a salted hash: so a
+-- bundle can prove it without showing it. docs/audit.md has the bytes.
+-- Locks: none.
+create or replace function stepwell._audit_values(p_tenant_id int, p_salt bytea, p_unit_ids bigint[])
+returns table (unit_id bigint, value_hashes bytea)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
     select v.unit_id, string_agg(sha256('\x00'::bytea || convert_to(json_build_array('stepwell.value.1', v.label, v.unit_id,
         to_char(v.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), octet_length(v.content),
         encode(sha256('\x02'::bytea || sha256('\x03'::bytea || p_salt || convert_to(v.label, 'UTF8'))
             || convert_to(v.content, 'UTF8')), 'hex'), v.facts)::text, 'UTF8')), ''::bytea order by v.label collate "C")
-    from value as v
+    from stepwell._audit_value_texts(p_tenant_id, p_unit_ids) as v
     group by v.unit_id
 $$;
