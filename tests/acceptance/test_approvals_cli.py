@@ -29,12 +29,13 @@ def test_a_run_is_cancelled_with_the_approval_of_a_lead(run, db: psycopg.Connect
     refused = run("runs", "cancel", str(number))
     assert refused.returncode == 1
     assert refused.stderr == (
-        "run 1 cannot become cancelled: a granted approval of the action workflow_cancel is required.\n"
+        "run 1 cannot become cancelled: a granted approval of the action workflow_cancel is required:"
+        " ask for it with `stepwell approvals request workflow_cancel 1.0`, then cancel with --approval.\n"
     )
     for name, role in (("ben", "lead"), ("dan", "clerk")):
         assert run("user", "add", name, "--role", role).returncode == 0
     asked = run(
-        "approvals", "request", "workflow_cancel", str(number << 20), "--as", "ada", "--tier", "3",
+        "approvals", "request", "workflow_cancel", "1.0", "--as", "ada", "--tier", "3",
         "--role", "lead", "--approver", "cleo", "--reason", "no longer needed",
     )  # fmt: skip
     approval = asked.stdout.split()[1].rstrip(":")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import psycopg
 import pytest
 
@@ -106,6 +108,9 @@ def test_cancelling_requires_an_approval_if_the_configuration_says_so(engine: En
     with pytest.raises(psycopg.Error, match="cancel_authorised") as caught:
         call(engine, "fn_run_cancel", run_id)
     assert caught.value.sqlstate == "SW004"
+    command = f"`stepwell approvals request workflow_cancel {run_id}.0`"
+    assert command in str(caught.value.diag.message_primary)
+    assert command in json.loads(caught.value.diag.message_detail or "")["vi"]
     assert engine.run_state(run_id) == "in_progress"
 
 
