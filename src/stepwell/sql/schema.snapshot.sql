@@ -2456,6 +2456,9 @@ CREATE INDEX events_by_run ON ONLY stepwell.event_log USING btree (tenant_id, ru
 -- index: stepwell.events_by_type
 CREATE INDEX events_by_type ON ONLY stepwell.event_log USING btree (tenant_id, event_type, tx, event_id) WHERE (event_type <> ALL (ARRAY['step.ready'::text, 'step.started'::text, 'step.completed'::text, 'task.ready'::text, 'task.started'::text, 'task.completed'::text, 'job.enqueued'::text, 'job.ready'::text, 'job.started'::text, 'job.completed'::text, 'workflow.started'::text, 'workflow.completed'::text, 'checkpoint.saved'::text, 'event.emitted'::text]));
 
+-- index: stepwell.evidence_file_stored
+CREATE INDEX evidence_file_stored ON stepwell.evidence_file USING btree (stored_at);
+
 -- index: stepwell.idempotency_by_age
 CREATE INDEX idempotency_by_age ON stepwell.transition_idempotency USING btree (decided_at);
 
@@ -5183,6 +5186,9 @@ create function stepwell._reports_limit(p_outcomes text[], p_bodies text[], OUT 
 create function stepwell._reports_refuse(p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns SETOF stepwell.job_lease language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._retention_bundles(p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_bundles(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_jobs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;

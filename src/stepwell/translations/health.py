@@ -126,6 +126,17 @@ HEALTH: Final[dict[str, Translation]] = {
         "see 'stepwell receipts list --state unconfirmed', then use 'stepwell receipts settle'",
         "xem bằng 'stepwell receipts list --state unconfirmed', rồi 'stepwell receipts settle'",
     ),
+    "evidence.made": Translation(
+        "no ended run waits too long for its bundle", "không có lần chạy nào chờ gói bằng chứng quá lâu"
+    ),
+    "evidence.late": Translation(
+        "{count} ended runs wait for their bundle for more than an hour; last error: {error}",
+        "{count} lần chạy đã kết thúc chờ gói bằng chứng hơn một giờ; lỗi gần nhất: {error}",
+    ),
+    "evidence.remedy": Translation(
+        "run 'stepwell keeper', and correct the error (table evidence_due has it for each run)",
+        "chạy 'stepwell keeper', và sửa lỗi (bảng evidence_due ghi lỗi của từng lần chạy)",
+    ),
     "pooler.transaction": Translation(
         "transaction pooling (PgBouncer or the like)",
         "gộp theo giao dịch (PgBouncer hoặc tương tự)",

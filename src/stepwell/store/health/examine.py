@@ -36,6 +36,8 @@ DISK_FAIL_BYTES = 512 * 1024**2
 DISK_WARN_BYTES = 5 * 1024**3
 NOTIFY_LIMIT_SECONDS = 5.0
 DOUBT_LIMIT = 10_000
+# The keeper makes a bundle at its next seal, and tries again after growing pauses.
+EVIDENCE_LATE_SECONDS = 3600
 # A warning if an event waits for its seal longer than so many intervals.
 SEAL_WARN_INTERVALS = 10
 
@@ -332,6 +334,22 @@ def check_receipts(subject: Subject) -> Iterable[Finding]:
         yield worded("receipts", Level.OK, "receipts.settled")
 
 
+def check_evidence(subject: Subject) -> Iterable[Finding]:
+    """Ended runs whose evidence bundle should exist by now."""
+    if not subject.may_read("evidence_due"):
+        return
+    given = {"limit": DOUBT_LIMIT, "seconds": EVIDENCE_LATE_SECONDS}
+    row = subject.connection.execute(support_text("health_evidence"), given).fetchone()
+    assert row is not None, "an aggregate has one row"
+    count, error = row
+    if count:
+        yield worded(
+            "evidence", Level.WARNING, "evidence.late", "evidence.remedy", count=count, error=error or "–"
+        )
+    else:
+        yield worded("evidence", Level.OK, "evidence.made")
+
+
 CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_database,
     check_settings,
@@ -346,5 +364,6 @@ CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_registry,
     check_seal,
     check_receipts,
+    check_evidence,
     check_mode,
 ]

@@ -2,7 +2,7 @@
 
 -- Removes what is older than its retention (dot_config retention.*): ended runs and jobs with all their rows, stored
 -- answers of repeated calls, events from outside that were taken, rejected events, closed sessions, settled dead
--- letters, replay requests and receipts, concurrency keys without jobs, whole months of the log. Returns how much of each it removed.
+-- letters, replay requests and receipts, stored bundles, concurrency keys without jobs, whole months of the log. Returns how much of each it removed.
 -- Locks: the runs it removes (without those in use); event_log exclusively, last and briefly, when a month is dropped.
 -- Idempotency: a second sweep finds nothing.
 -- Raises: nothing.
@@ -21,6 +21,7 @@ begin
     return query select 'dead_letters'::text, stepwell._retention_letters(v_now, v_limit);
     return query select 'replays'::text, stepwell._retention_replays(v_now, v_limit);
     return query select 'receipts'::text, stepwell._retention_receipts(v_now, v_limit);
+    return query select 'evidence_file'::text, stepwell._retention_bundles(v_now, v_limit);
     return query select 'slots'::text, stepwell._retention_slots(v_limit);
     return query
     with gone as (
@@ -79,6 +80,22 @@ begin
 end
 $$;
 
+-- Removes bundles that the database stores. They stay longer than their runs and the log.
+create or replace function stepwell._retention_bundles(p_now timestamptz, p_limit int) returns bigint
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    with gone as (
+        delete from stepwell.evidence_file as x
+        where x.ctid = any (array(
+            select f.ctid from stepwell.evidence_file as f
+            where f.stored_at < p_now - make_interval(days => stepwell._limit('retention.evidence_file_days'))
+            order by f.stored_at limit p_limit))
+        returning 1
+    )
+    select count(*) from gone
+$$;
+
 -- Removes ended runs. A run with a dead letter that nobody settled stays longer, and so does a run inside a run that
 -- stays.
 -- Locks: run_progress of the runs it removes, without those in use.
@@ -117,6 +134,9 @@ begin
     delete from stepwell.concurrency_slot as s
     using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where s.tenant_id = q.tenant_id and s.slot_key like 'run:%' and split_part(s.slot_key, ':', 2) = q.run_id::text;
+    -- A run without its rows gets no bundle any more.
+    delete from stepwell.evidence_due as d using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
+    where d.tenant_id = q.tenant_id and d.run_id = q.run_id;
     delete from stepwell.step_content_pin as c using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where c.tenant_id = q.tenant_id and c.run_id = q.run_id;
     delete from stepwell.run_progress as p using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
