@@ -18,7 +18,7 @@ from stepwell.sync import SyncApp
 from stepwell.sync_handles import SyncJobHandle, SyncRunHandle
 
 # Coroutines of the app that only an event loop needs.
-ONLY_ASYNC = {"client", "disconnect"}
+ONLY_ASYNC = {"address", "client", "disconnect"}
 
 
 def coroutines(kind: type) -> set[str]:
@@ -98,7 +98,9 @@ def test_a_program_that_does_not_close_the_app_ends_without_a_warning(dsn, tmp_p
         timeout=100,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "in_progress\n", "")
+    # On a busy machine the event loop says in this mode how long a call took; that is no warning.
+    said = [line for line in done.stderr.splitlines() if not line.startswith("Executing <")]
+    assert (done.returncode, done.stdout, said) == (0, "in_progress\n", [])
 
 
 def test_a_closed_app_leaves_no_thread(square):

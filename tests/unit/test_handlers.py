@@ -118,4 +118,5 @@ def test_the_declaration_holds_what_the_database_needs():
     assert handler.declaration() == {
         "name": "op", "executor": "default", "max_attempts": 3, "initial_seconds": 2, "max_seconds": 60,
         "multiplier": 3, "non_retryable": ["ValueError"], "timeout_seconds": 5,
+        "delays_seconds": None,
     }  # fmt: skip

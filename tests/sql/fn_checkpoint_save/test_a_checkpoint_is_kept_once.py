@@ -66,6 +66,7 @@ def test_a_checkpoint_name_that_is_empty_or_too_long_is_refused(engine: Engine, 
 
 def test_a_handler_emits_an_event_of_its_own(engine: Engine, held):
     session, lease = held
+    engine.db.execute("select fn_event_type_register(1, 'parcel.packed')")
     engine.db.execute(
         "select fn_event_emit(%s, 1, %s, %s, 'parcel.packed', %s)",
         (session, lease.unit_id, lease.lease_no, Jsonb({"boxes": 2})),

@@ -51,9 +51,9 @@ def test_a_correct_engine_has_no_fault(busy: Engine):
             "leases_are_single_and_alive",
             "without a lease",
         ),
-        ("delete from job_ready", "every_open_unit_is_explained", "nothing is left that could move it"),
-        ("delete from timer", "every_open_unit_is_explained", "nothing is left that could move it"),
-        ("delete from event_wait", "every_open_unit_is_explained", "nothing is left that could move it"),
+        ("delete from job_ready", "every_open_unit_is_explained", "nothing can change that"),
+        ("delete from timer", "every_open_unit_is_explained", "nothing can change that"),
+        ("delete from event_wait", "every_open_unit_is_explained", "nothing can change that"),
         (
             "update work_unit set state_code = 'completed' where state_code = 'ready'",
             "states_are_the_fold_of_events",

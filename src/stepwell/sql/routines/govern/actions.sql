@@ -122,8 +122,9 @@ begin
         raise exception using errcode = 'SW001', column = 'fields', message = 'fields: an object is required';
     end if;
     perform stepwell._values_check('fields', 'fields', array[p_action -> 'fields'], 'limits.payload_bytes');
-    -- Other systems get the key in headers and queries: a form that is long or has other characters is shown by its digest.
-    if v_form !~ '^[!-~]{1,100}$' or strpos(v_form, '^') > 0 then
+    -- Other systems get the key in headers and queries, and it is stored: a form that is long, has other characters or has a
+    -- secret in it is shown by its digest.
+    if v_form !~ '^[!-~]{1,100}$' or strpos(v_form, '^') > 0 or v_form <> stepwell._redact_text(v_form) then
         v_form := left(regexp_replace(concat_ws(':', p_action ->> 'connector', p_action ->> 'operation'), '[^A-Za-z0-9_:.-]', '', 'g'), 40)
             || ':' || left(encode(sha256(convert_to(v_form, 'UTF8')), 'hex'), 32);
     end if;
