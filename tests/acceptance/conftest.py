@@ -18,14 +18,14 @@ from scripts.ensure_programs import HOW_POOLER, find_pooler
 from stepwell.store.embedded import roles
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
-from tests.support import wait
+from tests.support import run, wait
 from tests.support.data_folder import data_folder
 
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """A new folder outside pytest's: another test run would make that one unreadable for the server."""
-    with tempfile.TemporaryDirectory(prefix="stepwell-test-", ignore_cleanup_errors=True) as folder:
+    """A new folder in that of the run, whose end ends every server in it; that of pytest is another one."""
+    with tempfile.TemporaryDirectory(prefix="sw-", dir=run.folder(), ignore_cleanup_errors=True) as folder:
         yield Path(folder) / "data"
 
 
