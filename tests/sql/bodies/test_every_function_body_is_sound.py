@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 from collections.abc import Iterator
 
 import psycopg
@@ -58,7 +58,9 @@ PLANTED = [
 @pytest.fixture(scope="module")
 def checked() -> Iterator[psycopg.Connection]:
     """A migrated database with the extension, on a server that has it."""
-    cluster = Cluster(run.folder() / f"pg-check-{os.getpid()}", checker.bin_dir(), TEST_SETTINGS)
+    # A process may need it twice: tests of other files can run between those of this one.
+    folder = run.folder() / f"pg-check-{secrets.token_hex(4)}"
+    cluster = Cluster(folder, checker.bin_dir(), TEST_SETTINGS)
     cluster.start()
     try:
         migrate.migrate(cluster.conninfo("postgres"))

@@ -128,7 +128,12 @@ begin
             where l.session_id = q.session_id and u.lease_session_id = q.session_id)
         order by q.session_id
     loop
-        delete from stepwell.worker_lease as l where l.session_id = v_session.session_id;
+        -- A claim that was running may have named leases since the look above; they stay for the next recovery.
+        delete from stepwell.worker_lease as l
+        where l.session_id = v_session.session_id and not exists (
+            select from unnest(l.tenant_ids, l.unit_ids) as h (tenant_id, unit_id)
+            inner join stepwell.work_unit as u on h.tenant_id = u.tenant_id and h.unit_id = u.unit_id
+            where u.lease_session_id = l.session_id);
         continue when v_session.closed_at is not null or v_session.worker_name is null;
         -- The time after the locks: a report that had locked its run before came before the end of the session.
         update stepwell.worker_session as s set closed_at = stepwell.now(), is_idle = false
@@ -178,17 +183,21 @@ as $$
 declare
     v_held record;
 begin
+    -- One statement: a claim that commits after it has begun keeps its list, and the keeper recovers its units.
+    with gone as (
+        delete from stepwell.worker_lease as l where l.session_id = p_session_id
+        returning l.tenant_ids, l.unit_ids
+    )
     select array_agg(x.tenant_id) as tenant_ids, array_agg(x.unit_id) as unit_ids
     into v_held
     from (
         select distinct q.tenant_id, q.unit_id
-        from stepwell.worker_lease as l
-        cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
+        from gone as g
+        cross join lateral unnest(g.tenant_ids, g.unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         -- Only what it still has: the rest may be leased to another session, whose report locks in an order of its own.
-        where l.session_id = p_session_id and u.lease_session_id = p_session_id
+        where u.lease_session_id = p_session_id
     ) as x;
-    delete from stepwell.worker_lease as l where l.session_id = p_session_id;
     perform stepwell._runs_lock_up(v_held.tenant_ids, v_held.unit_ids);
     perform stepwell._runs_and_jobs_lock(v_held.tenant_ids, v_held.unit_ids);
     return stepwell._leases_end(v_held.tenant_ids, v_held.unit_ids, p_session_id);
