@@ -63,7 +63,6 @@ class Turn:
 
     def keep(self) -> None:
         self._db.execute("select fn_timers_fire()")
-        self._db.execute("select fn_leases_find()")
         self._db.execute("select fn_leases_recover()")
 
 
