@@ -16,6 +16,7 @@ URL_SCHEMES = ("postgresql://", "postgres://")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("auto", "text", "json")
 POOL_SIZE_LIMIT = 100
+API_REQUESTS_LIMIT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Settings:
     # text or json; auto: json for a service whose stderr is not a terminal.
     log_format: str = "auto"
     pool_max_size: int = 10
+    # So many requests a second one caller of the API may make for long; a burst may have four times as many.
+    api_requests_per_second: int = 200
     debug: bool = False
     # Binds each call to the person or service that it belongs to.
     token: str | None = field(default=None, repr=False)
@@ -76,6 +79,9 @@ def load(
         log_level=_choice(env, "STEPWELL_LOG_LEVEL", LOG_LEVELS, "info"),
         log_format=_choice(env, "STEPWELL_LOG_FORMAT", LOG_FORMATS, "auto"),
         pool_max_size=_count(env, "STEPWELL_POOL_MAX_SIZE", default=10, limit=POOL_SIZE_LIMIT),
+        api_requests_per_second=_count(
+            env, "STEPWELL_API_REQUESTS_PER_SECOND", default=200, limit=API_REQUESTS_LIMIT
+        ),
         token=env.get("STEPWELL_TOKEN") or None,
         debug=_flag(env, "STEPWELL_DEBUG"),
         audit_anchor=env.get("STEPWELL_AUDIT_ANCHOR") or None,

@@ -17,6 +17,7 @@ StepwellError
 ├── EffectInFlight               another worker is doing the same action now
 ├── UsageError                   a command or setting is wrong
 ├── SchemaError                  the migrations and the database do not match
+├── ServerBusy                   every connection to the database is in use; nothing was done
 ├── StorageUnavailable           a file of a bundle or an anchor could not be written or read
 └── DatabaseFailure              PostgreSQL itself raised an error
     └── DatabaseUnavailable      the database did not answer, or its data folder cannot be used
@@ -45,6 +46,7 @@ __all__ = [
     "PolicyDenied",
     "Refused",
     "SchemaError",
+    "ServerBusy",
     "StepwellError",
     "StorageUnavailable",
     "UnsupportedDatabase",
@@ -175,6 +177,14 @@ class UsageError(StepwellError):
 
 class SchemaError(StepwellError):
     code = "schema"
+
+
+class ServerBusy(StepwellError):
+    code = "server_busy"
+
+    @property
+    def is_transient(self) -> bool:
+        return True
 
 
 class StorageUnavailable(StepwellError):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ from stepwell.api.app import create_app
 from stepwell.api.envelope import LOOPBACK_NAMES
 from stepwell.config import Settings
 from tests.api.serving import closed_port, serving
+from tests.support.roles import as_process, bound_token
 
 
 @pytest.fixture
@@ -27,12 +29,26 @@ def ui_folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def api(dsn: str, tmp_path: Path, ui_folder: Path) -> Iterator[httpx.Client]:
-    """A client of a real server on a migrated database."""
-    settings = Settings(database_url=dsn, data_dir=tmp_path)
-    app = create_app(settings, dsn, allowed_hosts=LOOPBACK_NAMES, ui_folder=ui_folder)
+def http(dsn: str, tmp_path: Path, ui_folder: Path) -> Iterator[httpx.Client]:
+    """A client of a real server with the role of the API, on a migrated database; it has no token."""
+    address = as_process(dsn, "api")
+    settings = Settings(database_url=address, data_dir=tmp_path)
+    app = create_app(settings, address, allowed_hosts=LOOPBACK_NAMES, ui_folder=ui_folder)
     with serving(app) as client:
         yield client
+
+
+@pytest.fixture
+def token(dsn: str) -> Callable[..., str]:
+    """Makes a token of a principal of tenant 1: its name, its kind, its roles."""
+    return partial(bound_token, dsn)
+
+
+@pytest.fixture
+def api(http: httpx.Client, token: Callable[..., str]) -> httpx.Client:
+    """The same client with the token of an administrator."""
+    http.headers["Authorization"] = f"Bearer {token()}"
+    return http
 
 
 @pytest.fixture

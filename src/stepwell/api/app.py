@@ -5,22 +5,27 @@ Each resource is one module with a `router`, which is listed only in ROUTERS.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from stepwell import __version__
 from stepwell.api import approvals, health, problems, reference, runs, slack
 from stepwell.api.envelope import BODY_BYTES_LIMIT, Envelope
+from stepwell.api.identity import COOKIE
+from stepwell.api.serving import Serving
 from stepwell.api.ui import UI_DIST, BuiltUi
 from stepwell.config import Settings
 from stepwell.govern.slack.settings import SlackSettings
 
 PREFIX: Final = "/api/v1"
+COMPRESSED_BYTES = 1_000
 ROUTERS: Final[tuple[APIRouter, ...]] = (health.router, runs.router, approvals.router, slack.router)
 
 
@@ -38,7 +43,16 @@ def create_app(
 
     `slack_conninfo` is the address for callbacks of Slack, with their own role.
     """
+    serving = Serving(settings, conninfo)
+    slack_end = slack.SlackEnd(slack_settings, slack_conninfo or conninfo)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with serving.running(), slack_end.running():
+            yield
+
     app = FastAPI(
+        lifespan=lifespan,
         title="Stepwell",
         version=__version__,
         description="A governed workflow engine that lives in Postgres.",
@@ -47,10 +61,8 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    app.state.conninfo = conninfo
-    app.state.slack_conninfo = slack_conninfo or conninfo
-    app.state.token = settings.token
-    app.state.slack = slack_settings
+    app.state.serving = serving
+    app.state.slack = slack_end
     app.state.health = health.HealthReader(settings, conninfo)
     problems.install(app)
     for router in ROUTERS:
@@ -59,6 +71,7 @@ def create_app(
     app.include_router(reference.router, prefix=PREFIX)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     _serve_ui(app, BuiltUi(ui_folder))
+    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES)
     app.add_middleware(Envelope, allowed_hosts=allowed_hosts, body_bytes_limit=body_bytes_limit)
     return app
 
@@ -72,6 +85,21 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         problem = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(problem.pop("$defs", {}))
         schemas["Problem"] = problem
+        schemas.pop("HTTPValidationError", None)
+        schemas.pop("ValidationError", None)
+        document["components"]["securitySchemes"] = {
+            "token": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "of `stepwell token create`",
+            },
+            "session": {
+                "type": "apiKey",
+                "in": "cookie",
+                "name": COOKIE,
+                "description": "the session of a signed-in person; writes also send X-CSRF-Token",
+            },
+        }
         app.openapi_schema = document
     return app.openapi_schema
 

@@ -1,31 +1,26 @@
-"""Show and decide approvals: receives a number and a decision, returns the approval.
-
-The API has no authentication yet: it accepts decisions only from this machine.
-"""
+"""Show and decide approvals: receives a number and a decision, returns the approval."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query
 from pydantic import BaseModel, Field
 
-from stepwell.api import problems
-from stepwell.api.connected import Connected, Number
-from stepwell.client import Client
-from stepwell.errors import NotFound, PermissionDenied
+from stepwell.api.caller import BoundCaller, Caller, Number
+from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
+from stepwell.api.resource import Resource
+from stepwell.errors import NotFound
 from stepwell.store.calls import people as calls
 from stepwell.store.calls import words
 from stepwell.store.calls.people import Approval
 from stepwell.store.calls.words import StateFace, UnitWords
 
-router = APIRouter(tags=["approvals"], responses=problems.RESPONSES)
+router = Resource("approvals")
 
-PAGE_LIMIT = 200
 State = Literal["requested", "approved", "rejected", "expired", "cancelled"]
 
 
@@ -77,67 +72,55 @@ class ApprovalView(BaseModel):
 
 class Decision(BaseModel):
     decision: Literal["approve", "reject"]
-    person: str = Field(min_length=1, max_length=200, description="who decides")
     shown_digest: str = Field(max_length=64, description="shown_digest of the approval as it was read")
     reason: str | None = Field(default=None, max_length=2000)
 
 
-@router.get("/approvals", summary="Approvals, the newest first")
+@router.read("/approvals", summary="Approvals, the newest first")
 async def list_approvals(
-    client: Connected,
+    caller: Caller,
     state: Annotated[State | None, Query(description="only those in this state")] = None,
-    limit: Annotated[int, Query(ge=1, le=PAGE_LIMIT)] = 50,
-) -> list[ApprovalView]:
-    found = await client.perform(calls.approvals(client.tenant_id, state, limit))
-    return await _views(client, found)
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[ApprovalView]:
+    after = seek(cursor, "approvals", int)
+    found = await caller.perform(
+        calls.approvals(caller.tenant_id, state, limit + 1, after=None if after is None else after[0])
+    )
+    views = await _views(caller, found)
+    return page_of(views, limit, lambda view: view, lambda view: [int(view.approval_id)], "approvals")
 
 
-@router.get("/approvals/{approval_id}", summary="One approval and its decisions")
-async def show_approval(approval_id: Number, client: Connected) -> ApprovalView:
-    found = await client.perform(calls.approval(client.tenant_id, approval_id))
+@router.read("/approvals/{approval_id}", summary="One approval and its decisions")
+async def show_approval(approval_id: Number, caller: Caller) -> ApprovalView:
+    found = await caller.perform(calls.approval(caller.tenant_id, approval_id))
     if found is None:
         raise NotFound(f"approval {approval_id} does not exist", field="approval_id")
-    (view,) = await _views(client, [found])
+    (view,) = await _views(caller, [found])
     return view
 
 
-@router.post("/approvals/{approval_id}/decisions", summary="Decide an approval")
-async def decide_approval(
-    approval_id: Number, decision: Decision, client: Connected, request: Request
-) -> ApprovalView:
-    _from_this_machine(request)
-    await client.perform(
+@router.write("/approvals/{approval_id}/decisions", verb="approval.decide", summary="Decide an approval")
+async def decide_approval(approval_id: Number, decision: Decision, caller: Caller) -> ApprovalView:
+    await caller.perform(
         calls.decide_approval(
-            client.tenant_id,
+            caller.tenant_id,
             approval_id,
             decision.decision,
-            decision.person,
+            caller.actor,
             decision.shown_digest,
             decision.reason,
         )
     )
-    return await show_approval(approval_id, client)
+    return await show_approval(approval_id, caller)
 
 
-def _from_this_machine(request: Request) -> None:
-    host = request.client.host if request.client else ""
-    try:
-        is_near = ip_address(host).is_loopback
-    except ValueError:
-        is_near = False
-    if not is_near:
-        raise PermissionDenied(
-            "decisions over HTTP are accepted only from this machine",
-            hint="decide in Slack, or in a terminal with 'stepwell approvals'",
-        )
-
-
-async def _views(client: Client, found: Sequence[Approval]) -> list[ApprovalView]:
+async def _views(caller: BoundCaller, found: Sequence[Approval]) -> list[ApprovalView]:
     """The approvals with names and labels: one more call for all names and one for all states."""
     if not found:
         return []
-    named = await client.perform(words.units(client.tenant_id, [one.subject_unit_id for one in found]))
-    states = await client.perform(words.states("approval"))
+    named = await caller.perform(words.units(caller.tenant_id, [one.subject_unit_id for one in found]))
+    states = await caller.perform(words.states("approval"))
     return [_view(one, named, states) for one in found]
 
 

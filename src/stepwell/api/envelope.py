@@ -6,6 +6,7 @@ It is plain ASGI around all other parts, so that every failure has an id, header
 from __future__ import annotations
 
 import re
+import secrets
 import uuid
 from collections.abc import Collection
 from typing import Final
@@ -15,7 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stepwell.api import problems
+from stepwell.api import odd_text, problems
+from stepwell.errors import InvalidInput
 
 BODY_BYTES_LIMIT: Final = 4 * 1024 * 1024
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -25,6 +27,8 @@ CONTENT_SECURITY_POLICY: Final = (
 )
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# W3C Trace Context: version, trace id, id of the caller's span, flags.
+_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _SECURITY_HEADERS: Final = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -62,6 +66,9 @@ class Envelope:
         given_id = headers.get("X-Request-ID", "")
         request_id = given_id if _REQUEST_ID.fullmatch(given_id) else uuid.uuid4().hex
         scope["stepwell.request_id"] = request_id
+        trace_id, flags = _trace(headers.get("traceparent", ""))
+        scope["stepwell.trace_id"] = trace_id
+        traceparent = f"00-{trace_id}-{secrets.token_hex(8)}-{flags}"
         is_started = False
 
         async def send_with_headers(message: Message) -> None:
@@ -70,6 +77,7 @@ class Envelope:
                 is_started = True
                 answer = MutableHeaders(scope=message)
                 answer["X-Request-ID"] = request_id
+                answer["traceparent"] = traceparent
                 for name, value in _SECURITY_HEADERS.items():
                     answer.setdefault(name, value)
                 if scope["path"].startswith("/api/"):
@@ -92,18 +100,21 @@ class Envelope:
         if self.allowed_hosts is not None and _host_name(headers.get("Host", "")) not in self.allowed_hosts:
             return problems.respond(
                 request,
-                421,
                 "misdirected_request",
-                "Misdirected request",
                 detail="this server does not accept the host of the Host header",
                 hint=f"accepted: {', '.join(sorted(self.allowed_hosts))}",
                 field="header.Host",
             )
         length = headers.get("Content-Length", "0")
         if length.isdigit() and int(length) > self.body_bytes_limit:
-            return problems.respond(
-                request, 413, "content_too_large", "Content too large", detail=self._too_large(), field="body"
-            )
+            return problems.respond(request, "content_too_large", detail=self._too_large(), field="body")
+        if request.scope["path"].startswith("/api/"):
+            try:
+                odd_text.check_address(request.scope.get("raw_path", b""), request.scope["query_string"])
+            except InvalidInput as error:
+                return problems.respond(
+                    request, "invalid_input", detail=error.message, hint=error.hint, field=error.field
+                )
         return None
 
     def _limited(self, receive: Receive) -> Receive:
@@ -123,6 +134,14 @@ class Envelope:
 
     def _too_large(self) -> str:
         return f"the body is larger than {self.body_bytes_limit} bytes"
+
+
+def _trace(given: str) -> tuple[str, str]:
+    """The trace of the caller, or a new one."""
+    found = _TRACEPARENT.fullmatch(given)
+    if found is None or not int(found[1], 16) or not int(found[2], 16):
+        return secrets.token_hex(16), "00"
+    return found[1], found[3]
 
 
 def _host_name(host: str) -> str:

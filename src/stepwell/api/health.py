@@ -14,7 +14,8 @@ from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, Response
 
 from stepwell import __version__, errors
-from stepwell.api import problems
+from stepwell.api.caller import Caller
+from stepwell.api.resource import Resource
 from stepwell.api.ui import UI_DIST
 from stepwell.config import Settings
 from stepwell.store.calls.mode import Mode
@@ -24,7 +25,7 @@ from stepwell.store.health.examine import Finding, Level, examine, unreachable, 
 # All requests within this time get the same reading, so that many open pages cost no more than one.
 SHARED_SECONDS = 2.0
 
-router = APIRouter(tags=["health"], responses=problems.RESPONSES)
+router = Resource("health")
 probes = APIRouter(include_in_schema=False)
 
 CheckStatus = Literal["ok", "warning", "failed"]
@@ -101,7 +102,6 @@ class HealthReader:
     def _read(self) -> Health:
         database: store.DatabaseHealth | None = None
         schema: store.SchemaHealth | None = None
-        counts: dict[str, int] = {}
         mode: Mode | None = None
         try:
             database = store.read_database(self.conninfo)
@@ -109,13 +109,12 @@ class HealthReader:
             schema = store.read_schema(self.conninfo)
             if schema.is_current:
                 mode = store.read_mode(self.conninfo)
-                counts = store.read_counts(self.conninfo)
-                findings.append(_workers(counts))
         except errors.StepwellError as error:
             findings = [unreachable(error)]
         findings.append(_ui())
+        checks = [_check(finding) for finding in findings]
         return Health(
-            status=_worst(findings),
+            status=_worst(checks),
             version=__version__,
             python_version=platform.python_version(),
             checked_at=datetime.now(UTC),
@@ -124,11 +123,8 @@ class HealthReader:
             person=None if mode is None else mode.person,
             database=None if database is None else self._facts(database),
             schema=None if schema is None else _schema_facts(schema),
-            counts=[
-                Count(code=code, count=count, is_at_least=count >= store.COUNT_LIMIT)
-                for code, count in counts.items()
-            ],
-            checks=[_check(finding) for finding in findings],
+            counts=[],
+            checks=checks,
         )
 
     def _facts(self, found: store.DatabaseHealth) -> DatabaseFacts:
@@ -171,9 +167,9 @@ def _ui() -> Finding:
     return worded("interface", Level.WARNING, "interface.missing", "interface.remedy")
 
 
-def _worst(findings: list[Finding]) -> CheckStatus:
-    found = {finding.level for finding in findings}
-    return "failed" if Level.FAILED in found else "warning" if Level.WARNING in found else "ok"
+def _worst(checks: list[Check]) -> CheckStatus:
+    found = {check.status for check in checks}
+    return "failed" if "failed" in found else "warning" if "warning" in found else "ok"
 
 
 def _reader(request: Request) -> HealthReader:
@@ -181,10 +177,17 @@ def _reader(request: Request) -> HealthReader:
     return reader
 
 
-@router.get("/health", summary="Health of the installation")
-async def read_health(request: Request) -> Health:
-    """The status is 200 whenever the server works; problems are in the checks."""
-    return await _reader(request).read()
+@router.read("/health", summary="Health of the installation", problems=())
+async def read_health(request: Request, caller: Caller) -> Health:
+    """The checks of the installation, and how much work there is for the tenant of the caller."""
+    found = await _reader(request).read()
+    counts = await caller.perform(store.work_counts())
+    checks = [*found.checks, _check(_workers(counts))]
+    counted = [
+        Count(code=code, count=count, is_at_least=count >= store.COUNT_LIMIT)
+        for code, count in counts.items()
+    ]
+    return found.model_copy(update={"counts": counted, "checks": checks, "status": _worst(checks)})
 
 
 @probes.get("/healthz")

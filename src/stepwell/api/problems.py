@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -13,8 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from stepwell import errors, logs
+from stepwell.api.catalogue import KINDS, MEDIA_TYPE, code_of, urn
+from stepwell.api.language import language_of
 
-MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 2
 # A body may have thousands of wrong fields; the first ones are enough.
 FIELD_ERRORS_LIMIT = 50
@@ -46,79 +48,75 @@ class Problem(BaseModel):
     request_id: str | None = Field(default=None, description="the same as in X-Request-ID and in the log")
 
 
-# The documentation of errors, for every operation.
-RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
-    "default": {
-        "description": "The request was refused or failed.",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-}
+class ProblemError(Exception):
+    """A problem that only HTTP has, by its code in `catalogue.KINDS`."""
 
-# Error class → status and title; for a subclass, the nearest class in this table.
-_DOMAIN: Final[dict[type[errors.StepwellError], tuple[int, str]]] = {
-    errors.InvalidInput: (422, "Invalid input"),
-    errors.NotFound: (404, "Not found"),
-    errors.Conflict: (409, "Conflict"),
-    errors.Refused: (409, "Refused"),
-    errors.LeaseLost: (409, "Lease lost"),
-    errors.LimitExceeded: (422, "Limit exceeded"),
-    errors.PermissionDenied: (403, "Permission denied"),
-    errors.UnsupportedDatabase: (503, "Unsupported database"),
-    errors.UsageError: (400, "Invalid request"),
-    errors.SchemaError: (503, "Schema not current"),
-    errors.DatabaseUnavailable: (503, "Database unavailable"),
-    errors.DatabaseFailure: (500, "Database failure"),
-    errors.StepwellError: (500, "Failure"),
-}
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        hint: str | None = None,
+        field: str | None = None,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.hint = hint
+        self.field = field
+        self.retry_after_seconds = retry_after_seconds
 
 
-# Our own titles, because the phrases of the standard library differ between versions of Python.
-_TITLES: Final[dict[int, str]] = {
-    400: "Bad request",
-    401: "Unauthorized",
-    403: "Permission denied",
-    404: "Not found",
-    405: "Method not allowed",
-    406: "Not acceptable",
-    409: "Conflict",
-    412: "Precondition failed",
-    413: "Content too large",
-    415: "Unsupported media type",
-    421: "Misdirected request",
-    422: "Invalid input",
-    429: "Too many requests",
-    503: "Service unavailable",
+# A status that the framework answers with → the code of the problem.
+_OF_STATUS: Final[dict[int, str]] = {
+    400: "invalid_request",
+    401: "not_signed_in",
+    403: "permission_denied",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "content_too_large",
+    421: "misdirected_request",
+    422: "invalid_input",
+    429: "too_many_requests",
 }
 
 
 def respond(
     request: Request,
-    status: int,
     code: str,
-    title: str,
     *,
     headers: Mapping[str, str] | None = None,
+    retry_after_seconds: float | None = None,
     **members: Any,
 ) -> Response:
     """A problem as a response; members without a value are left out."""
+    kind = KINDS[code]
     problem = Problem(
-        type=f"urn:stepwell:problem:{code.replace('_', '-')}",
-        title=title,
-        status=status,
+        type=urn(code),
+        title=kind.title,
+        status=kind.status,
         instance=request.url.path,
         request_id=request.scope.get("stepwell.request_id"),
         **members,
     )
+    added = dict(headers or {})
+    if kind.is_retried:
+        added.setdefault("Retry-After", str(math.ceil(retry_after_seconds or RETRY_AFTER_SECONDS)))
+    if kind.status == 401:
+        added.setdefault("WWW-Authenticate", "Bearer")
     return JSONResponse(
-        problem.model_dump(exclude_none=True), status, headers=dict(headers or {}), media_type=MEDIA_TYPE
+        problem.model_dump(exclude_none=True), kind.status, headers=added, media_type=MEDIA_TYPE
     )
 
 
 def install(app: FastAPI) -> None:
     """Turn all errors of the application into problem documents."""
     app.add_exception_handler(errors.StepwellError, _domain)
+    app.add_exception_handler(ProblemError, _of_http)
     app.add_exception_handler(RequestValidationError, _validation)
-    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(HTTPException, _framework)
 
 
 def unexpected(request: Request, error: Exception) -> Response:
@@ -127,9 +125,7 @@ def unexpected(request: Request, error: Exception) -> Response:
     _log.error("request failed", path=request.url.path, request_id=request_id, exc_info=error)
     return respond(
         request,
-        500,
         "internal",
-        "Internal error",
         detail="an unexpected error occurred in the server",
         hint="search for the request id in the log of the server",
     )
@@ -137,60 +133,65 @@ def unexpected(request: Request, error: Exception) -> Response:
 
 async def _domain(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.StepwellError)
-    status, title = next(_DOMAIN[kind] for kind in type(error).__mro__ if kind in _DOMAIN)
-    headers = {}
-    if error.is_transient:
-        status = 503
-        headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    if status == 500:
+    code = code_of(error)
+    if code == "internal":
         # Messages of Postgres contain names of tables and values: only for the log.
         return unexpected(request, error)
+    if code == "database_busy":
+        return respond(request, code, detail="the request collided with others or took too long")
+    detail = error.translations.get(language_of(request.headers), error.message)
+    return respond(
+        request, code, detail=detail, hint=error.hint, field=error.field, codes=list(error.codes) or None
+    )
+
+
+async def _of_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ProblemError)
     return respond(
         request,
-        status,
         error.code,
-        title,
-        headers=headers,
-        detail=error.message,
+        detail=error.detail,
         hint=error.hint,
         field=error.field,
-        codes=list(error.codes) or None,
+        retry_after_seconds=error.retry_after_seconds,
     )
 
 
 async def _validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = [
-        FieldError(field=_place(entry["loc"]), detail=entry["msg"])
+        FieldError(field=_place(entry["loc"]), detail=_printable(entry["msg"]))
         for entry in error.errors()[:FIELD_ERRORS_LIMIT]
     ]
     first = found[0] if found else FieldError(field="body", detail="the request cannot be read")
     return respond(
         request,
-        422,
         "invalid_input",
-        "Invalid input",
         detail=f"{first.field}: {first.detail}",
         field=first.field,
         errors=found or None,
     )
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    title = _TITLES.get(error.status_code, f"HTTP {error.status_code}")
+    code = _OF_STATUS.get(error.status_code, "internal" if error.status_code >= 500 else "invalid_request")
     # Without a reason, the framework uses the phrase of the status as the detail.
     is_given = error.detail != http.HTTPStatus(error.status_code).phrase
-    detail = error.detail if is_given else None
+    detail = _printable(error.detail) if is_given else None
     match error.status_code:
         case 404:
-            detail = detail or f"there is nothing at {request.url.path}"
+            detail = detail or f"there is nothing at {_printable(request.url.path)}"
         case 405:
             allowed = (error.headers or {}).get("Allow", "another method")
             detail = f"{request.method} is not possible here; accepted: {allowed}"
-    code = title.lower().replace(" ", "_")
-    return respond(request, error.status_code, code, title, headers=error.headers, detail=detail)
+    return respond(request, code, headers=error.headers, detail=detail)
 
 
 def _place(loc: Sequence[int | str]) -> str:
-    return ".".join(str(part) for part in loc)[:500]
+    return _printable(".".join(str(part) for part in loc))[:500]
+
+
+def _printable(text: str) -> str:
+    """A text that can be sent: halves of surrogate pairs, which JSON can contain, are replaced."""
+    return text.encode("utf-8", "replace").decode()

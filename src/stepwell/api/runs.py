@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
-from stepwell.api import problems
-from stepwell.api.connected import Connected, Number
+from stepwell.api.caller import Caller, Number
+from stepwell.api.resource import Resource
 from stepwell.store.calls import past, views
 
-router = APIRouter(tags=["runs"], responses=problems.RESPONSES)
+router = Resource("runs")
 
 
 class WhyNotRunning(BaseModel):
@@ -42,9 +42,9 @@ class RunThen(BaseModel):
     units: list[UnitThen]
 
 
-@router.get("/units/{unit_id}/why-not-running", summary="Why a step or job is not running")
-async def why_not_running(unit_id: Number, client: Connected) -> WhyNotRunning:
-    why = await client.perform(views.why(client.tenant_id, unit_id))
+@router.read("/units/{unit_id}/why-not-running", summary="Why a step or job is not running")
+async def why_not_running(unit_id: Number, caller: Caller) -> WhyNotRunning:
+    why = await caller.perform(views.why(caller.tenant_id, unit_id))
     return WhyNotRunning(
         unit_id=str(unit_id),
         code=why.code,
@@ -54,15 +54,15 @@ async def why_not_running(unit_id: Number, client: Connected) -> WhyNotRunning:
     )
 
 
-@router.get("/runs/{run_id}/then", summary="A past state of a run")
+@router.read("/runs/{run_id}/then", summary="A past state of a run")
 async def run_then(
     run_id: Number,
-    client: Connected,
+    caller: Caller,
     at: Annotated[
         str, Query(min_length=1, max_length=40, description="number of an event, or a time with a zone")
     ],
 ) -> RunThen:
-    units = await client.perform(past.state_at(client.tenant_id, run_id, past.read_point(at)))
+    units = await caller.perform(past.state_at(caller.tenant_id, run_id, past.read_point(at)))
     return RunThen(
         run_id=str(run_id),
         at=at,

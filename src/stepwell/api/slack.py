@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, BackgroundTasks, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from stepwell.api import problems
+from stepwell.api import catalogue
 from stepwell.client import Client
 from stepwell.errors import PermissionDenied
 from stepwell.govern.slack.callback import SlackCallback
 from stepwell.govern.slack.settings import SlackSettings
 
-router = APIRouter(tags=["slack"], responses=problems.RESPONSES)
+# Its own path and its own signature: no token and no session is read here.
+router = APIRouter(tags=["slack"])
+_PROBLEMS = catalogue.responses(
+    ("invalid_request", "not_signed_in", "not_found", "content_too_large", "invalid_input", "internal",
+     "database_unavailable")
+)  # fmt: skip
+
+
+class SlackEnd:
+    """What this process needs for Slack: settings, and one client, made when needed."""
+
+    def __init__(self, settings: SlackSettings | None, conninfo: str) -> None:
+        self.settings = settings
+        self._conninfo = conninfo
+        self._client: Client | None = None
+        self._making = asyncio.Lock()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            if self._client is not None:
+                await self._client.close()
+
+    async def client(self) -> Client:
+        assert self.settings is not None
+        async with self._making:
+            if self._client is None:
+                self._client = await Client.connect(
+                    self._conninfo, tenant=self.settings.tenant, actor="slack", pool_max_size=2
+                )
+        return self._client
+
 
 _FORM: dict[str, Any] = {
     "requestBody": {
@@ -44,9 +80,11 @@ _FORM: dict[str, Any] = {
     summary="A pressed button in Slack",
     description="The Interactivity Request URL of the Slack app. The request is signed and needs no token.",
     openapi_extra=_FORM,
+    responses=_PROBLEMS,
 )
 async def slack_callback(request: Request, later: BackgroundTasks) -> Response:
-    settings: SlackSettings | None = request.app.state.slack
+    end: SlackEnd = request.app.state.slack
+    settings = end.settings
     if settings is None:
         raise HTTPException(404, "Slack is not set up on this server")
     callback = SlackCallback(settings)
@@ -58,13 +96,7 @@ async def slack_callback(request: Request, later: BackgroundTasks) -> Response:
         )
     except PermissionDenied as error:
         raise HTTPException(401, error.sentence()) from None
-    client = await Client.connect(
-        request.app.state.slack_conninfo, tenant=settings.tenant, actor="slack", pool_max_size=1
-    )
-    try:
-        answered = await callback.take(client, body, signature, sent_epoch)
-    finally:
-        await client.close()
+    answered = await callback.take(await end.client(), body, signature, sent_epoch)
     if answered.later is not None:
         later.add_task(answered.later)
     # An empty response tells Slack that the callback was received.

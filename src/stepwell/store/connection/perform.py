@@ -53,11 +53,11 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, to
                 cursor = await own.execute(call.text, call.parameters)
                 return call.decode(await cursor.fetchall())
         except psycopg.Error as error:
-            found = _ours(error)
+            found = ours(error)
             # After a collision with another transaction nothing was written, so the call can be repeated.
             if error.sqlstate not in COLLISION_SQLSTATES or attempt == ATTEMPT_LIMIT:
                 if found.rejected is not None and "tenant_id" in found.rejected:
-                    await _keep_reject(pool, found.rejected, token)
+                    await keep_reject(pool, found.rejected, token)
                 raise found from error
         await asyncio.sleep(random.uniform(0.0, 0.02 * attempt))
     raise AssertionError("the last attempt returns or raises")
@@ -71,7 +71,7 @@ async def _bound(own: psycopg.AsyncConnection[TupleRow], token: str, call: Call[
         return await cursor.fetchall()
 
 
-async def _keep_reject(pool: Connections, rejected: Mapping[str, Any], token: str | None) -> None:
+async def keep_reject(pool: Connections, rejected: Mapping[str, Any], token: str | None) -> None:
     """The refused transaction is gone, and its audit row with it: keep the rejected event in another one."""
     payload = json_text.encode(rejected["payload"], "payload") if "payload" in rejected else None
     note = Call(
@@ -102,10 +102,10 @@ async def on_connection(connection: Connection, call: Call[T], *, token: str | N
         rows = cursor.fetchall()
         return call.decode(await rows if inspect.isawaitable(rows) else rows)
     except psycopg.Error as error:
-        raise _ours(error) from error
+        raise ours(error) from error
 
 
-def _ours(error: psycopg.Error) -> StepwellError:
+def ours(error: psycopg.Error) -> StepwellError:
     if error.sqlstate in UNDEFINED_SQLSTATES:
         return SchemaError(
             "the database does not have the schema of this release",

@@ -15,7 +15,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
-from stepwell.errors import StepwellError, from_database
+from stepwell.errors import DatabaseUnavailable, ServerBusy, StepwellError, from_database
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
@@ -26,6 +26,9 @@ APPLICATION_NAME = "stepwell"
 OPEN_LIMIT_SECONDS = 30.0
 PROBE_LIMIT_SECONDS = 10
 CHECKOUT_LIMIT_SECONDS = 30.0
+# A person waits for the answer: rather a problem soon than a connection late.
+SERVED_CHECKOUT_SECONDS = 8.0
+CLOSE_LIMIT_SECONDS = 5.0
 IDLE_LIMIT_SECONDS = 300.0
 
 
@@ -62,6 +65,46 @@ async def async_pool(
             yield pool
     except psycopg.OperationalError as error:
         raise _reason(conninfo, error) from error
+
+
+@asynccontextmanager
+async def served_pool(conninfo: str, *, max_size: int) -> AsyncIterator[AsyncPool]:
+    """The pool of a server: it begins without a database, and works behind PgBouncer in transaction mode."""
+    from psycopg_pool import AsyncConnectionPool
+
+    pool: AsyncPool = AsyncConnectionPool(
+        named(conninfo, "stepwell api"),
+        connection_class=psycopg.AsyncConnection[TupleRow],
+        min_size=1,
+        kwargs=_connection_settings(prepares=False) | {"connect_timeout": PROBE_LIMIT_SECONDS},
+        open=False,
+        **(_pool_settings(max_size) | {"timeout": SERVED_CHECKOUT_SECONDS}),
+    )
+    await pool.open(wait=False)
+    try:
+        yield pool
+    finally:
+        await pool.close(timeout=CLOSE_LIMIT_SECONDS)
+
+
+@asynccontextmanager
+async def checked_out(pool: AsyncPool) -> AsyncIterator[psycopg.AsyncConnection[TupleRow]]:
+    """A connection of a served pool. The wait is bounded; then the caller is told to come again.
+
+    The block commits; after an error it rolls back.
+    """
+    from psycopg_pool import PoolTimeout, TooManyRequests
+
+    errors_before = pool.get_stats().get("connections_errors", 0)
+    try:
+        async with pool.connection() as connection:
+            yield connection
+    except (PoolTimeout, TooManyRequests) as error:
+        if pool.get_stats().get("connections_errors", 0) > errors_before:
+            raise DatabaseUnavailable("the database cannot be reached") from error
+        raise ServerBusy(
+            "every connection to the database is in use", hint="repeat the request after a moment"
+        ) from error
 
 
 @asynccontextmanager

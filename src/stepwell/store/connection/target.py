@@ -30,9 +30,8 @@ class Process(enum.StrEnum):
     SLACK = "slack"
 
 
-# On the embedded server: nobody is signed in to its API yet, so that the API cannot be bound; and a keeper
-# makes evidence bundles, for which it reads whole runs.
-OWNERS = (Process.OWNER, Process.API, Process.KEEPER)
+# On the embedded server: a keeper makes evidence bundles, for which it reads whole runs.
+OWNERS = (Process.OWNER, Process.KEEPER)
 
 
 @contextmanager

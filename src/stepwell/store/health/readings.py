@@ -20,6 +20,7 @@ from stepwell.errors import SchemaError, from_database
 from stepwell.sql import support_text
 from stepwell.store.calls import mode
 from stepwell.store.calls.mode import Mode
+from stepwell.store.connection.call import Call
 from stepwell.store.schema import migrate
 
 CONNECT_LIMIT_SECONDS = 3
@@ -80,11 +81,12 @@ def read_mode(conninfo: str) -> Mode:
         return call.decode(connection.execute(call.text.encode()).fetchall())
 
 
-def read_counts(conninfo: str) -> dict[str, int]:
-    """Code → number of runs, jobs and so on; `COUNT_LIMIT` means so many or more. Needs a current schema."""
-    with _connect(conninfo) as connection:
-        rows = connection.execute(support_text("health_counts").encode(), {"limit": COUNT_LIMIT})
-        return {code: int(count) for code, count in rows}
+def work_counts() -> Call[dict[str, int]]:
+    """Code → number of runs, jobs and so on of the caller; `COUNT_LIMIT` means so many or more."""
+    text = support_text("health_counts")
+    return Call(
+        text, (COUNT_LIMIT,) * text.count("%s"), lambda rows: {code: int(count) for code, count in rows}
+    )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 -- Removes what is older than its retention (dot_config retention.*): ended runs and jobs with all their rows, stored
 -- answers of repeated calls, events from outside that were taken, rejected events, closed sessions, settled dead
--- letters, replay requests and receipts, stored bundles, concurrency keys without jobs, whole months of the log. Returns how much of each it removed.
+-- letters, replay requests and receipts, stored bundles, answers to HTTP requests, concurrency keys without jobs, whole months of the log. Returns how much of each it removed.
 -- Locks: the runs it removes (without those in use); event_log exclusively, last and briefly, when a month is dropped.
 -- Idempotency: a second sweep finds nothing.
 -- Raises: nothing.
@@ -22,6 +22,7 @@ begin
     return query select 'replays'::text, stepwell._retention_replays(v_now, v_limit);
     return query select 'receipts'::text, stepwell._retention_receipts(v_now, v_limit);
     return query select 'evidence_file'::text, stepwell._retention_bundles(v_now, v_limit);
+    return query select 'http_answer'::text, stepwell._retention_answers(v_now, v_limit);
     return query select 'slots'::text, stepwell._retention_slots(v_limit);
     return query
     with gone as (
@@ -91,6 +92,22 @@ as $$
             select f.ctid from stepwell.evidence_file as f
             where f.stored_at < p_now - make_interval(days => stepwell._limit('retention.evidence_file_days'))
             order by f.stored_at limit p_limit))
+        returning 1
+    )
+    select count(*) from gone
+$$;
+
+-- Removes the answers to HTTP requests that nobody repeats any more.
+create or replace function stepwell._retention_answers(p_now timestamptz, p_limit int) returns bigint
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    with gone as (
+        delete from stepwell.http_answer as x
+        where x.ctid = any (array(
+            select a.ctid from stepwell.http_answer as a
+            where a.made_at < p_now - make_interval(hours => stepwell._limit('retention.http_answer_hours'))
+            order by a.made_at limit p_limit))
         returning 1
     )
     select count(*) from gone

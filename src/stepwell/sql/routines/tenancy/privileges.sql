@@ -92,6 +92,7 @@ as $$
             fn_policy_propose, fn_receipt_settle, fn_receipt_reverse, fn_problem_close,
             fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_workflow_evidence_set, fn_events_ack,
             fn_person_set, fn_principal_set, fn_principal_change, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
+            fn_request_open, fn_request_close, fn_request_refused,
             fn_sign_in_salt, fn_sign_in, fn_sign_out, fn_sessions_read, fn_sessions_revoke, fn_password_set, fn_link_create, fn_link_use,
             fn_slack_user_map, fn_slack_user_unmap,
             fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _step_is_own, _approval_is_asked}'),
@@ -107,7 +108,7 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
-    ('development_mode', null), ('sign_in_throttle', null),
+    ('development_mode', null), ('sign_in_throttle', null), ('http_answer', null),
     ('run_detail', 'input'), ('job_detail', 'payload'), ('approval_detail', 'about'), ('workflow_schedule', 'input'),
     ('action_receipt', 'request_metadata'), ('action_receipt', 'response_metadata'), ('action_receipt', 'prior'),
     ('action_receipt', 'reversal'), ('event_inbox', 'payload'), ('unit_wake', 'payload'), ('event_validation_audit', 'payload')

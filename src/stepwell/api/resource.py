@@ -1,0 +1,147 @@
+"""Declare the routes of a resource: receives a path and a verb, adds a route that `conduct` conducts.
+
+`read` and `write` are the only two kinds. Everything that all routes share is documented and done here: who
+may call, problems, `min_position`, `Idempotency-Key`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from stepwell.api import catalogue
+from stepwell.api.conduct import KEY_HEADER, POSITION_HEADER, REPLAYED_HEADER, Terms, conduct
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_VERB: Final = "x-stepwell-verb"
+_SECRETS: Final = "x-stepwell-shown-once"
+_SECURITY: Final[list[dict[str, list[str]]]] = [{"token": []}, {"session": []}]
+_MIN_POSITION: Final = {
+    "name": "min_position",
+    "in": "query",
+    "required": False,
+    "description": f"read not before the log has reached this {POSITION_HEADER}; waits 5 seconds at most",
+    "schema": {"type": "string", "pattern": "^[0-9]{1,19}$"},
+    "example": "1234",
+}
+_KEY: Final = {
+    "name": KEY_HEADER,
+    "in": "header",
+    "required": False,
+    "description": "repeat a request with the same key, and it is done once and answered the same",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+    "example": "9b2f5f8e-6d0a-4d55-9c6e-0f7d3c1b2a10",
+}
+_READ_HEADERS: Final = {"ETag": {"description": "for If-None-Match", "schema": {"type": "string"}}}
+_WRITE_HEADERS: Final = {
+    POSITION_HEADER: {
+        "description": "the position of the log that the write reached, for min_position",
+        "schema": {"type": "string"},
+    },
+    REPLAYED_HEADER: {
+        "description": "true: the answer of the first request with this key",
+        "schema": {"type": "string"},
+    },
+}
+
+
+class CallRoute(APIRoute):
+    """A route that needs a caller. Its verb stands in the OpenAPI document."""
+
+    @property
+    def terms(self) -> Terms:
+        declared = self.openapi_extra or {}
+        return Terms(
+            declared[_VERB], not (self.methods or set()) <= {"GET", "HEAD"}, tuple(declared.get(_SECRETS, ()))
+        )
+
+    def get_route_handler(self) -> Any:
+        route = super().get_route_handler()
+        terms = self.terms
+
+        async def conducted(request: Request) -> Response:
+            return await conduct(request, terms, route)
+
+        return conducted
+
+
+class Resource(APIRouter):
+    """The routes of one resource. `verb=None`: everybody who is signed in may call it."""
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(tags=[tag], route_class=CallRoute)
+
+    def read(
+        self,
+        path: str,
+        *,
+        summary: str,
+        verb: str | None = "read",
+        problems: Iterable[str] = ("not_found",),
+        **more: Any,
+    ) -> Callable[[F], F]:
+        """A GET that changes nothing."""
+        codes = (*catalogue.EVERY_CALL, *catalogue.READS, *problems)
+        return self._route(path, "GET", verb, 200, codes, summary, more)
+
+    def write(
+        self,
+        path: str,
+        *,
+        summary: str,
+        verb: str | None,
+        method: str = "POST",
+        status: int = 200,
+        shown_once: Iterable[str] = (),
+        problems: Iterable[str] = ("not_found",),
+        **more: Any,
+    ) -> Callable[[F], F]:
+        """A call that changes something. Fields that are `shown_once` are null in the answer to a repeat."""
+        codes = (*catalogue.EVERY_CALL, *catalogue.WRITES, *problems)
+        return self._route(path, method, verb, status, codes, summary, more, list(shown_once))
+
+    def _route(
+        self,
+        path: str,
+        method: str,
+        verb: str | None,
+        status: int,
+        codes: Iterable[str],
+        summary: str,
+        more: dict[str, Any],
+        shown_once: list[str] | None = None,
+    ) -> Callable[[F], F]:
+        is_read = method == "GET"
+        responses = catalogue.responses(dict.fromkeys(codes))
+        responses[status] = {"headers": _READ_HEADERS if is_read else _WRITE_HEADERS}
+        if is_read:
+            responses[304] = {"description": "The caller has it already (If-None-Match)."}
+        extra: dict[str, Any] = {
+            _VERB: verb,
+            "security": _SECURITY,
+            "parameters": [_MIN_POSITION if is_read else _KEY],
+        }
+        if shown_once:
+            extra[_SECRETS] = shown_once
+
+        def declare(endpoint: F) -> F:
+            self.add_api_route(
+                path,
+                endpoint,
+                methods=[method],
+                status_code=status,
+                summary=summary,
+                responses=responses,
+                openapi_extra=extra,
+                operation_id=endpoint.__name__,
+                **more,
+            )
+            return endpoint
+
+        return declare

@@ -1,0 +1,88 @@
+"""One bound transaction: receives a pool and what opens it, performs calls in it, commits or rolls back.
+
+The connection is taken at the first call, and opening and first call are sent in one round trip.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from stepwell.store.connection.call import Call
+from stepwell.store.connection.perform import ours
+from stepwell.store.connection.pool import checked_out
+
+if TYPE_CHECKING:
+    from stepwell.store.connection.pool import AsyncPool
+
+T = TypeVar("T")
+Opened = TypeVar("Opened")
+
+
+def was_cut(error: BaseException) -> bool:
+    """Whether a connection was lost before the commit, so that the same calls can be made again."""
+    from psycopg_pool import PoolTimeout, TooManyRequests
+
+    cause = error.__cause__
+    return isinstance(cause, psycopg.Error) and not isinstance(cause, PoolTimeout | TooManyRequests)
+
+
+class BoundTransaction(Generic[Opened]):
+    """`opened` is what the opening call returned, as soon as it was sent."""
+
+    def __init__(self, pool: AsyncPool, opening: Call[Opened]) -> None:
+        self._pool = pool
+        self._opening = opening
+        self._stack = AsyncExitStack()
+        self._connection: psycopg.AsyncConnection[TupleRow] | None = None
+        self.opened: Opened | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._stack.__aexit__(kind, error, trace)
+        except psycopg.Error as failed:
+            # No cause: whether a commit that failed has happened is not known, see `was_cut`.
+            raise ours(failed) from None
+        finally:
+            self._connection = None
+
+    async def open(self) -> Opened:
+        """Open it without another call."""
+        if self.opened is None:
+            await self._send(None)
+        assert self.opened is not None
+        return self.opened
+
+    async def perform(self, call: Call[T]) -> T:
+        if self._connection is None:
+            return call.decode(await self._send(call))
+        try:
+            cursor = await self._connection.execute(call.text.encode(), call.parameters)
+            return call.decode(await cursor.fetchall())
+        except psycopg.Error as error:
+            raise ours(error) from error
+
+    async def _send(self, call: Call[Any] | None) -> list[TupleRow]:
+        connection = await self._stack.enter_async_context(checked_out(self._pool))
+        self._connection = connection
+        opening = self._opening
+        try:
+            async with connection.pipeline():
+                await connection.execute("begin")
+                opened = await connection.execute(opening.text.encode(), opening.parameters)
+                cursor = (
+                    None if call is None else await connection.execute(call.text.encode(), call.parameters)
+                )
+                self.opened = opening.decode(await opened.fetchall())
+                return [] if cursor is None else await cursor.fetchall()
+        except psycopg.Error as error:
+            raise ours(error) from error
