@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from stepwell import logs
@@ -132,7 +133,7 @@ async def _once(
         )
         try:
             response = await route(request)
-        except RequestValidationError:
+        except (RequestValidationError, HTTPException, InvalidInput):
             # Who may not call it at all is told this first.
             await transaction.open()
             raise

@@ -27,7 +27,8 @@ KNOWN_LIMIT = 10_000
 NOTED_REFUSALS_PER_SECOND = 1
 NOTED_REFUSALS_BURST = 30
 # Requests from an address without a token: sign-in, and calls that are refused.
-STRANGERS_PER_SECOND = 10
+STRANGERS_PER_SECOND = 20
+STRANGERS_BURST = 400
 
 
 class Serving:
@@ -37,7 +38,7 @@ class Serving:
         self.settings = settings
         self.conninfo = conninfo
         self.callers = Buckets(settings.api_requests_per_second)
-        self.strangers = Buckets(STRANGERS_PER_SECOND, STRANGERS_PER_SECOND * 10)
+        self.strangers = Buckets(STRANGERS_PER_SECOND, STRANGERS_BURST)
         self.refusals = Buckets(NOTED_REFUSALS_PER_SECOND, NOTED_REFUSALS_BURST)
         self.unnoted: dict[str, int] = {}
         self._known: OrderedDict[str, Known] = OrderedDict()

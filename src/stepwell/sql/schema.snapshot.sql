@@ -634,6 +634,19 @@ alter table stepwell.handler_event_type enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.http_answer
+create table stepwell.http_answer (
+    tenant_id integer not null,
+    principal_id bigint not null,
+    idempotency_key text not null,
+    request_digest bytea not null,
+    made_at timestamp with time zone not null,
+    status integer,
+    "position" text,
+    answer text
+);
+alter table stepwell.http_answer enable row level security;
+
 -- table: stepwell.i18n_text
 create table stepwell.i18n_text (
     text_key text not null,
@@ -1766,7 +1779,7 @@ alter table stepwell.credential add constraint credential_pkey PRIMARY KEY (tena
 alter table stepwell.credential add constraint credential_principal_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id);
 
 -- constraint: stepwell.credential.link_purpose_is_known
-alter table stepwell.credential add constraint link_purpose_is_known CHECK ((purpose = ANY (ARRAY['first_administrator'::text, 'password_reset'::text])));
+alter table stepwell.credential add constraint link_purpose_is_known CHECK ((purpose = ANY (ARRAY['first_administrator'::text, 'password_reset'::text, 'sign_in'::text])));
 
 -- constraint: stepwell.development_mode.development_mode_has_one_row
 alter table stepwell.development_mode add constraint development_mode_has_one_row CHECK (only_one);
@@ -1890,6 +1903,18 @@ alter table stepwell.handler add constraint handler_pkey PRIMARY KEY (handler_id
 
 -- constraint: stepwell.handler_event_type.handler_event_type_pkey
 alter table stepwell.handler_event_type add constraint handler_event_type_pkey PRIMARY KEY (tenant_id, event_type);
+
+-- constraint: stepwell.http_answer.answer_principal_exists
+alter table stepwell.http_answer add constraint answer_principal_exists FOREIGN KEY (tenant_id, principal_id) REFERENCES stepwell.principal(tenant_id, principal_id) ON DELETE CASCADE;
+
+-- constraint: stepwell.http_answer.http_answer_pkey
+alter table stepwell.http_answer add constraint http_answer_pkey PRIMARY KEY (tenant_id, principal_id, idempotency_key);
+
+-- constraint: stepwell.http_answer.idempotency_key_has_a_length
+alter table stepwell.http_answer add constraint idempotency_key_has_a_length CHECK (((length(idempotency_key) >= 1) AND (length(idempotency_key) <= 200)));
+
+-- constraint: stepwell.http_answer.request_digest_is_sha256
+alter table stepwell.http_answer add constraint request_digest_is_sha256 CHECK ((length(request_digest) = 32));
 
 -- constraint: stepwell.i18n_text.i18n_text_pkey
 alter table stepwell.i18n_text add constraint i18n_text_pkey PRIMARY KEY (text_key, lang);
@@ -2459,6 +2484,9 @@ CREATE INDEX events_by_type ON ONLY stepwell.event_log USING btree (tenant_id, e
 -- index: stepwell.evidence_file_stored
 CREATE INDEX evidence_file_stored ON stepwell.evidence_file USING btree (stored_at);
 
+-- index: stepwell.http_answers_by_age
+CREATE INDEX http_answers_by_age ON stepwell.http_answer USING btree (made_at);
+
 -- index: stepwell.idempotency_by_age
 CREATE INDEX idempotency_by_age ON stepwell.transition_idempotency USING btree (decided_at);
 
@@ -2716,6 +2744,9 @@ create policy tenant_is_bound on stepwell.governance_problem as permissive for a
 
 -- policy: stepwell.handler_event_type.tenant_is_bound
 create policy tenant_is_bound on stepwell.handler_event_type as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.http_answer.tenant_is_bound
+create policy tenant_is_bound on stepwell.http_answer as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.information_bundle_item.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -5187,6 +5218,9 @@ create function stepwell._reports_refuse(p_tenant_ids integer[], p_unit_ids bigi
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._retention_answers(p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_answers(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._retention_bundles(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_bundles(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
 
@@ -6269,6 +6303,18 @@ create function stepwell.fn_rehearsal_standing(p_tenant_id integer) returns TABL
 -- function: stepwell.fn_replays_settle(p_limit integer)
 create function stepwell.fn_replays_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_request_close(p_key text, p_status integer, p_answer text)
+create function stepwell.fn_request_close(p_key text, p_status integer, p_answer text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_request_open(p_token text, p_verb text, p_key text, p_digest bytea)
+create function stepwell.fn_request_open(p_token text, p_verb text, p_key text, p_digest bytea) returns TABLE(tenant_id integer, principal_id bigint, principal_name text, outcome text, status integer, "position" text, answer text) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_request_refused(p_token text, p_call text, p_reason text, p_count integer)
+create function stepwell.fn_request_refused(p_token text, p_call text, p_reason text, p_count integer) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_retention_sweep(p_limit integer)
 create function stepwell.fn_retention_sweep(p_limit integer) returns TABLE(swept text, removed_count bigint) language plpgsql security definer set search_path=stepwell, pg_temp;

@@ -1,0 +1,163 @@
+"""Every route, as nobody, with the wrong role, from another tenant, with an ended token, with a used key.
+
+The routes come from the application itself: a new one is called here without a change of this file. A new
+parameter of a path needs a line in `seeds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import psycopg
+import pytest
+
+from tests.api.routes import OPEN, Operation, made, operations, routes
+from tests.sql.drive import Engine, human, operation
+from tests.support.clock import Clock
+
+MARK = "only-tenant-one"
+APP = made()
+DOCUMENT = APP.openapi()
+OPERATIONS = operations(APP)
+
+
+@pytest.fixture
+def seeds(db: psycopg.Connection) -> dict[str, str]:
+    """A value for each parameter of a path: the numbers of things of tenant 1, whose names have the mark."""
+    engine = Engine(db)
+    engine.publish(f"{MARK}.w", operation("a"), human("sign", role="office"))
+    db.execute("select fn_person_set(1, %s, array['office'])", (f"{MARK}-ada",))
+    run_id = engine.start(f"{MARK}.w")
+    unit_id = engine.unit(run_id, "a")
+    approval_id = engine.one(
+        "select fn_approval_request(1, 'stop', %s, %s, %s)", (run_id << 20, f"{MARK}-ada", MARK)
+    )
+    return {"run_id": str(run_id), "unit_id": str(unit_id), "approval_id": str(approval_id)}
+
+
+def narrowed(db: psycopg.Connection, *verbs: str, tenant_id: int = 1, name: str = "narrow") -> dict[str, str]:
+    """The headers of an administrator with a token for these verbs only; without verbs, for all."""
+    db.execute("select fn_principal_set(%s, 'service', %s, array['admin'])", (tenant_id, name))
+    made = "select token from fn_token_create(%s, %s, 'test', 3600, %s)"
+    row = db.execute(made, (tenant_id, name, list(verbs) or None)).fetchone()
+    assert row is not None
+    return {"Authorization": f"Bearer {row[0]}"}
+
+
+def asked(http: httpx.Client, one: Operation, seeds: dict[str, str], **headers: str) -> httpx.Response:
+    return http.request(**one.request(seeds, DOCUMENT), headers=headers)
+
+
+def named(operations: list[Operation]) -> dict[str, object]:
+    return {"argvalues": operations, "ids": [one.name for one in operations]}
+
+
+def test_every_route_is_an_operation_or_known_to_be_open():
+    found = {f"{method} {path}" for method, path, _ in routes(APP)}
+    assert found == {one.name for one in OPERATIONS} | set(OPEN)
+
+
+def test_nobody_is_told_to_sign_in(http: httpx.Client, seeds: dict[str, str]):
+    for one in OPERATIONS:
+        answer = asked(http, one, seeds)
+        assert (answer.status_code, answer.json()["type"]) == (401, "urn:stepwell:problem:not-signed-in"), one
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert MARK not in answer.text
+
+
+def test_an_invented_token_is_refused(http: httpx.Client, seeds: dict[str, str]):
+    for one in OPERATIONS:
+        answer = asked(http, one, seeds, Authorization=f"Bearer sw_{'0' * 64}")
+        assert (answer.status_code, MARK in answer.text) == (401, False), one.name
+
+
+def test_an_ended_token_is_refused_even_if_the_server_knows_it(
+    http: httpx.Client, db: psycopg.Connection, seeds: dict[str, str], clock: Clock
+):
+    headers = narrowed(db)
+    assert http.get("/api/v1/approvals", headers=headers).status_code == 200
+    clock.advance(hours=2)
+    for one in OPERATIONS:
+        answer = asked(http, one, seeds, **headers)
+        assert (answer.status_code, MARK in answer.text) == (401, False), one.name
+
+
+def test_a_token_without_the_verb_is_refused_and_the_log_tells_it(
+    http: httpx.Client, db: psycopg.Connection, seeds: dict[str, str]
+):
+    # A verb that no route of this loop has.
+    others = {verb: narrowed(db, "read" if verb != "read" else "run.start") for verb in verbs()}
+    for one in OPERATIONS:
+        if one.verb is not None:
+            answer = asked(http, one, seeds, **others[one.verb])
+            assert (answer.status_code, MARK in answer.text) == (403, False), (one.name, answer.text)
+            assert one.verb in answer.json()["detail"]
+    noted = db.execute(
+        "select sum((payload ->> 'count')::int), count(distinct payload ->> 'call') from event_log"
+        " where event_type = 'call.refused' and actor = 'narrow'"
+    ).fetchone()
+    with_verb = [one for one in OPERATIONS if one.verb is not None]
+    assert noted is not None
+    assert noted[0] <= len(with_verb)
+    assert noted[1] >= min(30, len(with_verb))
+
+
+def verbs() -> set[str]:
+    return {one.verb for one in OPERATIONS if one.verb is not None}
+
+
+def test_another_tenant_sees_and_changes_nothing(
+    http: httpx.Client, db: psycopg.Connection, seeds: dict[str, str]
+):
+    (tenant_id,) = db.execute("select fn_tenant_set('two', '{}')").fetchone()  # type: ignore[misc]
+    headers = narrowed(db, tenant_id=tenant_id)
+    before = _of_tenant_one(db)
+    for one in OPERATIONS:
+        answer = asked(http, one, seeds, **headers)
+        assert answer.status_code < 500, (one.name, answer.text)
+        assert MARK not in answer.text, one.name
+        if one.is_read and one.parameters("path") and all(p["name"] in seeds for p in one.parameters("path")):
+            assert answer.status_code in (404, 422), (one.name, answer.text)
+    assert _of_tenant_one(db) == before
+
+
+def _of_tenant_one(db: psycopg.Connection) -> object:
+    return db.execute("select count(*), max(event_id) from event_log where tenant_id = 1").fetchone()
+
+
+@pytest.mark.parametrize("one", **named([one for one in OPERATIONS if not one.is_read]))  # type: ignore[arg-type]
+def test_a_repeat_with_the_same_key_is_answered_the_same(
+    http: httpx.Client, db: psycopg.Connection, seeds: dict[str, str], one: Operation
+):
+    headers = narrowed(db) | {"Idempotency-Key": "k-1"}
+    first = asked(http, one, seeds, **headers)
+    assert first.status_code < 500, first.text
+    after_first = _of_tenant_one(db)
+    again = asked(http, one, seeds, **headers)
+    assert again.status_code == first.status_code
+    if not first.is_success:
+        assert "Idempotency-Replayed" not in again.headers
+        return
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert again.headers["Stepwell-Position"] == first.headers["Stepwell-Position"]
+    shown_once = one.document.get("x-stepwell-shown-once", [])
+    kept = first.content and {n: v for n, v in first.json().items() if n not in shown_once}
+    repeated = again.content and {n: v for n, v in again.json().items() if n not in shown_once}
+    assert repeated == kept
+    assert all(again.json()[name] is None for name in shown_once)
+    assert _of_tenant_one(db) == after_first, "the repeat wrote something"
+    other = one.request(seeds, DOCUMENT)
+    other["params"] = {**other["params"], "another": "request"}
+    reused = http.request(**other, headers=headers)
+    assert (reused.status_code, reused.json()["type"]) == (422, "urn:stepwell:problem:key-reused")
+
+
+@pytest.mark.parametrize("key", ["", "ü", "with space", "k" * 201])
+def test_a_key_that_is_not_accepted_is_named(
+    http: httpx.Client, token: Callable[..., str], seeds: dict[str, str], key: str
+):
+    one = next(one for one in OPERATIONS if not one.is_read)
+    headers = {"Authorization": f"Bearer {token()}".encode(), "Idempotency-Key": key.encode()}
+    answer = http.request(**one.request(seeds, DOCUMENT), headers=headers)
+    assert (answer.status_code, answer.json()["field"]) == (422, "header.Idempotency-Key")
