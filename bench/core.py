@@ -176,7 +176,8 @@ def _cpu_ms_per_batch(before: Reading, after: Reading, batches: int) -> float | 
 def _open_session(connection: psycopg.Connection[Any]) -> int:
     operations = '[{"name": "bench.noop"}]'
     connection.execute("select stepwell.fn_operation_register(%s, %s)", [TENANT, operations])
-    return _scalar(connection, "select stepwell.fn_worker_register('bench', array['default'], 1000, 3600)")
+    key = _scalar(connection, "select stepwell.fn_worker_register('bench', array['default'], 1000, 3600)")
+    return _scalar(connection, "select stepwell._session_id_of(%(key)s)", key=key)
 
 
 def _ready_units(connection: psycopg.Connection[Any], per_run: int, count: int) -> list[int]:

@@ -75,12 +75,12 @@ def _measure(url: str, load: Load) -> dict[str, Any]:
     meter = Meter(url)
     try:
         with psycopg.connect(url, autocommit=True, prepare_threshold=1) as connection:
-            session_id = open_session(connection)
+            session_key = open_session(connection)
             fill(connection, load, WARM_UP_RUNS)
-            drain(connection, session_id, load.batch)
+            drain(connection, session_key, load.batch)
             start_seconds = fill(connection, load, load.count)
             before = meter.read()
-            units = drain(connection, session_id, load.batch)
+            units = drain(connection, session_key, load.batch)
             after = meter.read()
             seconds = after.at_seconds - before.at_seconds
             return {
@@ -90,17 +90,17 @@ def _measure(url: str, load: Load) -> dict[str, Any]:
                 "units_per_second": units / seconds,
                 "started_per_second": load.count / start_seconds,
                 "per_unit": cost_between(before, after, units),
-                "routine_us": _routine_times(connection, load, session_id),
+                "routine_us": _routine_times(connection, load, session_key),
             }
     finally:
         meter.close()
 
 
-def _routine_times(connection: psycopg.Connection[Any], load: Load, session_id: int) -> dict[str, float]:
+def _routine_times(connection: psycopg.Connection[Any], load: Load, session_key: int) -> dict[str, float]:
     """Self time per unit of the slowest routines, in a second pass: to count the time takes time."""
     connection.execute("set track_functions = 'all'")
     fill(connection, load, load.count)
-    units = drain(connection, session_id, load.batch)
+    units = drain(connection, session_key, load.batch)
     connection.execute("select pg_stat_force_next_flush()")
     rows = connection.execute(_ROUTINES, [ROUTINES_SHOWN]).fetchall()
     return {name: self_ms * 1000 / units for name, self_ms in rows}
@@ -124,18 +124,18 @@ def fill(connection: psycopg.Connection[Any], load: Load, count: int) -> float:
     return time.perf_counter() - begun
 
 
-def drain(connection: psycopg.Connection[Any], session_id: int, batch: int) -> int:
+def drain(connection: psycopg.Connection[Any], session_key: int, batch: int) -> int:
     """Claims and reports until nothing is claimable; raises SystemExit after BUDGET_SECONDS."""
     units = 0
     deadline = time.perf_counter() + BUDGET_SECONDS
-    rows = connection.execute(_CLAIM, [session_id, batch]).fetchall()
+    rows = connection.execute(_CLAIM, [session_key, batch]).fetchall()
     while rows:
         if time.perf_counter() > deadline:
             raise SystemExit(f"bench: after {BUDGET_SECONDS:.0f} s and {units} units there is still work")
         units += len(rows)
         tenant_ids, unit_ids, lease_nos = (list(column) for column in zip(*rows, strict=True))
         outcomes, bodies = ["completed"] * len(rows), [None] * len(rows)
-        arguments = [session_id, tenant_ids, unit_ids, lease_nos, outcomes, bodies, batch]
+        arguments = [session_key, tenant_ids, unit_ids, lease_nos, outcomes, bodies, batch]
         rows = connection.execute(_REPORT, arguments).fetchall()
     return units
 

@@ -54,13 +54,14 @@ def _cell(url: str, shape: str, steps: int, *, quick: bool) -> dict[str, Any]:
     meter = Meter(url)
     try:
         with psycopg.connect(url, autocommit=True, prepare_threshold=1) as connection:
-            session_id = open_session(connection)
+            session_key = open_session(connection)
             # A small graph fills the caches of the connection; then the graph that is measured is published.
             fill(connection, Load(shape, shapes.of(shape, QUICK_SIZES[0])[0], 20, BATCH[shape]), 20)
             fill(connection, load, 1)
-            drain(connection, session_id, load.batch)
+            drain(connection, session_key, load.batch)
             found = [
-                _measured(connection, meter, session_id, load, groups) for _ in range(1 if quick else REPEATS)
+                _measured(connection, meter, session_key, load, groups)
+                for _ in range(1 if quick else REPEATS)
             ]
     finally:
         meter.close()
@@ -70,7 +71,7 @@ def _cell(url: str, shape: str, steps: int, *, quick: bool) -> dict[str, Any]:
 
 
 def _measured(
-    connection: psycopg.Connection[Any], meter: Meter, session_id: int, load: Load, groups: int
+    connection: psycopg.Connection[Any], meter: Meter, session_key: int, load: Load, groups: int
 ) -> dict[str, Any]:
     """Measures groups of runs: the runs of a group start together and end before the next group starts."""
     assert load.workflow is not None
@@ -79,7 +80,7 @@ def _measured(
     before = meter.read()
     for _ in range(groups):
         connection.execute(_START, [load.workflow.name, load.count])
-        units += drain(connection, session_id, load.batch)
+        units += drain(connection, session_key, load.batch)
     after = meter.read()
     elapsed_us = (after.at_seconds - before.at_seconds) * 1e6 / units
     return {"units": units, "elapsed_us": elapsed_us, **cost_between(before, after, units)}

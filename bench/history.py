@@ -51,26 +51,26 @@ def measure(database_url: str, *, quick: bool) -> dict[str, Any]:
     meter = Meter(database_url)
     try:
         with psycopg.connect(database_url, autocommit=True, prepare_threshold=1) as connection:
-            session_id = open_session(connection)
+            session_key = open_session(connection)
             fill(connection, load, load.count)
-            drain(connection, session_id, load.batch)
-            empty = _cheapest(connection, meter, session_id, load)
-            _write_past(connection, session_id, finished)
-            full = _cheapest(connection, meter, session_id, load)
+            drain(connection, session_key, load.batch)
+            empty = _cheapest(connection, meter, session_key, load)
+            _write_past(connection, session_key, finished)
+            full = _cheapest(connection, meter, session_key, load)
     finally:
         meter.close()
     return {"finished_runs": finished, "empty": empty, "full": full}
 
 
 def _cheapest(
-    connection: psycopg.Connection[Any], meter: Meter, session_id: int, load: Load
+    connection: psycopg.Connection[Any], meter: Meter, session_key: int, load: Load
 ) -> dict[str, Any]:
     """The lowest of a few repeats: other load on the machine can only make a number higher."""
     found: list[dict[str, Any]] = []
     for _ in range(REPEATS):
         fill(connection, load, load.count)
         before = meter.read()
-        units = drain(connection, session_id, load.batch)
+        units = drain(connection, session_key, load.batch)
         after = meter.read()
         seconds_us = (after.at_seconds - before.at_seconds) * 1e6 / units
         found.append({"elapsed_us": seconds_us, **cost_between(before, after, units)})
@@ -80,10 +80,10 @@ def _cheapest(
     }
 
 
-def _write_past(connection: psycopg.Connection[Any], session_id: int, runs: int) -> None:
+def _write_past(connection: psycopg.Connection[Any], session_key: int, runs: int) -> None:
     """Writes copies of one finished one-step run; later runs get higher numbers."""
     fill(connection, Load("past", PAST_FLOW, 1, 1), 1)
-    drain(connection, session_id, 1)
+    drain(connection, session_key, 1)
     row = connection.execute("select max(run_id) from stepwell.run_detail").fetchone()
     assert row is not None
     for table, shifted in _SHIFTED.items():

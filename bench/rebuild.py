@@ -52,9 +52,9 @@ def _measure(url: str, shape: str, steps: int) -> dict[str, Any]:
     flow, _ = shapes.of(shape, steps)
     graph = freeze(flow)
     with psycopg.connect(url, autocommit=True) as connection:
-        session_id = open_session(connection)
+        session_key = open_session(connection)
         fill(connection, Load(shape, flow, 1, BATCH), 1)
-        drain(connection, session_id, BATCH)
+        drain(connection, session_key, BATCH)
         connection.execute("vacuum analyze")
         row = connection.execute("select max(run_id) from stepwell.run_detail").fetchone()
         assert row is not None

@@ -128,7 +128,8 @@ class Actor:
 
     def lose_worker(self) -> None:
         self.engine.db.execute(
-            "update worker_session set expires_at = stepwell.now() - interval '1 s' where session_id = %s",
+            "update worker_session set expires_at = stepwell.now() - interval '1 s' where session_id = ("
+            "select _session_id_of(%s))",
             (self.session,),
         )
         self.new_session()

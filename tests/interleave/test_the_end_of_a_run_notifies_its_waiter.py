@@ -16,9 +16,9 @@ def last_step(engine: Engine) -> tuple[int, Lease]:
     """A session and its lease of the only step of a run."""
     engine.publish("w", operation("only"))
     engine.start("w")
-    session_id = engine.worker()
-    (lease,) = engine.claim(session_id)
-    return session_id, lease
+    session_key = engine.worker()
+    (lease,) = engine.claim(session_key)
+    return session_key, lease
 
 
 def heard(db: psycopg.Connection, limit_seconds: float = LIMIT_SECONDS) -> list[str]:
@@ -26,22 +26,22 @@ def heard(db: psycopg.Connection, limit_seconds: float = LIMIT_SECONDS) -> list[
 
 
 def test_a_watch_after_the_end_returns_the_end(engine: Engine, sessions, last_step):
-    session_id, lease = last_step
+    session_key, lease = last_step
     worker: Session = sessions()
     waiting: Session = sessions()
-    worker.complete(session_id, lease)
+    worker.complete(session_key, lease)
     asked = waiting.start_blocked(lambda: waiting.one(WATCH, (lease.unit_id >> 20,)))
     worker.commit()
     assert asked.result(LIMIT_SECONDS) == "completed"
 
 
 def test_an_end_during_an_open_watch_notifies_the_waiter(engine: Engine, db, sessions, last_step):
-    session_id, lease = last_step
+    session_key, lease = last_step
     db.execute("listen stepwell_ended")
     worker: Session = sessions()
     waiting: Session = sessions()
     assert waiting.one(WATCH, (lease.unit_id >> 20,)) == "in_progress"
-    ending = worker.start_blocked(lambda: worker.complete(session_id, lease))
+    ending = worker.start_blocked(lambda: worker.complete(session_key, lease))
     waiting.commit()
     assert [row.row_kind for row in ending.result(LIMIT_SECONDS)] == ["ended"]
     worker.commit()
@@ -52,16 +52,16 @@ def test_an_end_during_an_open_watch_notifies_the_waiter(engine: Engine, db, ses
 def test_every_end_of_a_watched_run_notifies_and_no_other_end_does(
     engine: Engine, db, last_step, outcome: str
 ):
-    session_id, watched = last_step
+    session_key, watched = last_step
     unwatched = engine.start("w")
-    (other,) = engine.claim(session_id)
+    (other,) = engine.claim(session_key)
     assert engine.one(WATCH, (watched.unit_id >> 20,)) == "in_progress"
     db.execute("listen stepwell_ended")
-    engine.complete(session_id, other)
+    engine.complete(session_key, other)
     if outcome == "completed":
-        engine.complete(session_id, watched)
+        engine.complete(session_key, watched)
     elif outcome == "dead":
-        engine.kill(session_id, watched)
+        engine.kill(session_key, watched)
     else:
         engine.one("select fn_run_cancel(1, %s, 'cli:me')", (watched.unit_id >> 20,))
     assert engine.run_state(unwatched) == "completed"

@@ -93,7 +93,7 @@ class PostgresSide:
     def __init__(self, db: psycopg.Connection[Any]) -> None:
         self.db = db
         self.engine = Engine(db, TENANT_ID)
-        self.session_id = self.engine.worker("differential", ("default", "process"), lease_seconds=86400)
+        self.session_key = self.engine.worker("differential", ("default", "process"), lease_seconds=86400)
 
     def named(self, example: Example) -> Example:
         """The example with new workflow names, so that it does not share versions with another example."""
@@ -192,7 +192,7 @@ class _Driving:
         self.looks.append(Look(self.side.engine.one("select last_value from event_seq"), nodes))
 
     def claim(self) -> None:
-        for lease in self.side.engine.claim(self.side.session_id, 500):
+        for lease in self.side.engine.claim(self.side.session_key, 500):
             if lease.unit_id in self.full_paths:
                 path = self.full_paths[lease.unit_id]
                 self.leases[path] = lease
@@ -281,7 +281,7 @@ class _Driving:
         for one in together:
             self.calls[one] = self.calls.get(one, 0) + 1
             self.done.append(Action("call", one))
-        refused = self.side.engine.report(self.side.session_id, *reports)
+        refused = self.side.engine.report(self.side.session_key, *reports)
         assert not refused, f"refused: {refused}"
 
     def human(self, path: str) -> None:

@@ -109,23 +109,30 @@ class Engine:
         lease_seconds: int = 3600,
         serves: Sequence[str] | None = None,
     ) -> int:
-        """Its session; without `serves` it claims every operation of its classes."""
-        session_id: int = self.one(
+        """The key of its session; without `serves` it claims every operation of its classes."""
+        session_key: int = self.one(
             "select fn_worker_register(%s, %s, 100, %s, '{}', %s::text[])",
             (name, list(classes), lease_seconds, None if serves is None else list(serves)),
         )
-        return session_id
+        return session_key
 
-    def claim(self, session_id: int, limit: int = 100) -> list[Lease]:
-        rows = self.db.execute("select * from fn_job_claim(%s, %s)", (session_id, limit)).fetchall()
+    def session_id(self, session_key: int) -> int:
+        """The number of the session with this key."""
+        found: int = self.one("select _session_id_of(%s)", (session_key,))
+        return found
+
+    def claim(self, session_key: int, limit: int = 100) -> list[Lease]:
+        rows = self.db.execute("select * from fn_job_claim(%s, %s)", (session_key, limit)).fetchall()
         return sorted((Lease(*row) for row in rows), key=lambda lease: lease.unit_id)
 
-    def report(self, session_id: int, *outcomes: tuple[Lease, str, Any], claim_limit: int = 0) -> list[Lease]:
+    def report(
+        self, session_key: int, *outcomes: tuple[Lease, str, Any], claim_limit: int = 0
+    ) -> list[Lease]:
         """Reports (lease, outcome, body) each; returns the refusals, new leases and ended watched runs."""
         rows = self.db.execute(
             "select * from fn_job_report(%s, %s::int[], %s::bigint[], %s::int[], %s::text[], %s::text[], %s)",
             (
-                session_id,
+                session_key,
                 [lease.tenant_id for lease, _, _ in outcomes],
                 [lease.unit_id for lease, _, _ in outcomes],
                 [lease.lease_no for lease, _, _ in outcomes],
@@ -142,39 +149,39 @@ class Engine:
             if row.row_kind in ("lease", "refused") or (row.row_kind == "ended" and row.lease_no == 1)
         ]
 
-    def complete(self, session_id: int, *leases: Lease, output: Any = None) -> list[Lease]:
-        return self.report(session_id, *((lease, "completed", output) for lease in leases))
+    def complete(self, session_key: int, *leases: Lease, output: Any = None) -> list[Lease]:
+        return self.report(session_key, *((lease, "completed", output) for lease in leases))
 
-    def evaluate(self, session_id: int, lease: Lease) -> dict[str, Any]:
+    def evaluate(self, session_key: int, lease: Lease) -> dict[str, Any]:
         """Evaluates the costly expressions of a leased step."""
         found: dict[str, Any] = self.one(
             "select fn_expression_evaluate(%s, %s, %s, %s)",
-            (session_id, lease.tenant_id, lease.unit_id, lease.lease_no),
+            (session_key, lease.tenant_id, lease.unit_id, lease.lease_no),
         )
         return found
 
-    def outcome(self, session_id: int, lease: Lease, output: Any = None) -> tuple[Lease, str, Any]:
+    def outcome(self, session_key: int, lease: Lease, output: Any = None) -> tuple[Lease, str, Any]:
         """What a worker reports for a lease whose handler returns this output."""
         bound = lease.bound_input
         if lease.operation == "stepwell.evaluate":
-            return lease, "evaluated", self.evaluate(session_id, lease)
+            return lease, "evaluated", self.evaluate(session_key, lease)
         if isinstance(bound, list):
-            bound = self.evaluate(session_id, lease).get("problem")
+            bound = self.evaluate(session_key, lease).get("problem")
         if isinstance(bound, str):
             error = {"type": "ExpressionError", "message": bound}
             return lease, "dead", {"failure_class": "expression_error", "error": error}
         return lease, "completed", output
 
-    def kill(self, session_id: int, *leases: Lease) -> list[Lease]:
+    def kill(self, session_key: int, *leases: Lease) -> list[Lease]:
         """Reports each lease as dead: no further attempt follows."""
         error = {"error": {"type": "Dead", "message": "it is dead"}}
-        return self.report(session_id, *((lease, "dead", error) for lease in leases))
+        return self.report(session_key, *((lease, "dead", error) for lease in leases))
 
-    def drain(self, session_id: int, limit: int = 1000) -> int:
+    def drain(self, session_key: int, limit: int = 1000) -> int:
         """Completes all that can be claimed until nothing is left; returns how many leases that were."""
         done = 0
-        while leases := self.claim(session_id):
-            self.complete(session_id, *leases, output={"ok": True})
+        while leases := self.claim(session_key):
+            self.complete(session_key, *leases, output={"ok": True})
             done += len(leases)
             assert done <= limit, f"more than {limit} jobs were claimed: the queue never becomes empty"
         return done

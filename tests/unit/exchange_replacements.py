@@ -37,7 +37,7 @@ class Counter:
 
     async def close(self) -> None: ...
 
-    async def claim(self, session_id: int, limit: int) -> list[Lease]:
+    async def claim(self, session_key: int, limit: int) -> list[Lease]:
         self.asking += 1
         self.most_asking = max(self.most_asking, self.asking)
         await asyncio.sleep(0)
@@ -46,25 +46,25 @@ class Counter:
             raise error
         return self.grant(limit)
 
-    async def claim_each(self, session_id: int, limit: int) -> list[Lease]:
+    async def claim_each(self, session_key: int, limit: int) -> list[Lease]:
         await asyncio.sleep(0)
         self.claims_each += 1
         return self.grant(limit)
 
-    async def report_free(self, session_id: int, reports: Sequence[Report]) -> list[Answer]:
+    async def report_free(self, session_key: int, reports: Sequence[Report]) -> list[Answer]:
         free = [report for report in reports if report.unit_id not in self.locked]
         self.sizes.append(len(reports))
-        answers = await self.report_and_claim(session_id, free, 0) if free else []
+        answers = await self.report_and_claim(session_key, free, 0) if free else []
         return [*answers, *(Busy(*report[:3]) for report in reports if report.unit_id in self.locked)]
 
-    async def set_aside(self, session_id: int, report: Report, error: StepwellError) -> bool:
+    async def set_aside(self, session_key: int, report: Report, error: StepwellError) -> bool:
         await asyncio.sleep(0)
         self.aside.append(report.unit_id)
         self.out.discard(report.unit_id)
         return True
 
     async def report_and_claim(
-        self, session_id: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
+        self, session_key: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
     ) -> list[Answer]:
         self.from_top.append(locks_up)
         await asyncio.sleep(0)
@@ -76,7 +76,7 @@ class Counter:
         return [*self.grant(limit), *self.ended]
 
     async def start_and_claim(
-        self, session_id: int, limit: int, start: RunStart
+        self, session_key: int, limit: int, start: RunStart
     ) -> tuple[Started, list[Lease]]:
         await asyncio.sleep(0)
         if (error := self.trouble([])) is not None:
@@ -84,7 +84,7 @@ class Counter:
         self.supply += 1
         return Started(77, True), self.grant(limit)
 
-    async def leased_since(self, session_id: int, batch_id: int) -> list[LeaseKey]:
+    async def leased_since(self, session_key: int, batch_id: int) -> list[LeaseKey]:
         return self.unknown
 
     def grant(self, limit: int) -> list[Lease]:
@@ -122,9 +122,9 @@ class Desk:
         if isinstance(answer, Ended):
             self.ended.append(answer)
 
-    async def lose(self, session_id: int) -> None:
-        self.lost_sessions.append(session_id)
-        self.exchange.session_id += 1
+    async def lose(self, session_key: int) -> None:
+        self.lost_sessions.append(session_key)
+        self.exchange.session_key += 1
 
     async def work(self, until: Callable[[], bool]) -> None:
         loops = [asyncio.create_task(self.exchange.run()) for _ in range(self.loop_count)]

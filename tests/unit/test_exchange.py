@@ -133,7 +133,7 @@ def test_leases_that_arrive_after_the_stop_are_released():
         desk = Desk(counter, 3, 1)
         exchange = desk.exchange
 
-        async def claim_late(session_id: int, limit: int) -> list[Lease]:
+        async def claim_late(session_key: int, limit: int) -> list[Lease]:
             exchange.is_claiming = False
             exchange.is_stopping = True
             return counter.grant(limit)
@@ -264,7 +264,7 @@ def test_a_refused_report_is_counted():
         desk = Desk(counter, 3, 1)
 
         async def refuse(
-            session_id: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
+            session_key: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
         ) -> list[Answer]:
             counter.reported += [report.unit_id for report in reports]
             return [Refused(*report[:3]) for report in reports]

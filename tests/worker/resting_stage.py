@@ -65,11 +65,12 @@ class Stage:
         self.db.execute("update timer set due_at = stepwell.now() where unit_id = %s", (unit_id,))
         assert self.engine.timers() >= 1
 
-    def lose(self, session_id: int) -> None:
+    def lose(self, session_key: int) -> None:
         """Lets the session expire."""
         self.db.execute(
-            "update worker_session set expires_at = stepwell.now() - interval '1 s' where session_id = %s",
-            (session_id,),
+            "update worker_session set expires_at = stepwell.now() - interval '1 s' where session_id = ("
+            "select _session_id_of(%s))",
+            (session_key,),
         )
 
     def until_state(self, unit_id: int, state: str) -> None:

@@ -48,11 +48,11 @@ class Mortal:
     """The database calls of a worker: each commits by itself, and the process can die before or after it."""
 
     def __init__(
-        self, db: psycopg.Connection[Any], session_id: int, connector: Connector, fate: Fate
+        self, db: psycopg.Connection[Any], session_key: int, connector: Connector, fate: Fate
     ) -> None:
         self._db = db
         self._fate = fate
-        self.session_id = session_id
+        self.session_key = session_key
         self.connectors = {connector.name: connector}
 
     async def perform(self, call: Call[Any], *, bounded: bool = False) -> Any:
@@ -95,7 +95,8 @@ def lease_of(engine: Engine) -> tuple[int, Lease] | None:
 def expire(engine: Engine, session: int) -> None:
     """Lets the session expire; the keeper recovers its leases."""
     engine.db.execute(
-        "update worker_session set expires_at = stepwell.now() - interval '1 second' where session_id = %s",
+        "update worker_session set expires_at = stepwell.now() - interval '1 s' where session_id = ("
+        "select _session_id_of(%s))",
         (session,),
     )
     engine.one("select fn_leases_recover()")
@@ -230,8 +231,8 @@ def test_a_worker_whose_lease_was_taken_over_settles_nothing(engine: Engine, dsn
 class Cut(Mortal):
     """The connection breaks once for each call, after the commit: the answer is lost, the change is not."""
 
-    def __init__(self, db: psycopg.Connection[Any], session_id: int, connector: Connector) -> None:
-        super().__init__(db, session_id, connector, Fate(0))
+    def __init__(self, db: psycopg.Connection[Any], session_key: int, connector: Connector) -> None:
+        super().__init__(db, session_key, connector, Fate(0))
         self._fate.may_die = lambda place: None  # type: ignore[method-assign]
         self.cuts: list[str] = []
 

@@ -70,8 +70,8 @@ def test_leases_of_a_lost_claim_answer_are_read_and_released(app, play, db, monk
     lost = []
     real = LeaseCalls.claim
 
-    async def claim_and_lose(calls, session_id, limit):
-        rows = await real(calls, session_id, limit)
+    async def claim_and_lose(calls, session_key, limit):
+        rows = await real(calls, session_key, limit)
         if rows and not lost:
             lost.extend(rows)
             await calls.close()
@@ -101,8 +101,8 @@ def test_a_report_whose_answer_was_lost_counts_once(app, play, db, monkeypatch):
     real = LeaseCalls.report_and_claim
     lost = []
 
-    async def report_and_lose(calls, session_id, reports, limit, *, locks_up=False):
-        rows = await real(calls, session_id, reports, limit)
+    async def report_and_lose(calls, session_key, reports, limit, *, locks_up=False):
+        rows = await real(calls, session_key, reports, limit)
         if not lost:
             lost.extend(reports)
             await calls.close()

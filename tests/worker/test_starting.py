@@ -170,14 +170,16 @@ async def start_here(app, dsn, *starts):
     """Makes each start as a local worker does: returns the answers, or the error."""
     control, calls = await connect(dsn), await LeaseCalls.open(dsn)
     try:
-        session_id = await sessions.register(control, "here", app.executors(), 10, 30, {}, list(app.handlers))
+        session_key = await sessions.register(
+            control, "here", app.executors(), 10, 30, {}, list(app.handlers)
+        )
         answers = []
         for start in starts:
             try:
-                answers.append(await calls.start_and_claim(session_id, 10, start))
+                answers.append(await calls.start_and_claim(session_key, 10, start))
             except sw.StepwellError as error:
                 answers.append(error)
-        await sessions.close(control, session_id)
+        await sessions.close(control, session_key)
         return answers
     finally:
         await calls.close()

@@ -70,7 +70,7 @@ class WorkerCalls(Protocol):
     @property
     def connectors(self) -> Mapping[str, Connector]: ...
     @property
-    def session_id(self) -> int: ...
+    def session_key(self) -> int: ...
     async def perform(self, call: Call[T], *, bounded: bool = False) -> T: ...
 
 
@@ -100,6 +100,8 @@ class Acting:
     def __init__(self, lease: Lease, worker: WorkerCalls) -> None:
         self._lease = lease
         self._worker = worker
+        # Of the session that has the lease: it settles its receipts also after its end.
+        self._session_key = worker.session_key
         self._counts: Counter[str] = Counter()
         self._keys: set[str] = set()
 
@@ -128,7 +130,10 @@ class Acting:
 
     async def reverse(self, receipt_id: int) -> Any:
         """Undo an effect. This is a new action with its own receipt."""
-        back = await self._worker.perform(calls.reversal(self._lease.tenant_id, receipt_id))
+        lease = self._lease
+        back = await self._worker.perform(
+            calls.reversal(self._session_key, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id)
+        )
         return await self.act(
             back["connector"], back["operation"], back["target"], back.get("fields") or {},
             key=f"reverse:{receipt_id}", reverses=receipt_id,
@@ -207,7 +212,7 @@ class Acting:
     async def _propose(self, plan: Plan, fault: str | None = None) -> Proposed:
         lease = self._lease
         call = calls.propose(
-            self._worker.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, plan.document, fault
+            self._session_key, lease.tenant_id, lease.unit_id, lease.lease_no, plan.document, fault
         )
         if fault is not None:
             return await self._ask(call)
@@ -290,7 +295,7 @@ class Acting:
             reason = f"its result cannot be stored: {error.message}"
             text = json_text.encode({"external_id": effect.get("external_id"), "reason": reason}, "effect")
         call = calls.settle(
-            self._worker.session_id, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id, outcome, text
+            self._session_key, lease.tenant_id, lease.unit_id, lease.lease_no, receipt_id, outcome, text
         )
         return await self._ask(call)
 

@@ -169,7 +169,8 @@ create table stepwell.action_receipt (
     reversed_by_receipt_id bigint,
     settled_by text,
     intended_at timestamp with time zone not null,
-    settled_at timestamp with time zone
+    settled_at timestamp with time zone,
+    session_id bigint
 );
 alter table stepwell.action_receipt enable row level security;
 
@@ -1460,10 +1461,9 @@ create table stepwell.worker_session (
     closed_at timestamp with time zone,
     is_idle boolean default false not null,
     info jsonb default '{}'::jsonb not null,
-    handler_ids integer[]
+    handler_ids integer[],
+    session_key_hash bytea not null
 ) with (fillfactor=50);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_branch
 create table stepwell.workflow_branch (
@@ -2339,6 +2339,9 @@ alter table stepwell.worker_lease add constraint worker_lease_pkey PRIMARY KEY (
 
 -- constraint: stepwell.worker_session.lease_seconds_is_bounded
 alter table stepwell.worker_session add constraint lease_seconds_is_bounded CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400)));
+
+-- constraint: stepwell.worker_session.session_key_is_unique
+alter table stepwell.worker_session add constraint session_key_is_unique UNIQUE (session_key_hash);
 
 -- constraint: stepwell.worker_session.slot_count_is_bounded
 alter table stepwell.worker_session add constraint slot_count_is_bounded CHECK (((slot_count >= 1) AND (slot_count <= 10000)));
@@ -4675,8 +4678,8 @@ create function stepwell._lanes_find(p_executor_class_ids integer[], p_handler_i
 -- function: stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer)
 create function stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer) returns stepwell.ready_lane[] language plpgsql;
 
--- function: stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
-create function stepwell._lease_hold(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._lease_hold(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
+create function stepwell._lease_hold(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._lease_lost(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._lease_lost(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5396,13 +5399,21 @@ create function stepwell._seconds_problem(p_field text, p_value jsonb) returns t
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._secret_number()
+create function stepwell._secret_number() returns bigint language sql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._sent_size(p_value jsonb)
 create function stepwell._sent_size(p_value jsonb) returns integer language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone)
-create function stepwell._session_of(p_session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._session_id_of(p_session_key bigint)
+create function stepwell._session_id_of(p_session_key bigint) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._session_of(p_session_key bigint, OUT session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone)
+create function stepwell._session_of(p_session_key bigint, OUT session_id bigint, OUT executor_class_ids integer[], OUT is_idle boolean, OUT handler_ids integer[], OUT now timestamp with time zone) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._session_open(p_tenant_id integer, p_principal_id bigint, p_address text, p_user_agent text)
 create function stepwell._session_open(p_tenant_id integer, p_principal_id bigint, p_address text, p_user_agent text) returns TABLE(token_id bigint, token text, expires_at timestamp with time zone) language plpgsql set search_path=stepwell, pg_temp;
@@ -5937,16 +5948,16 @@ create function stepwell.bound_tenant() returns integer language plpgsql stable 
 create function stepwell.fn_action_limit() returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_action_propose(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_fault text)
-create function stepwell.fn_action_propose(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_fault text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_action_propose(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_fault text)
+create function stepwell.fn_action_propose(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_fault text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_action_reversal(p_tenant_id integer, p_receipt_id bigint)
-create function stepwell.fn_action_reversal(p_tenant_id integer, p_receipt_id bigint) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_action_reversal(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint)
+create function stepwell.fn_action_reversal(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_action_settle(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb)
-create function stepwell.fn_action_settle(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_action_settle(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb)
+create function stepwell.fn_action_settle(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_anchor_due(p_anchor text, p_public_key text)
@@ -5994,8 +6005,8 @@ create function stepwell.fn_caller_read(p_tenant_code text) returns TABLE(tenant
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
-create function stepwell.fn_checkpoint_save(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
+create function stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_clock_move(p_at timestamp with time zone)
@@ -6018,8 +6029,8 @@ create function stepwell.fn_development_leave(p_actor text) returns boolean lang
 create function stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_subject text, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
--- function: stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
-create function stepwell.fn_event_emit(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_event_emit(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
+create function stepwell.fn_event_emit(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb)
@@ -6108,8 +6119,8 @@ create function stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint
 create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
-create function stepwell.fn_expression_evaluate(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
+create function stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer)
@@ -6126,12 +6137,12 @@ create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok 
 create function stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_job_claim(p_session_id bigint, p_limit integer)
-create function stepwell.fn_job_claim(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_job_claim(p_session_key bigint, p_limit integer)
+create function stepwell.fn_job_claim(p_session_key bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_job_claim_each(p_session_id bigint, p_limit integer)
-create function stepwell.fn_job_claim_each(p_session_id bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_job_claim_each(p_session_key bigint, p_limit integer)
+create function stepwell.fn_job_claim_each(p_session_key bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision)
@@ -6139,16 +6150,16 @@ create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name te
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer, p_locks_up boolean)
-create function stepwell.fn_job_report(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer, p_locks_up boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_job_report(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer, p_locks_up boolean)
+create function stepwell.fn_job_report(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[], p_claim_limit integer, p_locks_up boolean) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_job_report_free(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
-create function stepwell.fn_job_report_free(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_job_report_free(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[])
+create function stepwell.fn_job_report_free(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_outcomes text[], p_bodies text[]) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_job_report_set_aside(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_error_code text, p_reason text)
-create function stepwell.fn_job_report_set_aside(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_error_code text, p_reason text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_job_report_set_aside(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_error_code text, p_reason text)
+create function stepwell.fn_job_report_set_aside(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_error_code text, p_reason text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
@@ -6256,8 +6267,8 @@ create function stepwell.fn_problem_close(p_tenant_id integer, p_problem_id bigi
 create function stepwell.fn_problems_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
--- function: stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[])
-create function stepwell.fn_progress_save(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[]) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_progress_save(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[])
+create function stepwell.fn_progress_save(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[]) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_receipt_reverse(p_tenant_id integer, p_receipt_id bigint, p_actor text, p_reason text)
@@ -6363,8 +6374,8 @@ create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text,
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text)
-create function stepwell.fn_run_start_here(p_session_id bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_run_start_here(p_session_key bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text)
+create function stepwell.fn_run_start_here(p_session_key bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
@@ -6586,24 +6597,24 @@ create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id intege
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell.fn_worker_close(p_session_id bigint)
-create function stepwell.fn_worker_close(p_session_id bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_worker_close(p_session_key bigint)
+create function stepwell.fn_worker_close(p_session_key bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
-create function stepwell.fn_worker_heartbeat(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint) returns TABLE(unit_id bigint, lease_no integer, reason text) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
+create function stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint) returns TABLE(unit_id bigint, lease_no integer, reason text) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_worker_leases_read(p_session_id bigint, p_batch_id bigint)
-create function stepwell.fn_worker_leases_read(p_session_id bigint, p_batch_id bigint) returns TABLE(tenant_id integer, unit_id bigint, lease_no integer) language sql stable security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_worker_leases_read(p_session_key bigint, p_batch_id bigint)
+create function stepwell.fn_worker_leases_read(p_session_key bigint, p_batch_id bigint) returns TABLE(tenant_id integer, unit_id bigint, lease_no integer) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb, p_operation_names text[])
 create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb, p_operation_names text[]) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_worker_serves(p_session_id bigint, p_operation_names text[])
-create function stepwell.fn_worker_serves(p_session_id bigint, p_operation_names text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[])
+create function stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb)

@@ -72,7 +72,7 @@ class Exchange:
         self._calls = CallsUnderWay(self._held)
         self._settling_doubt = asyncio.Lock()
         self._log = logs.get_logger("stepwell.worker")
-        self.session_id = 0
+        self.session_key = 0
         self.is_claiming = True
         self.is_stopping = False
         self.refused_count = 0
@@ -226,7 +226,7 @@ class Exchange:
         lost: tuple[Started | None, list[Lease]] = (None, [])
         try:
             started, granted = await self._call(
-                lambda session_id: calls.start_and_claim(session_id, asked, request.start), lost
+                lambda session_key: calls.start_and_claim(session_key, asked, request.start), lost
             )
         except BaseException as error:
             self._slots.free(asked)
@@ -248,7 +248,7 @@ class Exchange:
             self._slots.take(asked)
             try:
                 nothing: Sequence[Answer] = ()
-                granted = await self._call(lambda session_id: calls.claim_each(session_id, asked), nothing)
+                granted = await self._call(lambda session_key: calls.claim_each(session_key, asked), nothing)
             except BaseException as again:
                 self._slots.free(asked)
                 if not isinstance(again, StepwellError) or isinstance(again, DatabaseUnavailable):
@@ -281,7 +281,7 @@ class Exchange:
         """None if the part was halved or postponed."""
         nothing: Sequence[Answer] = ()
         try:
-            return await self._call(lambda session_id: calls.report_free(session_id, part), nothing)
+            return await self._call(lambda session_key: calls.report_free(session_key, part), nothing)
         except DatabaseUnavailable:
             raise
         except StepwellError as error:
@@ -299,7 +299,7 @@ class Exchange:
         nothing: Sequence[Answer] = ()
         failed = _failed(report, error)
         try:
-            return await self._call(lambda session_id: calls.report_free(session_id, [failed]), nothing)
+            return await self._call(lambda session_key: calls.report_free(session_key, [failed]), nothing)
         except DatabaseUnavailable:
             raise
         except StepwellError as again:
@@ -307,7 +307,7 @@ class Exchange:
                 return [Busy(report.tenant_id, report.unit_id, report.lease_no)]
             self._log.error("a unit is set aside", unit=report.unit_id, error=again.sentence())
         try:
-            await self._call(lambda session_id: calls.set_aside(session_id, report, error), False)
+            await self._call(lambda session_key: calls.set_aside(session_key, report, error), False)
         except DatabaseUnavailable:
             raise
         except StepwellError as last:
@@ -319,22 +319,22 @@ class Exchange:
         nothing: Sequence[Answer] = ()
         if batch:
             return await self._call(
-                lambda session_id: calls.report_and_claim(
-                    session_id, batch, asked, locks_up=self._patience.locks_up()
+                lambda session_key: calls.report_and_claim(
+                    session_key, batch, asked, locks_up=self._patience.locks_up()
                 ),
                 nothing,
             )
-        return await self._call(lambda session_id: calls.claim(session_id, asked), nothing)
+        return await self._call(lambda session_key: calls.claim(session_key, asked), nothing)
 
     async def _call(self, ask: Callable[[int], Awaitable[T]], when_lost: T) -> T:
         """One call, repeated after a collision; returns `when_lost` if the session has ended."""
         with self._calls.one_more():
             for attempt in range(1, ATTEMPT_LIMIT + 1):
-                session_id = self.session_id
+                session_key = self.session_key
                 try:
-                    return await ask(session_id)
+                    return await ask(session_key)
                 except LeaseLost:
-                    await self._on_lost_session(session_id)
+                    await self._on_lost_session(session_key)
                     return when_lost
                 except DatabaseUnavailable:
                     raise
@@ -351,7 +351,7 @@ class Exchange:
             batch_id = await self._calls.until_doubt_can_be_settled()
             if batch_id is None:
                 return
-            for key in await calls.leased_since(self.session_id, batch_id):
+            for key in await calls.leased_since(self.session_key, batch_id):
                 if self._held.add_unknown(key):
                     self._slots.take(1)
                     self._lines.add(Report(*key, "released", None))

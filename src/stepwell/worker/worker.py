@@ -182,14 +182,14 @@ class Worker:
         return await LeaseCalls.open(self._conninfo)
 
     async def _open_session(self) -> None:
-        self._exchange.session_id = await self._ask(
+        self._exchange.session_key = await self._ask(
             sessions.register, self.name, self._executors, self._slots, self._lease_seconds,
             {"pid": os.getpid(), "host": socket.gethostname()}, self._served.names(),
         )  # fmt: skip
         self._exchange.hint()
 
     async def _tell_served(self, operations: Sequence[str]) -> None:
-        await self._ask(sessions.set_served, self._exchange.session_id, operations)
+        await self._ask(sessions.set_served, self._exchange.session_key, operations)
         # Jobs may wait whose handler was missing until now.
         self._exchange.hint()
 
@@ -209,9 +209,9 @@ class Worker:
         """The database ended this session and its leases: cancel the handlers and open a new session."""
         async with self._renewing:
             # Several calls may find the same lost session; only the first one acts.
-            if self._exchange.session_id != lost:
+            if self._exchange.session_key != lost:
                 return
-            self._log.warning("session ended, leases lost", session=lost, held=len(self._running))
+            self._log.warning("session ended, leases lost", held=len(self._running))
             for _, context, task in list(self._running.values()):
                 context.stop("lost")
                 task.cancel()
@@ -233,11 +233,11 @@ class Worker:
 
     async def beat(self) -> None:
         """Extend the session, and stop the handlers whose leases are lost."""
-        exchange, session_id = self._exchange, self._exchange.session_id
+        exchange, session_key = self._exchange, self._exchange.session_key
         try:
-            lost = await self._ask(sessions.heartbeat, session_id, exchange.held(), exchange.known_batch_id)
+            lost = await self._ask(sessions.heartbeat, session_key, exchange.held(), exchange.known_batch_id)
         except LeaseLost:
-            await self._renew(session_id)
+            await self._renew(session_key)
             return
         for item in lost:
             found = self._running.get(item.unit_id)
@@ -310,10 +310,10 @@ class Worker:
     async def _evaluate(self, lease: Lease) -> dict[str, Any]:
         """Costly expressions, one at a time, so that they leave the server and the pool to other work."""
         async with self._evaluating:
-            return await self.perform(sessions.evaluate(self._exchange.session_id, lease))
+            return await self.perform(sessions.evaluate(self._exchange.session_key, lease))
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
-        return await self._ask(sessions.save_checkpoint, self._exchange.session_id, lease, name, value)
+        return await self._ask(sessions.save_checkpoint, self._exchange.session_key, lease, name, value)
 
     def note_progress(self, lease: Lease, said: handler_progress.Progress) -> None:
         found = self._running.get(lease.unit_id)
@@ -321,18 +321,18 @@ class Worker:
             self._progress.note(lease, said)
 
     async def _send_progress(self, said: Sequence[tuple[LeaseKey, handler_progress.Progress]]) -> None:
-        await self._ask(sessions.save_progress, self._exchange.session_id, said)
+        await self._ask(sessions.save_progress, self._exchange.session_key, said)
 
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
-        await self._ask(sessions.emit, self._exchange.session_id, lease, event_type, payload)
+        await self._ask(sessions.emit, self._exchange.session_key, lease, event_type, payload)
 
     @property
     def connectors(self) -> Mapping[str, Connector]:
         return self.app.connectors
 
     @property
-    def session_id(self) -> int:
-        return self._exchange.session_id
+    def session_key(self) -> int:
+        return self._exchange.session_key
 
     async def perform(self, call: Call[T], *, bounded: bool = False) -> T:
         """Perform a call of a handler in a separate transaction, with the role of a worker."""
@@ -381,7 +381,7 @@ class Worker:
         self._pools.close()
         await asyncio.to_thread(self._keeper.close)
         try:
-            released = await self._ask(sessions.close, self._exchange.session_id)
+            released = await self._ask(sessions.close, self._exchange.session_key)
             self._log.info("worker stopped", released=released)
         except StepwellError as error:
             self._log.warning("session could not be closed; it will expire", error=error.sentence())

@@ -56,7 +56,9 @@ def test_a_session_of_another_code_version_is_given_nothing(engine: Engine):
     assert [lease.unit_id for lease in engine.claim(old)] == [plain], "a version that it has never heard of"
     assert engine.why(job)[0] == "no_handler"
     new = engine.worker("new", serves=["op"])
-    assert new_version in engine.one("select handler_ids from worker_session where session_id = %s", (new,))
+    assert new_version in engine.one(
+        "select handler_ids from worker_session where session_id = _session_id_of(%s)", (new,)
+    )
     assert [lease.unit_id for lease in engine.claim(new)] == [job]
 
 
@@ -68,7 +70,8 @@ def test_two_code_versions_share_a_queue_and_never_a_job(engine: Engine):
     for name, handler in zip(("one", "two"), handlers, strict=True):
         session = engine.worker(name, serves=[])
         engine.db.execute(
-            "update worker_session set handler_ids = %s where session_id = %s", ([handler], session)
+            "update worker_session set handler_ids = %s where session_id = _session_id_of(%s)",
+            ([handler], session),
         )
         assert {lease.operation for lease in engine.claim(session)} == {name}
     assert engine.faults() == {}

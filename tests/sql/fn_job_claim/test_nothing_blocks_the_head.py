@@ -62,7 +62,7 @@ def test_a_high_priority_comes_first_whatever_its_class(engine: Engine):
     taken = engine.claim(session, 8)
     assert Counter(lease.operation for lease in taken) == {"heavy": 5, "fast": 3}
     ranks = engine.db.execute(
-        "select distinct priority from work_unit where lease_session_id = %s", (session,)
+        "select distinct priority from work_unit where lease_session_id = _session_id_of(%s)", (session,)
     ).fetchall()
     assert sorted(ranks) == [(10,), (1000,)]
 

@@ -21,8 +21,8 @@ def _tenant(db: psycopg.Connection, code: str, weight: int) -> int:
     return int(row[0])
 
 
-def _claimed(db: psycopg.Connection, session_id: int, limit: int) -> Counter[int]:
-    rows = db.execute("select tenant_id from fn_job_claim(%s, %s)", (session_id, limit))
+def _claimed(db: psycopg.Connection, session_key: int, limit: int) -> Counter[int]:
+    rows = db.execute("select tenant_id from fn_job_claim(%s, %s)", (session_key, limit))
     return Counter(row[0] for row in rows)
 
 
@@ -51,7 +51,7 @@ def test_claims_of_one_job_reach_every_tenant(db: psycopg.Connection):
     tenants = {_tenant(db, f"t{number}", 1) for number in range(3)}
     for tenant_id in tenants:
         _enqueue(db, tenant_id, 60)
-    session_id = _session(db)
+    session_key = _session(db)
     # The chance that 60 claims of one job miss one of three tenants is 1 in 10^10.
-    served = sum((_claimed(db, session_id, 1) for _ in range(60)), Counter())
+    served = sum((_claimed(db, session_key, 1) for _ in range(60)), Counter())
     assert set(served) == tenants

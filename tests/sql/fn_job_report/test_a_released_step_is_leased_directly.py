@@ -37,7 +37,14 @@ def test_a_direct_lease_logs_both_transitions_and_does_not_touch_the_queue(engin
     ).fetchall()
     assert history == [
         ("step.ready", "not_started", "ready", "mow_orchestrator", "engine", 0),
-        ("step.started", "ready", "in_progress", "executor_worker", f"session:{session}", 1),
+        (
+            "step.started",
+            "ready",
+            "in_progress",
+            "executor_worker",
+            f"session:{engine.session_id(session)}",
+            1,
+        ),
     ]
     assert engine.one("select unit_ids from worker_lease order by batch_id desc limit 1") == [unit_id]
     assert (queue(engine), engine.faults()) == ([], {})

@@ -23,7 +23,7 @@ def test_a_lease_that_is_missing_in_the_list_is_found(engine: Engine, clock: Clo
         clock.advance(seconds=31)
         assert engine.one("select fn_leases_recover()") == 0
     if end == "removed":
-        engine.db.execute("delete from worker_session where session_id = %s", (session,))
+        engine.db.execute("delete from worker_session where session_id = _session_id_of(%s)", (session,))
     assert engine.states(run_id) == {"a": "in_progress"}
     assert engine.one("select fn_leases_find()") == 0
     assert engine.one("select fn_leases_recover()") == 1

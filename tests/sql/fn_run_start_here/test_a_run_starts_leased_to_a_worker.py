@@ -11,11 +11,13 @@ from psycopg.types.json import Jsonb
 from tests.sql.drive import Engine, Lease, operation
 
 
-def start_here(engine: Engine, session_id: int, workflow: str, limit: int = 100, **named: Any) -> list[Lease]:
+def start_here(
+    engine: Engine, session_key: int, workflow: str, limit: int = 100, **named: Any
+) -> list[Lease]:
     names = "".join(f", {name} => %s" for name in named)
     rows = engine.db.execute(
         f"select * from fn_run_start_here(%s, %s, %s, %s, %s::jsonb[]{names})",
-        (session_id, limit, engine.tenant_id, workflow, [Jsonb({"a": 1})], *named.values()),
+        (session_key, limit, engine.tenant_id, workflow, [Jsonb({"a": 1})], *named.values()),
     ).fetchall()
     return [Lease(*row) for row in rows]
 
@@ -48,8 +50,8 @@ def taken(leases: list[Lease]) -> list[str]:
 @pytest.mark.requirement("RT-01", "RT-02")
 def test_the_first_steps_are_leased_and_the_log_equals_a_start_and_a_claim(engine: Engine):
     engine.publish("w", operation("a"), operation("b"), operation("c"), edges=[("a", "c"), ("b", "c")])
-    session_id = engine.worker()
-    started, *leases = start_here(engine, session_id, "w", p_actor="client")
+    session_key = engine.worker()
+    started, *leases = start_here(engine, session_key, "w", p_actor="client")
     assert (started.row_kind, started.lease_no) == ("started", 1)
     assert [(lease.row_kind, lease.step_id, lease.input) for lease in leases] == [
         ("lease", "a", {"a": 1}),
@@ -58,19 +60,19 @@ def test_the_first_steps_are_leased_and_the_log_equals_a_start_and_a_claim(engin
     separate = engine.one(
         "select run_id from fn_run_start(1, 'w', %s::jsonb[], p_actor => 'client')", ([Jsonb({"a": 1})],)
     )
-    engine.claim(session_id)
+    engine.claim(session_key)
     assert history(engine, started.unit_id) == history(engine, separate)
     assert leases_of(engine, started.unit_id) == leases_of(engine, separate)
     assert engine.faults() == {}
-    engine.complete(session_id, *leases)
+    engine.complete(session_key, *leases)
     assert engine.states(started.unit_id) == {"a": "completed", "b": "completed", "c": "ready"}
 
 
 def test_a_known_key_starts_no_second_run(engine: Engine):
     engine.publish("w", operation("a"))
-    session_id = engine.worker()
+    session_key = engine.worker()
     first = engine.start("w", ref="K")
-    started, *leases = start_here(engine, session_id, "w", p_trigger_refs=["K"])
+    started, *leases = start_here(engine, session_key, "w", p_trigger_refs=["K"])
     assert (started.unit_id, started.lease_no) == (first, 0)
     # The call claims as any claim does: it also leases the first step of the earlier run.
     assert [lease.unit_id >> 20 for lease in leases] == [first]
@@ -78,22 +80,22 @@ def test_a_known_key_starts_no_second_run(engine: Engine):
 
 def test_a_closed_session_cannot_start_a_run(engine: Engine):
     engine.publish("w", operation("a"))
-    session_id = engine.worker()
-    engine.one("select fn_worker_close(%s)", (session_id,))
+    session_key = engine.worker()
+    engine.one("select fn_worker_close(%s)", (session_key,))
     with pytest.raises(psycopg.Error) as refusal:
-        start_here(engine, session_id, "w")
+        start_here(engine, session_key, "w")
     assert refusal.value.sqlstate == "SW005"
     assert engine.one("select count(*) from run_detail") == 0
 
 
 def test_a_wrong_parameter_is_refused_as_by_fn_run_start(engine: Engine):
     engine.publish("w", operation("a"))
-    session_id = engine.worker()
+    session_key = engine.worker()
     with pytest.raises(psycopg.Error) as refusal:
-        start_here(engine, session_id, "w", p_priority=100_000)
+        start_here(engine, session_key, "w", p_priority=100_000)
     assert refusal.value.sqlstate == "SW001"
     with pytest.raises(psycopg.Error) as missing:
-        start_here(engine, session_id, "no such workflow")
+        start_here(engine, session_key, "no such workflow")
     assert missing.value.sqlstate == "SW002"
     assert engine.one("select count(*) from run_detail") == 0
 
@@ -105,16 +107,16 @@ def test_other_workers_are_woken_only_if_a_first_step_is_left(
     engine.publish("w", operation("a"), operation("b"), edges=[])
     idle = engine.worker("idle")
     assert engine.claim(idle) == []
-    session_id = engine.worker()
+    session_key = engine.worker()
     db.execute("listen stepwell_ready")
-    _, *leases = start_here(engine, session_id, "w", limit)
+    _, *leases = start_here(engine, session_key, "w", limit)
     assert len(leases) == min(limit, 2)
     assert heard(db) == left
 
 
 def test_the_first_steps_do_not_pass_through_the_queue(engine: Engine, db):
     engine.publish("w", operation("a"), operation("b"), edges=[])
-    session_id = engine.worker()
+    session_key = engine.worker()
     db.execute(
         "create function pg_temp.refuse() returns trigger language plpgsql as"
         " $$ begin raise exception 'queued'; end $$"
@@ -122,25 +124,25 @@ def test_the_first_steps_do_not_pass_through_the_queue(engine: Engine, db):
     db.execute(
         "create trigger refuse before insert on job_ready for each row execute function pg_temp.refuse()"
     )
-    assert taken(start_here(engine, session_id, "w")[1:]) == ["a", "b"]
+    assert taken(start_here(engine, session_key, "w")[1:]) == ["a", "b"]
 
 
 def test_an_older_job_in_the_queue_comes_before_the_first_steps(engine: Engine):
     engine.publish("w", operation("a"))
-    session_id = engine.worker()
+    session_key = engine.worker()
     engine.enqueue("older")
-    started, *leases = start_here(engine, session_id, "w", 1)
+    started, *leases = start_here(engine, session_key, "w", 1)
     assert taken(leases) == ["older"]
     assert engine.states(started.unit_id) == {"a": "ready"}
-    assert taken(engine.claim(session_id)) == ["a"]
+    assert taken(engine.claim(session_key)) == ["a"]
     assert engine.faults() == {}
 
 
 def test_first_steps_are_leased_by_priority(engine: Engine):
     engine.publish("w", operation("a"), operation("b", priority=5), operation("c"), edges=[])
-    session_id = engine.worker()
-    assert taken(start_here(engine, session_id, "w", 1)[1:]) == ["b"]
-    assert taken(engine.claim(session_id, 1)) == ["a"]
+    session_key = engine.worker()
+    assert taken(start_here(engine, session_key, "w", 1)[1:]) == ["b"]
+    assert taken(engine.claim(session_key, 1)) == ["a"]
 
 
 def test_a_first_step_of_another_executor_is_left_to_its_worker(engine: Engine, db):
@@ -159,21 +161,21 @@ def test_the_limit_of_a_group_applies_to_the_first_steps(engine: Engine):
         "w", operation("a", group=1), operation("b", group=1), edges=[],
         groups=[{"no": 1, "max_concurrency": 1}],
     )  # fmt: skip
-    session_id = engine.worker()
-    _, *leases = start_here(engine, session_id, "w")
+    session_key = engine.worker()
+    _, *leases = start_here(engine, session_key, "w")
     assert taken(leases) == ["a"]
-    assert taken(engine.complete(session_id, *leases)) == []
-    assert taken(engine.claim(session_id)) == ["b"]
+    assert taken(engine.complete(session_key, *leases)) == []
+    assert taken(engine.claim(session_key)) == ["b"]
     assert engine.faults() == {}
 
 
 def test_the_cap_of_the_tenant_applies_to_the_first_steps(engine: Engine, db):
     engine.publish("w", operation("a"), operation("b"), edges=[])
     db.execute("update tenant set max_concurrency = 1 where tenant_id = 1")
-    session_id = engine.worker()
-    _, *leases = start_here(engine, session_id, "w")
+    session_key = engine.worker()
+    _, *leases = start_here(engine, session_key, "w")
     assert len(leases) == 1
-    assert engine.claim(session_id) == []
+    assert engine.claim(session_key) == []
     assert engine.faults() == {}
 
 

@@ -40,17 +40,18 @@ def test_a_graph_stored_before_the_mark_existed_is_marked_by_the_migration(publi
 
 
 def test_the_result_of_several_last_steps_is_an_object_of_the_completed_ones(published: Engine):
-    session_id = published.worker()
+    session_key = published.worker()
     run_id = published.start("fork")
-    published.drain(session_id)
+    published.drain(session_key)
     result = "select _run_result(1, %s)"
     assert published.one(result, (run_id,)) == {"b": {"ok": True}, "c": {"ok": True}}
     other = published.start("fork")
-    (first,) = published.claim(session_id)
+    (first,) = published.claim(session_key)
     leases = {
-        lease.step_id: lease for lease in published.report(session_id, (first, "completed", 1), claim_limit=9)
+        lease.step_id: lease
+        for lease in published.report(session_key, (first, "completed", 1), claim_limit=9)
     }
-    published.complete(session_id, leases["b"], output=[1])
-    published.kill(session_id, leases["c"])
+    published.complete(session_key, leases["b"], output=[1])
+    published.kill(session_key, leases["c"])
     assert published.run_state(other) == "failed"
     assert published.one(result, (other,)) == [1]

@@ -92,7 +92,8 @@ def test_reports_and_starts_beside_a_worker_read_as_much(engine: Engine, open_on
         for _ in range(6):
             started = pages(engine, "fn_run_start_here(%s, 1, 1, 'w', array['{}'::jsonb])", session)
             unit, lease_no = engine.db.execute(
-                "select unit_id, lease_no from work_unit where lease_session_id = %s", (session,)
+                "select unit_id, lease_no from work_unit where lease_session_id = _session_id_of(%s)",
+                (session,),
             ).fetchone()  # type: ignore[misc]
             given = (session, [1], [unit], [lease_no], ["completed"], [None])
             reported = pages(
@@ -101,7 +102,8 @@ def test_reports_and_starts_beside_a_worker_read_as_much(engine: Engine, open_on
                 *given,
             )
             (last,) = engine.db.execute(
-                "select unit_id, lease_no from work_unit where lease_session_id = %s", (session,)
+                "select unit_id, lease_no from work_unit where lease_session_id = _session_id_of(%s)",
+                (session,),
             ).fetchall()
             assert last[0] == unit + 1, "the step after it was leased directly"
             given = (session, [1], [last[0]], [last[1]], ["completed"], [None])

@@ -152,9 +152,10 @@ def prepare(db: psycopg.Connection) -> None:
         (APPROVAL_ID,),
     )
     db.execute(
-        """insert into worker_session (worker_name, executor_class_ids, slot_count, lease_seconds, started_at,
+        """insert into worker_session (session_key_hash, worker_name, executor_class_ids, slot_count,
+               lease_seconds, started_at,
                last_tick_at, expires_at)
-           values ('w', '{1}', 1, 60, now(), now(), now() + interval '1 day')"""
+           values ('', 'w', '{1}', 1, 60, now(), now(), now() + interval '1 day')"""
     )
     db.execute(
         """do $$ begin

@@ -7,10 +7,10 @@ from tests.sql.drive import Engine, operation
 
 def test_a_claim_and_a_report_call_no_function_for_each_unit(engine: Engine):
     engine.publish("w", operation("a"), operation("b"))
-    session_id = engine.worker()
+    session_key = engine.worker()
     engine.db.execute("set track_functions = 'all'")
     engine.start("w")
-    assert engine.drain(session_id) == 2
+    assert engine.drain(session_key) == 2
     engine.db.execute("select pg_stat_force_next_flush()")
     engine.db.execute("select pg_stat_clear_snapshot()")
     called = dict(engine.db.execute("select funcname, calls from pg_stat_user_functions").fetchall())

@@ -18,24 +18,24 @@ def numbers(engine: Engine) -> set[int]:
     return {number for row in rows for number in row}
 
 
-def claimed(engine: Engine, session_id: int) -> Lease:
-    (lease,) = engine.claim(session_id)
+def claimed(engine: Engine, session_key: int) -> Lease:
+    (lease,) = engine.claim(session_key)
     return lease
 
 
 def test_the_number_counts_the_attempt_that_is_under_way_or_was_the_last(engine: Engine, dsn: str):
     engine.publish("w", operation("call", retry={"max_attempts": 3, "initial_seconds": 0.001}))
     run_id = engine.start("w")
-    session_id = engine.worker()
+    session_key = engine.worker()
     assert numbers(engine) == {0}
-    lease = claimed(engine, session_id)
+    lease = claimed(engine, session_key)
     assert numbers(engine) == {1} == {lease.attempt}
-    engine.report(session_id, (lease, "failed", FAILED))
+    engine.report(session_key, (lease, "failed", FAILED))
     assert numbers(engine) == {1}
     engine.db.execute("select fn_job_retry(1, %s, 'cli:test')", (lease.unit_id,))
-    lease = claimed(engine, session_id)
+    lease = claimed(engine, session_key)
     assert numbers(engine) == {2} == {lease.attempt}
-    engine.complete(session_id, lease)
+    engine.complete(session_key, lease)
     assert numbers(engine) == {2}
 
     async def in_python() -> list[int]:
@@ -56,7 +56,7 @@ def test_a_lost_lease_counts_and_a_dead_letter_has_the_number_of_its_last_attemp
     engine.db.execute("select fn_leases_recover()")
     query = "select attempt from job_queue where job_id = %s"
     assert engine.one(query, (job_id,)) == 1
-    session_id = engine.worker()
-    engine.kill(session_id, claimed(engine, session_id))
+    session_key = engine.worker()
+    engine.kill(session_key, claimed(engine, session_key))
     assert engine.one(query, (job_id,)) == 2
     assert engine.one("select attempt from v_dead_letter") == 2

@@ -128,51 +128,51 @@ class LeaseCalls:
     async def close(self) -> None:
         await self._wire.close()
 
-    async def claim(self, session_id: int, limit: int) -> list[Lease]:
+    async def claim(self, session_key: int, limit: int) -> list[Lease]:
         rows = await self._wire.rows(
             "select * from stepwell.fn_job_claim($1::bigint, $2::int)",
-            (b"%d" % session_id, b"%d" % limit),
+            (b"%d" % session_key, b"%d" % limit),
             tuple,
         )
         return [_lease(row) for row in rows]
 
-    async def claim_each(self, session_id: int, limit: int) -> list[Answer]:
+    async def claim_each(self, session_key: int, limit: int) -> list[Answer]:
         """Claim unit by unit; a unit that cannot be leased is set aside."""
         rows = await self._wire.rows(
             "select * from stepwell.fn_job_claim_each($1::bigint, $2::int)",
-            (b"%d" % session_id, b"%d" % limit),
+            (b"%d" % session_key, b"%d" % limit),
             tuple,
         )
         return [_lease(row) for row in rows]
 
     async def report_and_claim(
-        self, session_id: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
+        self, session_key: int, reports: Sequence[Report], limit: int, *, locks_up: bool = False
     ) -> list[Answer]:
         """New leases, reports that came too late, attempts that failed, and runs that ended."""
         rows = await self._wire.rows(
             _REPORT_FROM_TOP if locks_up else _REPORT,
-            (b"%d" % session_id, *_columns(reports), b"%d" % limit),
+            (b"%d" % session_key, *_columns(reports), b"%d" % limit),
             tuple,
         )
         return [_lease(row) if row[0] == "lease" else _other(row) for row in rows]
 
-    async def report_free(self, session_id: int, reports: Sequence[Report]) -> list[Answer]:
+    async def report_free(self, session_key: int, reports: Sequence[Report]) -> list[Answer]:
         """Report without waiting for locks: the answer for a locked run is `busy`. Claims nothing."""
         rows = await self._wire.rows(
             "select * from stepwell.fn_job_report_free($1::bigint, $2::int[], $3::bigint[], $4::int[],"
             " $5::text[], $6::text[])",
-            (b"%d" % session_id, *_columns(reports)),
+            (b"%d" % session_key, *_columns(reports)),
             tuple,
         )
         return [_other(row) for row in rows]
 
-    async def set_aside(self, session_id: int, report: Report, error: StepwellError) -> bool:
+    async def set_aside(self, session_key: int, report: Report, error: StepwellError) -> bool:
         """Set aside the unit of a report that cannot be accepted; true if its lease has ended."""
         code = error.sqlstate if error.sqlstate is not None else error.code
         rows = await self._wire.rows(
             "select stepwell.fn_job_report_set_aside($1::bigint, $2::int, $3::bigint, $4::int, $5, $6)",
             (
-                b"%d" % session_id,
+                b"%d" % session_key,
                 b"%d" % report.tenant_id,
                 b"%d" % report.unit_id,
                 b"%d" % report.lease_no,
@@ -184,23 +184,23 @@ class LeaseCalls:
         return bool(rows[0][0])
 
     async def start_and_claim(
-        self, session_id: int, limit: int, start: RunStart
+        self, session_key: int, limit: int, start: RunStart
     ) -> tuple[Started, list[Lease]]:
         """Start one run and lease its first steps, in one commit."""
         first, *rows = await self._wire.rows(
             "select * from stepwell.fn_run_start_here($1, $2, $3, $4, $5::text[]::jsonb[], $6, $7, $8, $9,"
             " $10, $11, $12, $13, $14)",
-            (b"%d" % session_id, b"%d" % limit, *map(_written, start)),
+            (b"%d" % session_key, b"%d" % limit, *map(_written, start)),
             tuple,
         )
         # In the row of the started run, the unit is the run, and the lease number is 1 if it is new.
         return Started(first[2], bool(first[3])), [_lease(row) for row in rows]
 
-    async def leased_since(self, session_id: int, batch_id: int) -> list[LeaseKey]:
+    async def leased_since(self, session_key: int, batch_id: int) -> list[LeaseKey]:
         """The leases that the session got after this batch."""
         return await self._wire.rows(
             "select l.tenant_id, l.unit_id, l.lease_no from stepwell.fn_worker_leases_read($1, $2) as l",
-            (b"%d" % session_id, b"%d" % batch_id),
+            (b"%d" % session_key, b"%d" % batch_id),
             tuple,
         )
 

@@ -71,27 +71,33 @@ _PROPOSED = tuple(field.name for field in fields(Proposed))
 
 
 def propose(
-    session_id: int, tenant: int, unit_id: int, lease_no: int, action: str, fault: str | None
+    session_key: int, tenant: int, unit_id: int, lease_no: int, action: str, fault: str | None
 ) -> Call[Proposed]:
     return Call(
         "select stepwell.fn_action_propose(%s, %s, %s, %s, %s::jsonb, %s)",
-        (session_id, tenant, unit_id, lease_no, action, fault),
+        (session_key, tenant, unit_id, lease_no, action, fault),
         lambda rows: Proposed(**{name: rows[0][0][name] for name in _PROPOSED if name in rows[0][0]}),
     )
 
 
 def settle(
-    session_id: int, tenant: int, unit_id: int, lease_no: int, receipt_id: int, outcome: str, effect: str
+    session_key: int, tenant: int, unit_id: int, lease_no: int, receipt_id: int, outcome: str, effect: str
 ) -> Call[dict[str, Any]]:
     return Call(
         "select stepwell.fn_action_settle(%s, %s, %s, %s, %s, %s, %s::jsonb)",
-        (session_id, tenant, unit_id, lease_no, receipt_id, outcome, effect),
+        (session_key, tenant, unit_id, lease_no, receipt_id, outcome, effect),
         _value,
     )
 
 
-def reversal(tenant: int, receipt_id: int) -> Call[dict[str, Any]]:
-    return Call("select stepwell.fn_action_reversal(%s, %s)", (tenant, receipt_id), _value)
+def reversal(
+    session_key: int, tenant: int, unit_id: int, lease_no: int, receipt_id: int
+) -> Call[dict[str, Any]]:
+    return Call(
+        "select stepwell.fn_action_reversal(%s, %s, %s, %s, %s)",
+        (session_key, tenant, unit_id, lease_no, receipt_id),
+        _value,
+    )
 
 
 def settle_by_hand(

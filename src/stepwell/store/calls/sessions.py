@@ -60,22 +60,22 @@ async def register(
     return int(rows[0][0])
 
 
-async def set_served(connection: Connection, session_id: int, operations: Sequence[str]) -> None:
+async def set_served(connection: Connection, session_key: int, operations: Sequence[str]) -> None:
     """From now on the session claims these operations and no others."""
     await _rows(
-        connection, "select stepwell.fn_worker_serves(%s, %s::text[])", (session_id, list(operations))
+        connection, "select stepwell.fn_worker_serves(%s, %s::text[])", (session_key, list(operations))
     )
 
 
 async def heartbeat(
-    connection: Connection, session_id: int, held: Sequence[LeaseKey], last_batch_id: int
+    connection: Connection, session_key: int, held: Sequence[LeaseKey], last_batch_id: int
 ) -> list[Lost]:
     """Extend the session; `held` are all leases of the worker. Returns the leases that are lost."""
     rows = await _rows(
         connection,
         "select * from stepwell.fn_worker_heartbeat(%s, %s::int[], %s::bigint[], %s::int[], %s)",
         (
-            session_id,
+            session_key,
             [item[0] for item in held],
             [item[1] for item in held],
             [item[2] for item in held],
@@ -86,27 +86,27 @@ async def heartbeat(
 
 
 async def save_checkpoint(
-    connection: Connection, session_id: int, lease: Lease, name: str, value: str
+    connection: Connection, session_key: int, lease: Lease, name: str, value: str
 ) -> Any:
     rows = await _rows(
         connection,
         "select stepwell.fn_checkpoint_save(%s, %s, %s, %s, %s, %s::jsonb)",
-        (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, name, value),
+        (session_key, lease.tenant_id, lease.unit_id, lease.lease_no, name, value),
     )
     return rows[0][0]
 
 
-def evaluate(session_id: int, lease: Lease) -> Call[dict[str, Any]]:
+def evaluate(session_key: int, lease: Lease) -> Call[dict[str, Any]]:
     """The value of the costly expressions of a leased step, or their problem; neither if nothing is found."""
     return Call(
         "select stepwell.fn_expression_evaluate(%s, %s, %s, %s)",
-        (session_id, lease.tenant_id, lease.unit_id, lease.lease_no),
+        (session_key, lease.tenant_id, lease.unit_id, lease.lease_no),
         value,
     )
 
 
 async def save_progress(
-    connection: Connection, session_id: int, said: Sequence[tuple[LeaseKey, Progress]]
+    connection: Connection, session_key: int, said: Sequence[tuple[LeaseKey, Progress]]
 ) -> None:
     """Store the progress of handlers in one call; units that are not leased to this session are ignored."""
     keys, words = [key for key, _ in said], [word for _, word in said]
@@ -114,18 +114,18 @@ async def save_progress(
         connection,
         "select stepwell.fn_progress_save(%s, %s::int[], %s::bigint[], %s::int[], %s::float8[], %s::float8[],"
         " %s::text[])",
-        (session_id, *map(list, zip(*keys, strict=True)), *map(list, zip(*words, strict=True))),
+        (session_key, *map(list, zip(*keys, strict=True)), *map(list, zip(*words, strict=True))),
     )
 
 
-async def emit(connection: Connection, session_id: int, lease: Lease, event_type: str, payload: str) -> None:
+async def emit(connection: Connection, session_key: int, lease: Lease, event_type: str, payload: str) -> None:
     await _rows(
         connection,
         "select stepwell.fn_event_emit(%s, %s, %s, %s, %s, %s::jsonb)",
-        (session_id, lease.tenant_id, lease.unit_id, lease.lease_no, event_type, payload),
+        (session_key, lease.tenant_id, lease.unit_id, lease.lease_no, event_type, payload),
     )
 
 
-async def close(connection: Connection, session_id: int) -> int:
-    rows = await _rows(connection, "select stepwell.fn_worker_close(%s)", (session_id,))
+async def close(connection: Connection, session_key: int) -> int:
+    rows = await _rows(connection, "select stepwell.fn_worker_close(%s)", (session_key,))
     return int(rows[0][0])

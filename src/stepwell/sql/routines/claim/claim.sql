@@ -5,24 +5,25 @@
 -- Locks: as _claim.
 -- Idempotency: none; the units of a claim whose answer was lost are recovered when the session ends.
 -- Raises: SW005 when the session has ended.
-create or replace function stepwell.fn_job_claim(p_session_id bigint, p_limit int)
+create or replace function stepwell.fn_job_claim(p_session_key bigint, p_limit int)
 returns setof stepwell.job_lease
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_session constant record := stepwell._session_of(p_session_id);
+    v_session constant record := stepwell._session_of(p_session_key);
 begin
     return query
-    select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, p_limit, v_session.now,
+    select c.* from stepwell._claim(v_session.session_id, v_session.executor_class_ids, v_session.is_idle, p_limit, v_session.now,
         p_handler_ids => v_session.handler_ids) as c;
 end
 $$;
 
--- What a claim must know about a session: its classes, its handlers, whether it is idle, and the present time.
+-- What a claim must know about a session: its number, its classes, its handlers, whether it is idle, and the present time.
 -- Raises: SW005 when the session has ended.
 create or replace function stepwell._session_of(
-    p_session_id bigint, out executor_class_ids int[], out is_idle boolean, out handler_ids int[], out now timestamptz
+    p_session_key bigint, out session_id bigint, out executor_class_ids int[], out is_idle boolean, out handler_ids int[],
+    out now timestamptz
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -30,12 +31,12 @@ as $$
 #variable_conflict use_column
 begin
     _session_of.now := stepwell.now();
-    select s.executor_class_ids, s.is_idle, s.handler_ids into executor_class_ids, is_idle, handler_ids
+    select s.session_id, s.executor_class_ids, s.is_idle, s.handler_ids into session_id, executor_class_ids, is_idle, handler_ids
     from stepwell.worker_session as s
-    where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= _session_of.now;
+    where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= _session_of.now;
     if not found then
         raise exception using errcode = 'SW005',
-            message = format('worker session %s has ended; open a new one', p_session_id);
+            message = 'the session of this worker has ended; open a new one';
     end if;
 end
 $$;

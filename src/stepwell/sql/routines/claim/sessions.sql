@@ -1,7 +1,8 @@
--- The session of a worker: every lease belongs to a session and is valid as long as the session. How a session ends is
--- in keep/leases.sql.
+-- The session of a worker: every lease belongs to a session and is valid as long as the session. Its number is in the log
+-- for all to read; its key is a secret that only its worker has, and that every call of the worker carries. How a session
+-- ends is in keep/leases.sql.
 
--- Opens the session of a worker. All its leases will belong to it. Its claims get only the operations it names; without
+-- Opens the session of a worker and returns its key, of which only the hash is stored. All its leases will belong to it. Its claims get only the operations it names; without
 -- names they get everything of its executor classes. First the partitions of the log are made that its reports will
 -- write to.
 -- Locks: as fn_partitions_ensure.
@@ -17,7 +18,7 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_executor_class_ids int[];
-    v_session_id bigint;
+    v_session_key bigint;
 begin
     perform stepwell.fn_partitions_ensure();
     select array_agg(c.executor_class_id) into v_executor_class_ids
@@ -34,28 +35,45 @@ begin
             message = case when p_slot_count not between 1 and 10000 then 'slots: 1 to 10000 are accepted'
                 else 'lease_seconds: 1 to 86400 are accepted' end;
     end if;
+    v_session_key := stepwell._secret_number();
     insert into stepwell.worker_session (
-        worker_name, executor_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info, handler_ids)
-    values (p_worker_name, v_executor_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
-        v_now + make_interval(secs => p_lease_seconds), p_info, stepwell._handlers_of(p_operation_names))
-    returning session_id into v_session_id;
-    return v_session_id;
+        session_key_hash, worker_name, executor_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info, handler_ids)
+    values (sha256(int8send(v_session_key)), p_worker_name, v_executor_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
+        v_now + make_interval(secs => p_lease_seconds), p_info, stepwell._handlers_of(p_operation_names));
+    return v_session_key;
 end
+$$;
+
+-- A number that nobody can guess: 63 bits of the random source of the server.
+create or replace function stepwell._secret_number() returns bigint
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    select ('x' || encode(substr(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 1, 8), 'hex'))::bit(64)::bigint
+        & 9223372036854775807
+$$;
+
+-- The number of the session with this key, open or ended; null when there is none.
+create or replace function stepwell._session_id_of(p_session_key bigint) returns bigint
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select s.session_id from stepwell.worker_session as s where s.session_key_hash = sha256(int8send(p_session_key))
 $$;
 
 -- Says which operations a worker serves, all of them at once: claims of its session get these and no others.
 -- Locks: the session row.
 -- Idempotency: yes.
 -- Raises: SW005 when the session has ended.
-create or replace function stepwell.fn_worker_serves(p_session_id bigint, p_operation_names text[]) returns void
+create or replace function stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[]) returns void
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
     update stepwell.worker_session as s set handler_ids = stepwell._handlers_of(p_operation_names)
-    where s.session_id = p_session_id and s.closed_at is null;
+    where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null;
     if not found then
-        raise exception using errcode = 'SW005', message = format('worker session %s has ended', p_session_id);
+        raise exception using errcode = 'SW005', message = 'the session of this worker has ended';
     end if;
 end
 $$;
@@ -101,7 +119,7 @@ execute function stepwell._operation_handler();
 -- Idempotency: yes.
 -- Raises: SW005 when the session has ended: the worker must open a new one.
 create or replace function stepwell.fn_worker_heartbeat(
-    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_last_batch_id bigint
+    p_session_key bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_last_batch_id bigint
 ) returns table (unit_id bigint, lease_no int, reason text)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -109,23 +127,25 @@ as $$
 #variable_conflict use_column
 declare
     v_now constant timestamptz := stepwell.now();
+    v_session_id bigint;
 begin
     update stepwell.worker_session as s
     set last_tick_at = v_now, expires_at = v_now + make_interval(secs => s.lease_seconds)
-    where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
+    where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= v_now
+    returning s.session_id into v_session_id;
     if not found then
         raise exception using errcode = 'SW005',
-            message = format('worker session %s has ended and its leases with it; open a new one', p_session_id);
+            message = 'the session of this worker has ended and its leases with it; open a new one';
     end if;
-    delete from stepwell.worker_lease as l where l.session_id = p_session_id and l.batch_id <= p_last_batch_id;
+    delete from stepwell.worker_lease as l where l.session_id = v_session_id and l.batch_id <= p_last_batch_id;
     if cardinality(p_unit_ids) > 0 then
         insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
-        values (p_session_id, p_tenant_ids, p_unit_ids);
+        values (v_session_id, p_tenant_ids, p_unit_ids);
     end if;
     return query
     select q.unit_id, q.lease_no, case when u.state_code = 'cancelled' then 'cancelled' else 'lost' end
     from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
     left join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    where u.lease_session_id is distinct from p_session_id or u.lease_no <> q.lease_no;
+    where u.lease_session_id is distinct from v_session_id or u.lease_no <> q.lease_no;
 end
 $$;

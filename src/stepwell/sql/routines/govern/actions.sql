@@ -10,12 +10,13 @@
 -- Raises: SW001 and SW006 for an action that cannot be read; SW005 when the session does not have the lease any more;
 --   SW007 for another tenant; 40001 to try again.
 create or replace function stepwell.fn_action_propose(
-    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_fault text default null
+    p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_fault text default null
 ) returns jsonb
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_session_id constant bigint := stepwell._session_id_of(p_session_key);
     v_action jsonb;
     v_document jsonb;
     v_verdict jsonb;
@@ -27,7 +28,7 @@ declare
 begin
     perform stepwell._tenant_bound(p_tenant_id);
     v_action := stepwell._action_read(p_action);
-    v_document := stepwell._action_document(p_session_id, p_tenant_id, p_unit_id, v_action);
+    v_document := stepwell._action_document(v_session_id, p_tenant_id, p_unit_id, v_action);
     -- Judged before the unit is locked: so a slow rule does not delay a cancel.
     v_verdict := case when p_fault is null
         then coalesce(stepwell._action_type_verdict(p_action), stepwell.fn_policy_evaluate(p_tenant_id, v_document))
@@ -37,13 +38,13 @@ begin
         -- An approval marks the run, and a run must be locked before its units.
         perform stepwell._runs_lock(array[p_tenant_id], array[p_unit_id]);
     end if;
-    perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
+    perform stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
     select f.* into v_receipt from stepwell._receipt_found(p_tenant_id, p_unit_id, p_lease_no, v_action) as f;
     if v_verdict ->> 'same_effect' = 'refuse' and v_receipt.made_by <> p_unit_id and v_receipt.state_code <> 'void' then
         v_verdict := v_verdict - 'tier' || jsonb_build_object('effect', 'deny', 'reason_code', 'same_effect', 'reason', format(
             '%s has asked for the same effect (receipt %s, %s)', stepwell._title_of(p_tenant_id, v_receipt.made_by),
             stepwell._unit_ref(v_receipt.receipt_id), v_receipt.state_code));
-        perform stepwell._verdict_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action, v_verdict, null, null);
+        perform stepwell._verdict_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || v_session_id, v_action, v_verdict, null, null);
         return jsonb_build_object('answer', 'deny', 'idempotency_key', v_action ->> 'key', 'reason_code', 'same_effect',
             'reason', v_verdict ->> 'reason', 'rule', v_verdict ->> 'rule');
     end if;
@@ -67,18 +68,18 @@ begin
     -- The verdict names the receipt that follows from it: evidence of the run then shows every receipt.
     v_receipt_id := case when v_permit = 'allow' or v_receipt.state_code <> 'void'
         then coalesce(v_receipt.receipt_id, stepwell._run_unit(nextval('stepwell.run_seq'))) end;
-    v_verdict_id := stepwell._verdict_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || p_session_id, v_action,
+    v_verdict_id := stepwell._verdict_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || v_session_id, v_action,
         v_verdict, v_approval_id, v_receipt_id);
     if v_receipt.receipt_id is not null and v_receipt.state_code <> 'void' then
         -- An earlier attempt came as far as this, and nobody knows whether it made the effect. This attempt takes the
         -- receipt over.
-        perform stepwell._receipt_take_over(p_session_id, p_tenant_id, v_receipt.receipt_id, p_lease_no);
+        perform stepwell._receipt_take_over(v_session_id, p_tenant_id, v_receipt.receipt_id, p_lease_no);
         return jsonb_build_object('answer', 'doubt', 'receipt_id', v_receipt.receipt_id, 'may_perform', v_permit = 'allow',
             'idempotency_key', v_action ->> 'key', 'reason', v_verdict ->> 'reason');
     end if;
     return jsonb_strip_nulls(jsonb_build_object(
         'answer', case v_permit when 'allow' then 'go' else v_permit end,
-        'receipt_id', case when v_permit = 'allow' then stepwell._receipt_open(p_session_id, p_tenant_id, p_unit_id,
+        'receipt_id', case when v_permit = 'allow' then stepwell._receipt_open(v_session_id, p_tenant_id, p_unit_id,
             p_lease_no, v_action, v_document, v_verdict_id, v_approval_id, v_receipt_id, v_receipt.receipt_id is not null) end,
         'idempotency_key', v_action ->> 'key', 'reason_code', v_verdict ->> 'reason_code', 'reason', v_verdict ->> 'reason',
         'rule', v_verdict ->> 'rule', 'approval_id', v_approval_id));

@@ -67,7 +67,7 @@ begin
         p_session_id => p_session_id)
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id and u.state_code = 'intended';
-    update stepwell.action_receipt as r set lease_no = p_lease_no, try_count = r.try_count + 1
+    update stepwell.action_receipt as r set session_id = p_session_id, lease_no = p_lease_no, try_count = r.try_count + 1
     where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
 end
 $$;
@@ -99,7 +99,7 @@ begin
         update stepwell.work_unit as u set parent_id = p_unit_id
         where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id and u.parent_id <> p_unit_id;
         update stepwell.action_receipt as r set unit_id = p_unit_id, run_id = stepwell._run_of(p_unit_id),
-            step_id = p_document ->> 'step', lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1,
+            step_id = p_document ->> 'step', session_id = p_session_id, lease_no = p_lease_no, intent_token = p_action ->> 'token', try_count = r.try_count + 1,
             settled_at = null, settled_by = null,
             response_metadata = null, verdict_id = p_verdict_id, approval_id = p_approval_id
         where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
@@ -112,10 +112,10 @@ begin
         'reverses_receipt_id', (p_action ->> 'reverses')::bigint,
         'request', stepwell._value_digest(p_tenant_id, 'receipt:' || p_receipt_id || ':request', v_request)));
     insert into stepwell.action_receipt (
-        tenant_id, receipt_id, unit_id, run_id, step_id, lease_no, intent_token, idempotency_key, connector, operation, target,
+        tenant_id, receipt_id, unit_id, run_id, step_id, session_id, lease_no, intent_token, idempotency_key, connector, operation, target,
         action_hash, writes, reversible, request_metadata, verdict_id, approval_id, requested_by, acting, reverses_receipt_id, intended_at)
-    values (p_tenant_id, p_receipt_id, p_unit_id, stepwell._run_of(p_unit_id), p_document ->> 'step', p_lease_no, p_action ->> 'token',
-        p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation', v_target, p_action ->> 'hash',
+    values (p_tenant_id, p_receipt_id, p_unit_id, stepwell._run_of(p_unit_id), p_document ->> 'step', p_session_id, p_lease_no,
+        p_action ->> 'token', p_action ->> 'key', p_action ->> 'connector', p_action ->> 'operation', v_target, p_action ->> 'hash',
         (p_action ->> 'writes')::boolean, (p_action ->> 'reversible')::boolean, v_request,
         p_verdict_id, p_approval_id, v_requested_by, v_acting, (p_action ->> 'reverses')::bigint, v_now);
     insert into stepwell.work_unit (
@@ -130,20 +130,21 @@ end
 $$;
 
 -- Records what became of an intended effect: confirmed with its result, void when it certainly did not happen, unconfirmed
--- when nobody knows. Accepted from the attempt that has the receipt, also after the lease of the unit was lost: an
--- effect that happened has happened.
+-- when nobody knows. Accepted from the session and attempt that has the receipt, also after the lease of the unit, or the
+-- session, has ended: an effect that happened has happened.
 -- Locks: the receipt and the one it reverses, in id order; then the write counts of the run and the runs above.
 -- Idempotency: the same outcome again changes nothing and returns what is stored.
 -- Raises: SW001 for an unknown outcome; SW003 when it is settled with another outcome; SW005 when another attempt has
 --   the receipt; SW007 for another tenant.
 create or replace function stepwell.fn_action_settle(
-    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_receipt_id bigint, p_outcome text,
+    p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_receipt_id bigint, p_outcome text,
     p_effect jsonb default '{}'
 ) returns jsonb
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_session_id constant bigint := stepwell._session_id_of(p_session_key);
     v_receipt stepwell.action_receipt;
     v_state text;
 begin
@@ -160,7 +161,8 @@ begin
     where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
     select u.state_code into v_state from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_receipt_id;
-    if v_receipt.unit_id is distinct from p_unit_id or v_receipt.lease_no is distinct from p_lease_no then
+    if v_session_id is null or coalesce(v_receipt.session_id, v_session_id) <> v_session_id
+        or v_receipt.unit_id is distinct from p_unit_id or v_receipt.lease_no is distinct from p_lease_no then
         raise exception using errcode = 'SW005', message = format('receipt %s belongs to another attempt', stepwell._unit_ref(p_receipt_id));
     end if;
     if v_state <> p_outcome then
@@ -168,8 +170,8 @@ begin
             raise exception using errcode = 'SW003', message = format('receipt %s is already %s', stepwell._unit_ref(p_receipt_id), v_state);
         end if;
         perform stepwell._receipt_end(v_receipt, p_outcome, p_effect, row('executor_worker', 'rpc', 'action_settle', null,
-            p_session_id, null, null, 0, null)::stepwell.transition_cause, null, '{}');
-        perform stepwell._receipt_follow(v_receipt, p_outcome, left(p_effect ->> 'external_id', 500), 'session:' || p_session_id);
+            v_session_id, null, null, 0, null)::stepwell.transition_cause, null, '{}');
+        perform stepwell._receipt_follow(v_receipt, p_outcome, left(p_effect ->> 'external_id', 500), 'session:' || v_session_id);
     end if;
     return jsonb_build_object('state', p_outcome, 'event', format('receipt.settled.%s.%s', p_receipt_id, v_receipt.try_count),
         'result', (select r.response_metadata -> 'result'

@@ -37,18 +37,22 @@ begin
 end
 $$;
 
--- What a worker needs to reverse an effect: connector, operation, target and fields.
--- Locks: none.
+-- What a handler with a lease needs to reverse an effect: connector, operation, target and fields.
+-- Locks: the unit row (shared).
 -- Idempotency: reads only.
--- Raises: SW002 when there is no such receipt; SW004 when its effect cannot be reversed; SW007 for another tenant.
-create or replace function stepwell.fn_action_reversal(p_tenant_id int, p_receipt_id bigint) returns jsonb
-language plpgsql stable security definer
+-- Raises: SW002 when there is no such receipt; SW004 when its effect cannot be reversed; SW005 when the session does not have
+--   the lease any more; SW007 for another tenant.
+create or replace function stepwell.fn_action_reversal(
+    p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_receipt_id bigint
+) returns jsonb
+language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_receipt stepwell.action_receipt;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
     select r.* into v_receipt from stepwell.action_receipt as r
     where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id;
     if not found then

@@ -4,21 +4,23 @@
 -- Locks: the session, the runs, the units.
 -- Idempotency: a closed session stays closed.
 -- Raises: nothing.
-create or replace function stepwell.fn_worker_close(p_session_id bigint) returns int
+create or replace function stepwell.fn_worker_close(p_session_key bigint) returns int
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_session_id bigint;
     v_count int;
 begin
     update stepwell.worker_session as s set closed_at = stepwell.now(), is_idle = false
-    where s.session_id = p_session_id and s.closed_at is null;
+    where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null
+    returning s.session_id into v_session_id;
     if not found then
         return 0;
     end if;
-    v_count := stepwell._session_release(p_session_id);
+    v_count := stepwell._session_release(v_session_id);
     -- The time after the locks: a report that had locked its run before came before the end of the session.
-    update stepwell.worker_session as s set closed_at = stepwell.now() where s.session_id = p_session_id;
+    update stepwell.worker_session as s set closed_at = stepwell.now() where s.session_id = v_session_id;
     return v_count;
 end
 $$;

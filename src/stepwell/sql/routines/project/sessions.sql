@@ -4,7 +4,7 @@
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
-create or replace function stepwell.fn_worker_leases_read(p_session_id bigint, p_batch_id bigint)
+create or replace function stepwell.fn_worker_leases_read(p_session_key bigint, p_batch_id bigint)
 returns table (tenant_id int, unit_id bigint, lease_no int)
 language sql stable security definer
 set search_path = stepwell, pg_temp
@@ -13,5 +13,5 @@ as $$
     from stepwell.worker_lease as l
     cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    where l.session_id = p_session_id and l.batch_id > p_batch_id and u.lease_session_id = l.session_id
+    where l.session_id = stepwell._session_id_of(p_session_key) and l.batch_id > p_batch_id and u.lease_session_id = l.session_id
 $$;

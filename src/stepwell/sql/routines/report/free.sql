@@ -6,7 +6,7 @@
 -- Idempotency: as fn_job_report.
 -- Raises: as fn_job_report.
 create or replace function stepwell.fn_job_report_free(
-    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[], p_bodies text[]
+    p_session_key bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[], p_bodies text[]
 ) returns setof stepwell.job_lease
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -24,7 +24,7 @@ begin
     where q.unit_id = any (v_free.unit_ids);
     if v_part.unit_ids is not null then
         return query
-        select r.* from stepwell.fn_job_report(p_session_id, v_part.tenant_ids, v_part.unit_ids, v_part.lease_nos,
+        select r.* from stepwell.fn_job_report(p_session_key, v_part.tenant_ids, v_part.unit_ids, v_part.lease_nos,
             v_part.outcomes, v_part.bodies, 0) as r;
     end if;
     return query

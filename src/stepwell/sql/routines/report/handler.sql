@@ -9,7 +9,7 @@
 -- Idempotency: reads only.
 -- Raises: SW005 when the session does not have the lease any more; 57014 when it is cancelled.
 create or replace function stepwell.fn_expression_evaluate(
-    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int
+    p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int
 ) returns jsonb
 language plpgsql stable security definer
 set search_path = stepwell, pg_temp
@@ -26,7 +26,7 @@ begin
     inner join stepwell.workflow_step_def as d
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.lease_no = p_lease_no
-        and s.session_id = p_session_id and s.closed_at is null and s.expires_at >= stepwell.now();
+        and s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= stepwell.now();
     if not found then
         perform stepwell._lease_lost(p_tenant_id, p_unit_id);
     end if;
@@ -44,15 +44,15 @@ $$;
 -- Idempotency: the first value of a name stays and is returned.
 -- Raises: SW005 when the session does not have the lease any more; SW006 over a limit.
 create or replace function stepwell.fn_checkpoint_save(
-    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_name text, p_value jsonb
+    p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_name text, p_value jsonb
 ) returns jsonb
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_session_id constant bigint := stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
     v_value jsonb;
 begin
-    perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
     if coalesce(length(p_name), 0) not between 1 and 200 then
         raise exception using errcode = 'SW006', message = 'checkpoint name: 1 to 200 characters are accepted';
     end if;
@@ -63,7 +63,7 @@ begin
     on conflict (tenant_id, unit_id, checkpoint_name) do nothing
     returning checkpoint_value into v_value;
     if found then
-        perform stepwell._event_append(p_tenant_id, p_unit_id, 'checkpoint.saved', 'session:' || p_session_id,
+        perform stepwell._event_append(p_tenant_id, p_unit_id, 'checkpoint.saved', 'session:' || v_session_id,
             jsonb_build_object('name', p_name), 'executor_worker');
         return v_value;
     end if;
@@ -98,7 +98,7 @@ $$;
 -- Idempotency: yes.
 -- Raises: SW001 for numbers below zero or not finite, or a note of more than 200 characters.
 create or replace function stepwell.fn_progress_save(
-    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_dones float8[], p_totals float8[],
+    p_session_key bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_dones float8[], p_totals float8[],
     p_notes text[]
 ) returns int
 language plpgsql volatile security definer
@@ -120,7 +120,7 @@ begin
         as q (tenant_id, unit_id, lease_no, done, total, note)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     inner join stepwell.worker_session as s on u.lease_session_id = s.session_id
-    where u.lease_session_id = p_session_id and u.lease_no = q.lease_no and s.closed_at is null and s.expires_at >= v_now
+    where s.session_key_hash = sha256(int8send(p_session_key)) and u.lease_no = q.lease_no and s.closed_at is null and s.expires_at >= v_now
     order by q.tenant_id, q.unit_id
     on conflict (tenant_id, unit_id) do update set
         lease_no = excluded.lease_no, done = excluded.done, total = excluded.total, note = excluded.note, said_at = excluded.said_at
@@ -136,14 +136,15 @@ $$;
 -- Raises: SW004 when the type is not registered (fn_event_type_register) or the payload breaks its schema; SW005 when the
 --   session does not have the lease any more; SW006 when the payload is too large.
 create or replace function stepwell.fn_event_emit(
-    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_type text, p_payload jsonb
+    p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_type text, p_payload jsonb
 ) returns void
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_session_id constant bigint := stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
 begin
-    perform stepwell._lease_hold(p_session_id, p_tenant_id, p_unit_id, p_lease_no);
     perform stepwell._values_check('payload', 'event ' || p_type, array[p_payload], 'limits.payload_bytes');
-    perform stepwell._handler_event_append(p_tenant_id, p_unit_id, p_session_id, p_type, p_payload);
+    perform stepwell._handler_event_append(p_tenant_id, p_unit_id, v_session_id, p_type, p_payload);
 end
 $$;

@@ -11,7 +11,7 @@
 --   `failed`, a run that ended as a row of kind `ended`.
 -- Raises: SW001 for an unknown outcome or arrays of unequal length; 55P03 when a run is locked elsewhere (try again).
 create or replace function stepwell.fn_job_report(
-    p_session_id bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
+    p_session_key bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
     p_bodies text[], p_claim_limit int default 0, p_locks_up boolean default false
 ) returns setof stepwell.job_lease
 language plpgsql volatile security definer
@@ -20,6 +20,7 @@ set stepwell.notifies = 'at_end'
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
+    v_session_id bigint;
     v_executor_class_ids int[];
     v_is_idle boolean;
     v_handler_ids int[];
@@ -28,9 +29,10 @@ declare
     v_got_count int := 0;
 begin
     -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
-    select s.executor_class_ids, s.is_idle, s.handler_ids into v_executor_class_ids, v_is_idle, v_handler_ids
+    select s.session_id, s.executor_class_ids, s.is_idle, s.handler_ids
+    into v_session_id, v_executor_class_ids, v_is_idle, v_handler_ids
     from stepwell.worker_session as s
-    where s.session_id = p_session_id and s.closed_at is null and s.expires_at >= v_now;
+    where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= v_now;
     if v_executor_class_ids is null then
         -- The session has ended: nothing of it is taken.
         return query select r.* from stepwell._reports_refuse(p_tenant_ids, p_unit_ids, p_lease_nos, null) as r;
@@ -44,11 +46,11 @@ begin
     end if;
     v_is_frozen := stepwell._runs_lock(p_tenant_ids, p_unit_ids);
     if p_outcomes <@ array['completed'] then
-        v_report := stepwell._report_completed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now,
+        v_report := stepwell._report_completed(v_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies, v_now,
             v_executor_class_ids, case when v_is_frozen then 0 else p_claim_limit end, v_handler_ids);
     else
         select r.* into v_report
-        from stepwell._report_mixed(p_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies, v_now,
+        from stepwell._report_mixed(v_session_id, p_tenant_ids, p_unit_ids, p_lease_nos, p_outcomes, p_bodies, v_now,
             v_executor_class_ids) as r;
     end if;
     if coalesce(cardinality(v_report.taken_ids), 0) < cardinality(p_unit_ids) then
@@ -63,7 +65,7 @@ begin
     end if;
     if p_claim_limit > 0 then
         return query
-        select c.* from stepwell._claim(p_session_id, v_executor_class_ids, v_is_idle, p_claim_limit, v_now, p_tenant_ids[1],
+        select c.* from stepwell._claim(v_session_id, v_executor_class_ids, v_is_idle, p_claim_limit, v_now, p_tenant_ids[1],
             v_report.direct_ids, v_report.is_dry, v_handler_ids) as c;
         get diagnostics v_got_count = row_count;
     end if;

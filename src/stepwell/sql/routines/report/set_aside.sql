@@ -7,12 +7,13 @@
 -- Idempotency: only while the session has the lease.
 -- Raises: SW007 for another tenant; what is not the fault of a row.
 create or replace function stepwell.fn_job_report_set_aside(
-    p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_error_code text, p_reason text
+    p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_error_code text, p_reason text
 ) returns boolean
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_session_id constant bigint := stepwell._session_id_of(p_session_key);
     v_has_ended boolean := false;
 begin
     p_reason := stepwell._redact_text(p_reason);
@@ -21,14 +22,14 @@ begin
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);
     if not exists (select from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.lease_no = p_lease_no
-            and u.lease_session_id = p_session_id and u.state_code in ('in_progress', 'overdue')) then
+            and u.lease_session_id = v_session_id and u.state_code in ('in_progress', 'overdue')) then
         return false;
     end if;
     begin
         perform stepwell._slots_free(array[p_tenant_id], array[p_unit_id]);
         perform stepwell._receipts_doubt(array[p_tenant_id], array[p_unit_id], 'the report of the attempt was refused');
         perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'executor_worker', 'rpc', 'step_release',
-            p_session_id => p_session_id);
+            p_session_id => v_session_id);
         -- The change of state has put it into the queue.
         perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
         v_has_ended := true;

@@ -44,7 +44,7 @@ $$;
 -- Idempotency: by trigger; the claim as fn_job_claim.
 -- Raises: as fn_run_start; SW005 when the session has ended, and then nothing is started.
 create or replace function stepwell.fn_run_start_here(
-    p_session_id bigint,
+    p_session_key bigint,
     p_claim_limit int,
     p_tenant_id int,
     p_workflow_name text,
@@ -68,16 +68,16 @@ declare
     v_started record;
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
-    v_session := stepwell._session_of(p_session_id);
+    v_session := stepwell._session_of(p_session_key);
     v_started := stepwell._runs_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor,
-        p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, p_session_id, v_session.executor_class_ids,
+        p_version_no, p_priority, p_trace_id, p_correlation_id, p_is_watched, v_session.session_id, v_session.executor_class_ids,
         p_claim_limit, v_session.handler_ids, p_workspace);
     return query
     select 'started', p_tenant_id, s.run_id, s.is_new::int, null::bigint, null, null::int, null::int, null::real,
         null, null::jsonb, null::jsonb, null::jsonb, null::jsonb, null, null, null::timestamptz
     from stepwell._runs_started(p_tenant_id, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs, v_started.new_ids) as s;
     return query
-    select c.* from stepwell._claim(p_session_id, v_session.executor_class_ids, v_session.is_idle, p_claim_limit, v_session.now,
+    select c.* from stepwell._claim(v_session.session_id, v_session.executor_class_ids, v_session.is_idle, p_claim_limit, v_session.now,
         p_tenant_id, v_started.direct_ids, v_started.new_ids is not null and not v_started.leaves_more,
         v_session.handler_ids) as c;
     if v_started.leaves_more then

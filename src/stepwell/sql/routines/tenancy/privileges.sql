@@ -108,7 +108,7 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
-    ('development_mode', null), ('sign_in_throttle', null), ('http_answer', null),
+    ('development_mode', null), ('sign_in_throttle', null), ('http_answer', null), ('worker_session', 'session_key_hash'),
     ('run_detail', 'input'), ('job_detail', 'payload'), ('approval_detail', 'about'), ('workflow_schedule', 'input'),
     ('action_receipt', 'request_metadata'), ('action_receipt', 'response_metadata'), ('action_receipt', 'prior'),
     ('action_receipt', 'reversal'), ('event_inbox', 'payload'), ('unit_wake', 'payload'), ('event_validation_audit', 'payload')
