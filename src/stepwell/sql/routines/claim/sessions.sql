@@ -53,14 +53,6 @@ as $$
         & 9223372036854775807
 $$;
 
--- The number of the session with this key, open or ended; null when there is none.
-create or replace function stepwell._session_id_of(p_session_key bigint) returns bigint
-language sql stable
-set search_path = stepwell, pg_temp
-as $$
-    select s.session_id from stepwell.worker_session as s where s.session_key_hash = sha256(int8send(p_session_key))
-$$;
-
 -- Says which operations a worker serves, all of them at once: claims of its session get these and no others.
 -- Locks: the session row.
 -- Idempotency: yes.

@@ -1,4 +1,12 @@
--- The lease of a handler that asks or writes while it runs.
+-- The lease of a handler that asks or writes while it runs, and the session that has it.
+
+-- The number of the session with this key, open or ended; null when there is none.
+create or replace function stepwell._session_id_of(p_session_key bigint) returns bigint
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select s.session_id from stepwell.worker_session as s where s.session_key_hash = sha256(int8send(p_session_key))
+$$;
 
 -- Checks that the session with this key has this lease, and keeps it so until the transaction ends. Returns the number of the
 -- session.
