@@ -10,8 +10,9 @@ language sql stable security definer
 set search_path = stepwell, pg_temp
 as $$
     select distinct u.tenant_id, u.unit_id, u.lease_no
-    from stepwell.worker_lease as l
+    from stepwell.worker_session as s
+    inner join stepwell.worker_lease as l on s.session_id = l.session_id
     cross join lateral unnest(l.tenant_ids, l.unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    where l.session_id = stepwell._session_id_of(p_session_key) and l.batch_id > p_batch_id and u.lease_session_id = l.session_id
+    where s.session_key_hash = sha256(int8send(p_session_key)) and l.batch_id > p_batch_id and u.lease_session_id = l.session_id
 $$;
