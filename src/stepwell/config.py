@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import platformdirs
 
 from stepwell.errors import UsageError
 
@@ -93,6 +90,8 @@ def load(
 
 def user_name() -> str:
     """The account of the user, as the command line names them; its number if it has no name."""
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -117,6 +116,8 @@ def _process_url(env: Mapping[str, str], name: str, database_url: str | None) ->
 
 def _data_dir(value: str | os.PathLike[str] | None) -> Path:
     if value is None:
+        import platformdirs
+
         return platformdirs.user_data_path("stepwell", appauthor=False)
     return Path(value).expanduser().absolute()
 

@@ -5,8 +5,10 @@ So `import stepwell` is cheap, and a command that needs few names starts quickly
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -47,3 +49,14 @@ class _LaterModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.modules.get(self.__name__) or import_module(self.__name__), name)
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Load modules in this block: that makes many objects and no garbage, and what it makes stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

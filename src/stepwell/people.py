@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepwell.calls import Calls
-from stepwell.client import Client
 from stepwell.errors import InvalidInput, NotFound
 from stepwell.handles import RunHandle
 from stepwell.store.calls import people as calls
 from stepwell.store.calls import views, words
 from stepwell.store.calls.people import Approval, Checkpoint, Comment, Dependent, HumanStep
 from stepwell.unit_numbers import short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 __all__ = ["Approval", "Dependent", "HumanStep", "People", "PeopleCalls", "StepName"]
 

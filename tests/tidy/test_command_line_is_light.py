@@ -42,7 +42,7 @@ def loaded_by(program: str, *arguments: str) -> set[str]:
     return set(last.split()[1:])
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("rusn",)], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("--help",), ("rusn",), ("runs", "list", "--help")], ids=" ".join)
 def test_the_help_and_a_misspelt_command_load_no_slow_module(arguments):
     assert loaded_by(RUN, *arguments) & SLOW == set()
 

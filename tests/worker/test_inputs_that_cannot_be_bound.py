@@ -20,7 +20,7 @@ def test_the_step_ends_with_the_reason_and_other_runs_go_on(app: sw.App, play):
 
     async def scenario() -> None:
         async with sw.Worker(app):
-            bad = await app.start("pay", {"due": "2026-01-01", "paid": "2026-01-01T00:00:00Z"})
+            bad = await app.start("pay", {"due": "2026-01-01", "paid": "2026-01-01T00:00:00+00:00"})
             good = await app.start("pay", {"due": "2026-01-01", "paid": "2026-01-02"})
             await good.result()
             with pytest.raises(sw.RunFailed) as failed:

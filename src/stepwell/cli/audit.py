@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -12,7 +12,6 @@ from rich.text import Text
 from stepwell.cli.connect import JsonOption, LimitOption, ask, print_json
 from stepwell.cli.people_words import moment as time_of
 from stepwell.cli.render import console, moment, table
-from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.errors import UsageError
 from stepwell.govern.anchor import open_anchor, tell
@@ -23,6 +22,9 @@ from stepwell.govern.signing import keys_of, make_key
 from stepwell.store.calls import audit, events, sealing
 from stepwell.store.calls.keep import keeper_connection
 from stepwell.unit_numbers import short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

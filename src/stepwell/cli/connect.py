@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from stepwell.cli.ids import RunName
-from stepwell.client import Client
-from stepwell.config import Settings, user_name
 from stepwell.errors import StepwellError, UsageError
-from stepwell.store.connection.target import database
+from stepwell.lazy import without_collector
 from stepwell.translations import Lang
 from stepwell.unit_numbers import short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
+    from stepwell.config import Settings
 
 T = TypeVar("T")
 
@@ -28,6 +29,13 @@ ReasonOption = Annotated[str | None, typer.Option(help="The reason; it is stored
 
 def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T:
     """Connect to the database of the command line, await the question, close."""
+    # Imported here: the help of a command needs neither the event loop nor the database driver.
+    with without_collector():
+        import asyncio
+
+        from stepwell.client import Client
+        from stepwell.store.connection.target import database
+
     settings: Settings = context.obj
 
     async def connected(conninfo: str) -> T:
@@ -95,6 +103,8 @@ def _outcome(found: Any, done: str) -> str:
 
 def actor() -> str:
     """The user of the terminal, as the log names them."""
+    from stepwell.config import user_name
+
     return f"cli:{user_name()}"
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from stepwell.cli.connect import JsonOption, answer, ask, print_json
-from stepwell.client import Client
 from stepwell.content import Content
 from stepwell.errors import UsageError
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -13,7 +13,6 @@ from stepwell import storage
 from stepwell.cli.connect import JsonOption, answer, ask, print_json
 from stepwell.cli.ids import RunArgument, RunName
 from stepwell.cli.render import console, moment
-from stepwell.client import Client
 from stepwell.errors import InvalidInput, NotFound, UsageError
 from stepwell.govern import verify
 from stepwell.govern.anchor import open_anchor
@@ -22,6 +21,9 @@ from stepwell.govern.evidence import export as export_run
 from stepwell.govern.evidence import later as prove_later
 from stepwell.govern.signing import keys_of
 from stepwell.store.calls import evidence
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -30,12 +30,15 @@ from stepwell.cli.render import (
     span,
     table,
 )
-from stepwell.client import Client, JobHandle
 from stepwell.errors import NotFound
+from stepwell.handles import JobHandle
 from stepwell.store.calls import views
 from stepwell.store.calls.jobs import retry_job
 from stepwell.store.calls.views import DeadLetter, Failure, Job, Why
 from stepwell.unit_numbers import read_unit, short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

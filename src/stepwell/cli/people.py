@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stepwell.cli.connect import JsonOption, answer, ask, json_object
-from stepwell.client import Client
 from stepwell.errors import UsageError
 from stepwell.store.calls import people as calls
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from stepwell.cli.connect import answer, ask
 from stepwell.cli.render import Look
-from stepwell.client import Client
 from stepwell.config import Settings, user_name
 from stepwell.define.duration import parse_duration
 from stepwell.errors import UsageError
 from stepwell.people import People, StepName
 from stepwell.translations import Lang
 from stepwell.unit_numbers import read_unit, short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 T = TypeVar("T")
 
@@ -100,10 +102,18 @@ def act(context: typer.Context, what: Callable[[People], Awaitable[T]]) -> T:
     return ask(context, perform)
 
 
-def tell(found: dict[str, Any], as_json: bool = False) -> None:
-    """Print the step and its new state as one line, or the whole answer as JSON."""
-    name = found["step_id"] or short(found["step_run_id"])
-    answer(as_json, found, f"{found['run_id']}/{name}: {found['state']}")
+def act_as(
+    context: typer.Context,
+    who: str | None,
+    what: Callable[[People, str], Awaitable[dict[str, Any]]],
+    as_json: bool,
+) -> dict[str, Any]:
+    """Perform a call on `People` as the person who acts, and print the new state of the step."""
+    name = person(context, who)
+    found = act(context, lambda people: what(people, name))
+    step = found["step_id"] or short(found["step_run_id"])
+    answer(as_json, found, f"{found['run_id']}/{step}: {found['state']}")
+    return found
 
 
 def look_at(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -24,11 +24,13 @@ from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.problems import refuse
 from stepwell.cli.receipts import govern
 from stepwell.cli.render import console
-from stepwell.client import Client
 from stepwell.define import DefinitionError
 from stepwell.errors import UsageError
 from stepwell.govern.calls import Explained, Govern, PolicyVersion, Verdict
 from stepwell.unit_numbers import short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

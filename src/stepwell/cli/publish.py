@@ -13,7 +13,6 @@ import typer
 from stepwell.cli.connect import JsonOption, ask, print_json
 from stepwell.cli.next_steps import describe
 from stepwell.cli.problems import refuse
-from stepwell.client import Client
 from stepwell.define import DefinitionError, Graph
 from stepwell.define.problem import did_you_mean
 from stepwell.errors import UsageError
@@ -21,6 +20,7 @@ from stepwell.reactive.caught_branches import caught_branches
 from stepwell.store.calls.publish import Published, known_operations, register_operations
 
 if TYPE_CHECKING:
+    from stepwell.client import Client
     from stepwell.handlers import Handler
 
 app = typer.Typer(add_completion=False)

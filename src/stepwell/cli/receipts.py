@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from pydantic_core import to_json
@@ -14,9 +14,11 @@ from stepwell.cli.connect import JsonOption, LimitOption, answer, ask, json_valu
 from stepwell.cli.ids import ReceiptArgument, RunOption
 from stepwell.cli.people_words import AsOption, person
 from stepwell.cli.render import console
-from stepwell.client import Client
 from stepwell.govern.calls import NO_RESULT, Govern, Receipt
 from stepwell.unit_numbers import short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 T = TypeVar("T")
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stepwell.cli.connect import JsonOption, ReasonOption, answer, ask
 from stepwell.cli.ids import ReceiptArgument
 from stepwell.cli.people_words import AsOption, person
-from stepwell.client import Client
 from stepwell.govern.calls import Govern
 from stepwell.store.calls import views
 from stepwell.unit_numbers import short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(add_completion=False)
 

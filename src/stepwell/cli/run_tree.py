@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from stepwell.cli.render import Look, error_line, heading, progress_line, span, table, value_line
-from stepwell.client import Client
 from stepwell.errors import NotFound
 from stepwell.store.calls import run_list, views
 from stepwell.store.calls.run_list import Run
 from stepwell.store.calls.views import RunStep
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 DEPTH_LIMIT = 8
 ENDED = frozenset({"completed", "skipped", "cancelled", "cannot_complete"})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from stepwell.cli import render
 from stepwell.cli.connect import (
     JsonOption,
     LanguageOption,
@@ -18,14 +19,13 @@ from stepwell.cli.connect import (
     print_json,
 )
 from stepwell.cli.ids import ApprovalOption, RunArgument, RunName, RunsArgument
-from stepwell.cli.render import Look, console, moment, run_table, table
-from stepwell.client import Client, RunHandle
 from stepwell.store.calls import events, past, words
-from stepwell.store.calls.run_list import Run, RunState
 from stepwell.translations import Lang
 
 if TYPE_CHECKING:
     from stepwell.cli.run_tree import Picture
+    from stepwell.client import Client, RunHandle
+    from stepwell.store.calls.run_list import Run, RunState
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -46,14 +46,14 @@ def list_runs(
 ) -> None:
     """List runs, the newest first."""
 
-    async def read(client: Client) -> tuple[list[Run], Look | None]:
+    async def read(client: Client) -> tuple[list[Run], render.Look | None]:
         found = await client.runs(
-            state=cast(RunState | None, state), workflow=workflow, after=after, limit=limit
+            state=cast("RunState | None", state), workflow=workflow, after=after, limit=limit
         )
         if not found and workflow is not None and not as_json:
             # No runs of a workflow, or no such workflow: the second is an error.
             await client.workflow(workflow)
-        return found, None if as_json else await Look.read(client, lang)
+        return found, None if as_json else await render.Look.read(client, lang)
 
     found, look = ask(context, read)
     if look is None:
@@ -62,8 +62,8 @@ def list_runs(
     if not found:
         typer.echo("no runs")
         return
-    screen = console()
-    screen.print(run_table(look, found))
+    screen = render.console()
+    screen.print(render.run_table(look, found))
     if len(found) == limit:
         typer.echo(f"more with --after {found[-1].run_id}")
 
@@ -88,15 +88,15 @@ def show(
         _show_then(context, run, past.read_point(at), lang, as_json)
         return
 
-    async def read(client: Client) -> tuple[Picture, Look | None]:
+    async def read(client: Client) -> tuple[Picture, render.Look | None]:
         shown = await picture(client, await run.number(client))
-        return shown, None if as_json else await Look.read(client, lang)
+        return shown, None if as_json else await render.Look.read(client, lang)
 
     shown, look = ask(context, read)
     if look is None:
         print_json(_document(shown))
     else:
-        console().print(draw(look, shown))
+        render.console().print(draw(look, shown))
 
 
 @app.command()
@@ -142,14 +142,14 @@ def list_events(
     if as_json:
         print_json(found)
         return
-    made = table("event", "at", "step", "what", "change", "by", right=("event",))
+    made = render.table("event", "at", "step", "what", "change", "by", right=("event",))
     for event in found:
         change = f"{event['from_state'] or ''} → {event['to_state']}" if event["to_state"] else ""
         made.add_row(
-            str(event["event_id"]), moment(event["at"]), event["step_id"] or "run", event["event_type"],
-            change.strip(), event["actor"] or "",
+            str(event["event_id"]), render.moment(event["at"]), event["step_id"] or "run",
+            event["event_type"], change.strip(), event["actor"] or "",
         )  # fmt: skip
-    console().print(made)
+    render.console().print(made)
     if len(found) == limit:
         typer.echo(f"more with --after {found[-1]['event_id']}")
 
@@ -167,7 +167,7 @@ def cancel(
         context,
         "run",
         runs,
-        lambda client, run: RunHandle(client, run).cancel(reason, approval),
+        lambda client, run: _handle(client, run).cancel(reason, approval),
         "cancelled",
         as_json=as_json,
     )
@@ -176,14 +176,14 @@ def cancel(
 @app.command()
 def pause(context: typer.Context, runs: RunsArgument, as_json: JsonOption = False) -> None:
     """Pause runs: running steps may finish, no further step starts."""
-    each(context, "run", runs, lambda client, run: RunHandle(client, run).pause(), "paused", as_json=as_json)
+    each(context, "run", runs, lambda client, run: _handle(client, run).pause(), "paused", as_json=as_json)
 
 
 @app.command()
 def resume(context: typer.Context, runs: RunsArgument, as_json: JsonOption = False) -> None:
     """Continue paused runs."""
     each(
-        context, "run", runs, lambda client, run: RunHandle(client, run).resume(), "in progress again",
+        context, "run", runs, lambda client, run: _handle(client, run).resume(), "in progress again",
         as_json=as_json,
     )  # fmt: skip
 
@@ -194,27 +194,33 @@ def retry(
 ) -> None:
     """Retry failed runs: queue again the steps that could not be completed."""
     each(
-        context, "run", runs, lambda client, run: RunHandle(client, run).retry(reason), "in progress again",
+        context, "run", runs, lambda client, run: _handle(client, run).retry(reason), "in progress again",
         as_json=as_json,
     )  # fmt: skip
+
+
+def _handle(client: Client, run: int) -> RunHandle[Any]:
+    from stepwell.handles import RunHandle
+
+    return RunHandle(client, run)
 
 
 def _show_then(
     context: typer.Context, run: RunName, point: int | datetime, lang: Lang, as_json: bool
 ) -> None:
-    async def read(client: Client) -> tuple[list[past.PastState], Look | None]:
+    async def read(client: Client) -> tuple[list[past.PastState], render.Look | None]:
         found = await client.perform(past.state_at(client.tenant_id, await run.number(client), point))
-        return found, None if as_json else await Look.read(client, lang)
+        return found, None if as_json else await render.Look.read(client, lang)
 
     found, look = ask(context, read)
     if look is None:
         print_json(found)
         return
-    made = table(look.word("step"), look.word("state"), "since", "event")
+    made = render.table(look.word("step"), look.word("state"), "since", "event")
     for unit in found:
         event = "" if unit.event_id is None else str(unit.event_id)
-        made.add_row(unit.name, look.chip(unit.scope, unit.state_code), moment(unit.since_at), event)
-    console().print(made)
+        made.add_row(unit.name, look.chip(unit.scope, unit.state_code), render.moment(unit.since_at), event)
+    render.console().print(made)
 
 
 def _document(shown: Picture) -> dict[str, Any]:

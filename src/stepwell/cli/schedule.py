@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 from zoneinfo import ZoneInfo
 
 import typer
 
 from stepwell.cli.connect import JsonOption, answer, ask, json_object, print_json
-from stepwell.client import Client
 from stepwell.define import cron as reading
 from stepwell.schedules import Misfire
 from stepwell.store.calls.schedules import Schedule
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

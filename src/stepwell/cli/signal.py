@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stepwell.cli.connect import JsonOption, ask, json_object, print_json
 from stepwell.cli.ids import RunArgument
-from stepwell.client import Client
 from stepwell.store.calls.runs import Signalled
 from stepwell.unit_numbers import short
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(add_completion=False)
 

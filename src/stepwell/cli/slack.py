@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from stepwell.cli.connect import JsonOption, LimitOption, answer, ask, print_json
 from stepwell.cli.render import console
-from stepwell.client import Client
 from stepwell.errors import NotFound, UsageError
 from stepwell.store.calls import slack as calls
 from stepwell.store.calls.slack import LateCard, SlackUser
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stepwell.cli.connect import LanguageOption, ask, json_object, named_values, print_json
 from stepwell.cli.watch import watch_run
-from stepwell.client import Client, RunHandle
 from stepwell.define import parse_duration
 from stepwell.errors import StepwellError
+
+if TYPE_CHECKING:
+    from stepwell.client import Client, RunHandle
 
 app = typer.Typer(add_completion=False)
 

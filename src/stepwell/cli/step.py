@@ -14,11 +14,10 @@ from stepwell.cli.people_words import (
     KeyOption,
     StepArgument,
     act,
+    act_as,
     look_at,
     moment,
-    person,
     step_name,
-    tell,
 )
 from stepwell.cli.render import console
 from stepwell.people import HumanStep, People
@@ -58,11 +57,7 @@ def claim(
     as_json: JsonOption = False,
 ) -> None:
     """Claim a ready step: you become the person in charge."""
-    name = person(context, who)
-    tell(
-        act(context, lambda people: people.step_claim(step_name(step), name, key=key)),
-        as_json,
-    )
+    act_as(context, who, lambda people, name: people.step_claim(step_name(step), name, key=key), as_json)
 
 
 @app.command()
@@ -76,9 +71,10 @@ def assign(
     as_json: JsonOption = False,
 ) -> None:
     """Set the person in charge of an open step."""
-    name = person(context, who)
-    tell(
-        act(context, lambda people: people.step_assign(step_name(step), to, name, reason=reason, key=key)),
+    act_as(
+        context,
+        who,
+        lambda people, name: people.step_assign(step_name(step), to, name, reason=reason, key=key),
         as_json,
     )
 
@@ -93,9 +89,10 @@ def release(
     as_json: JsonOption = False,
 ) -> None:
     """Give up a step that you claimed; any candidate may claim it."""
-    name = person(context, who)
-    tell(
-        act(context, lambda people: people.step_release(step_name(step), name, reason=reason, key=key)),
+    act_as(
+        context,
+        who,
+        lambda people, name: people.step_release(step_name(step), name, reason=reason, key=key),
         as_json,
     )
 
@@ -110,8 +107,9 @@ def comment(
     as_json: JsonOption = False,
 ) -> None:
     """Write a comment on a step or task, also after it has ended."""
-    name = person(context, who)
-    tell(act(context, lambda people: people.step_comment(step_name(step), name, text, key=key)), as_json)
+    act_as(
+        context, who, lambda people, name: people.step_comment(step_name(step), name, text, key=key), as_json
+    )
 
 
 @app.command()
@@ -144,9 +142,10 @@ def delegate(
     as_json: JsonOption = False,
 ) -> None:
     """Give your step to another candidate."""
-    name = person(context, who)
-    tell(
-        act(context, lambda people: people.step_delegate(step_name(step), name, to, reason=reason, key=key)),
+    act_as(
+        context,
+        who,
+        lambda people, name: people.step_delegate(step_name(step), name, to, reason=reason, key=key),
         as_json,
     )
 
@@ -169,13 +168,12 @@ def wait(
     as_json: JsonOption = False,
 ) -> None:
     """Set a step to waiting, for one or several reasons."""
-    name, resume_at = person(context, who), None if until is None else moment(until, "--until")
-    tell(
-        act(
-            context,
-            lambda people: people.step_wait(
-                step_name(step), name, facet, event_type=event, resume_at=resume_at, key=key
-            ),
+    resume_at = None if until is None else moment(until, "--until")
+    act_as(
+        context,
+        who,
+        lambda people, name: people.step_wait(
+            step_name(step), name, facet, event_type=event, resume_at=resume_at, key=key
         ),
         as_json,
     )
@@ -191,10 +189,8 @@ def resume(
     as_json: JsonOption = False,
 ) -> None:
     """Continue a waiting step: the wait has ended."""
-    name = person(context, who)
-    tell(
-        act(context, lambda people: people.step_resume(step_name(step), name, proof, key=key)),
-        as_json,
+    act_as(
+        context, who, lambda people, name: people.step_resume(step_name(step), name, proof, key=key), as_json
     )
 
 
@@ -209,9 +205,10 @@ def block(
     as_json: JsonOption = False,
 ) -> None:
     """Block a step: something is missing and the step cannot continue."""
-    name = person(context, who)
-    tell(
-        act(context, lambda people: people.step_block(step_name(step), name, reason, detail=detail, key=key)),
+    act_as(
+        context,
+        who,
+        lambda people, name: people.step_block(step_name(step), name, reason, detail=detail, key=key),
         as_json,
     )
 
@@ -226,10 +223,8 @@ def unblock(
     as_json: JsonOption = False,
 ) -> None:
     """Continue a blocked step: what was missing is there."""
-    name = person(context, who)
-    tell(
-        act(context, lambda people: people.step_unblock(step_name(step), name, proof, key=key)),
-        as_json,
+    act_as(
+        context, who, lambda people, name: people.step_unblock(step_name(step), name, proof, key=key), as_json
     )
 
 
@@ -244,13 +239,11 @@ def escalate_block(
     as_json: JsonOption = False,
 ) -> None:
     """Mark a blocked step as urgent: it is shown and counted as red."""
-    name = person(context, who)
-    tell(
-        act(
-            context,
-            lambda people: people.step_block_escalate(
-                step_name(step), name, reason=reason, approval_id=approval, key=key
-            ),
+    act_as(
+        context,
+        who,
+        lambda people, name: people.step_block_escalate(
+            step_name(step), name, reason=reason, approval_id=approval, key=key
         ),
         as_json,
     )
@@ -266,8 +259,12 @@ def escalate(
     as_json: JsonOption = False,
 ) -> None:
     """Notify the next level of the escalation chain now; a failed step becomes cannot_complete."""
-    name = person(context, who)
-    tell(act(context, lambda people: people.escalate(step_name(step), name, reason=reason, key=key)), as_json)
+    act_as(
+        context,
+        who,
+        lambda people, name: people.escalate(step_name(step), name, reason=reason, key=key),
+        as_json,
+    )
 
 
 @app.command()
@@ -282,8 +279,13 @@ def complete(
     as_json: JsonOption = False,
 ) -> None:
     """Complete a step with its output; the form checks the output."""
-    given, name = json_object(output, "--output"), person(context, who)
-    tell(act(context, lambda people: people.step_complete(step_name(step), name, given, key=key)), as_json)
+    given = json_object(output, "--output")
+    act_as(
+        context,
+        who,
+        lambda people, name: people.step_complete(step_name(step), name, given, key=key),
+        as_json,
+    )
 
 
 @app.command("cannot-complete")
@@ -297,13 +299,11 @@ def cannot_complete(
     as_json: JsonOption = False,
 ) -> None:
     """Declare that a step cannot be completed."""
-    name = person(context, who)
-    tell(
-        act(
-            context,
-            lambda people: people.declare_cannot_complete(
-                step_name(step), name, evidence, reason=reason, key=key
-            ),
+    act_as(
+        context,
+        who,
+        lambda people, name: people.declare_cannot_complete(
+            step_name(step), name, evidence, reason=reason, key=key
         ),
         as_json,
     )
@@ -322,12 +322,11 @@ def deadline(
     as_json: JsonOption = False,
 ) -> None:
     """Change a deadline; an overdue step whose new deadline is in the future continues."""
-    name, due = person(context, who), moment(at, "TIME")
-    tell(
-        act(
-            context,
-            lambda people: people.step_deadline_change(step_name(step), name, due, reason=reason, key=key),
-        ),
+    due = moment(at, "TIME")
+    act_as(
+        context,
+        who,
+        lambda people, name: people.step_deadline_change(step_name(step), name, due, reason=reason, key=key),
         as_json,
     )
 
@@ -364,14 +363,14 @@ def reopen(
     as_json: JsonOption = False,
 ) -> None:
     """Open an ended step again for correction; the log keeps its first result."""
-    name = person(context, who)
-    answer = act(
+    answer = act_as(
         context,
-        lambda people: people.step_reopen_for_correction(
+        who,
+        lambda people, name: people.step_reopen_for_correction(
             step_name(step), name, reason, approval, downstream=downstream, give_to=give_to, key=key
         ),
+        as_json,
     )
-    tell(answer, as_json)
     for after in () if as_json else answer["downstream"]:
         ending = "reopened" if after["reopened"] else "left as it is"
         typer.echo(f"  {after['run_id']}/{after['step_id']}: {ending}")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from stepwell.cli.connect import JsonOption, answer, ask, print_json
-from stepwell.client import Client
 from stepwell.errors import UsageError
 from stepwell.store.calls.tenants import Caps, Tenant, Workspace
 from stepwell.store.calls.workflows import PublishedWorkflow
 from stepwell.tenants import CapSettings, TenantSettings
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 NONE = "none"
 CAPS = ("max_concurrency", "max_runs_per_min", "max_writes_per_run")

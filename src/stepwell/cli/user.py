@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stepwell.cli.connect import JsonOption, answer, ask, print_json
-from stepwell.client import Client
 from stepwell.define.duration import parse_duration
 from stepwell.errors import NotFound
 from stepwell.store.calls import principals as calls
 from stepwell.store.calls import words
 from stepwell.store.calls.principals import Principal
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 roles = typer.Typer(

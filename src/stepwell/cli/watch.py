@@ -9,16 +9,19 @@ import asyncio
 from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import typer
 from rich.live import Live
 
 from stepwell.cli.render import Look, console, error_line, span
 from stepwell.cli.run_tree import ENDED, Picture, draw, picture
-from stepwell.client import RUN_ENDS, Client
 from stepwell.events import RunEvent, follow_events
+from stepwell.store.calls.runs import RUN_ENDS
 from stepwell.translations import Lang
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 # Why a step waits may change without an event of its run: another run gives a slot back, a worker comes.
 REASON_SECONDS = 5.0

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stepwell.cli.connect import JsonOption, LimitOption, ask, print_json
 from stepwell.cli.render import console, moment, table
-from stepwell.client import Client
 from stepwell.errors import NotFound
 from stepwell.store.calls.workflows import WorkflowVersion
+
+if TYPE_CHECKING:
+    from stepwell.client import Client
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

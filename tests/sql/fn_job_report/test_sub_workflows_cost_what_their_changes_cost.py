@@ -1,16 +1,27 @@
 """300 sub-workflows start and end in batches; each state change costs at most 1.5 times that of a flat graph.
 
 A sub-workflow has three units where a flat step has one, so WAL is compared by state change. Calls of the
-transition core show whether sub-runs start and end together or one by one.
+transition core show whether sub-runs start and end together or one by one. The server belongs to this test
+alone, because the position of the WAL counts what all databases of a server write.
 """
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
+import psycopg
+import pytest
+
 import stepwell as sw
+from stepwell.store.schema import migrate
 from tests.sql.drive import Engine
 from tests.sql.graphs.publishing import publish
+from tests.support import run as test_run
+from tests.support.cluster import Cluster
+from tests.support.server import TEST_SETTINGS, bin_dir
 
 COUNT = 300
 
@@ -19,6 +30,20 @@ class Cost(NamedTuple):
     core_calls: int
     entries_read: float
     wal_bytes: float
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """An engine on a server that no other test uses."""
+    cluster = Cluster(Path(tempfile.mkdtemp(dir=test_run.folder())), bin_dir(), TEST_SETTINGS)
+    cluster.start()
+    try:
+        conninfo = cluster.conninfo("postgres")
+        migrate.migrate(conninfo)
+        with psycopg.connect(conninfo, autocommit=True, options="-csearch_path=stepwell,public") as db:
+            yield Engine(db)
+    finally:
+        cluster.stop()
 
 
 def counted(engine: Engine) -> tuple[int, int, int]:

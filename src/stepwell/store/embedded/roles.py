@@ -5,7 +5,6 @@ What each role may do is granted by `fn_privileges_apply`, which every migration
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -36,6 +35,9 @@ def connecting(conninfo: str) -> Iterator[Connection]:
 
 def new_passwords() -> dict[str, str]:
     """Role → a new password."""
+    # Imported here: a command that finds the roles made needs no passwords.
+    import secrets
+
     return {role: secrets.token_urlsafe(PASSWORD_BYTES) for role in ROLES}
 
 
