@@ -1,45 +1,260 @@
-"""Show runs: receives a number, returns why a step or job is not running, or a past state of a run."""
+"""Start, list and show runs: receives a workflow and its input, filters or a number, returns runs.
+
+What changes a run that exists stands in `run_control`.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from stepwell.api.caller import Caller, Number
+from stepwell.api.caller import BoundCaller, Caller, Number
+from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
-from stepwell.store.calls import past, views
+from stepwell.api.shown import Id, Shown
+from stepwell.errors import InvalidInput, NotFound
+from stepwell.store.calls import events, past, run_list, views
+from stepwell.store.calls import runs as calls
+from stepwell.store.calls.run_list import Colour, RunFilter, RunState
 
 router = Resource("runs")
 
+BATCH_LIMIT = 1_000
 
-class WhyNotRunning(BaseModel):
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Key = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class RunView(Shown):
+    """A run and its roll-up."""
+
+    run_id: Id
+    workflow: str = Field(examples=["order.process"])
+    version_no: int
+    state_code: str = Field(examples=["in_progress"])
+    rollup_state_code: str = Field(description="gray, green, yellow or red")
+    priority: int
+    open_count: int = Field(description="steps that have not ended")
+    mandatory_count: int
+    completed_count: int
+    skipped_count: int
+    failed_count: int
+    trigger_type: str = Field(description="the source of the start; the workflow itself if none was named")
+    trigger_ref: str | None = Field(description="the key of the start")
+    started_by: str
+    parent_run_id: Id | None = Field(description="the run whose step is this sub-workflow")
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    frozen_at: datetime | None = Field(description="since when a paused run keeps its colour")
+    deadline_at: datetime | None
+    input: dict[str, Any] | None = Field(description="null without the right to read payloads")
+
+
+class RunStart(BaseModel):
+    """A run to start. A second start with the same key returns the first run."""
+
+    workflow: Name = Field(examples=["order.process"])
+    input: dict[str, Any] = Field(default_factory=dict, examples=[{"order_id": "A-1"}])
+    key: Key | None = Field(default=None, examples=["A-1"])
+    source: Name | None = Field(
+        default=None, description="kind of source of the key, such as mail; without it the workflow"
+    )
+    version: int | None = Field(default=None, ge=1, le=2**31 - 1, description="without it the newest")
+    priority: int = Field(default=0, ge=-1000, le=1000)
+    correlation_id: Key | None = None
+    workspace: Name | None = None
+
+
+class BatchStart(BaseModel):
+    """Many runs of one workflow, started in one transaction."""
+
+    workflow: Name = Field(examples=["order.process"])
+    inputs: list[dict[str, Any]] = Field(min_length=1, max_length=BATCH_LIMIT)
+    keys: list[Key] | None = Field(default=None, max_length=BATCH_LIMIT, description="one for each input")
+    priority: int = Field(default=0, ge=-1000, le=1000)
+    workspace: Name | None = None
+
+
+class StartedRun(Shown):
+    run_id: Id
+    is_new: bool = Field(description="false: a start with this key was made before")
+
+
+class RunResult(BaseModel):
+    state_code: str
+    result: Any = Field(description="null until the run has completed, or without the right to read it")
+
+
+class RunStepView(Shown):
+    """A step of a run. `why_*`: why a step that has not ended is not running."""
+
+    step_run_id: Id
+    name: str = Field(description="id of the step; in a map with the number of the item", examples=["pack[3]"])
+    step_id: str
+    step_kind: str
+    item_no: int
+    parent_id: Id | None
+    state_code: str
+    waiting_facet: str | None
+    mandatory: bool
+    operation: str | None
+    role: str | None
+    attempt: int = Field(description="the attempt under way, or the last one; 0 before the first")
+    max_attempts: int
+    next_eligible_at: datetime | None
+    deadline_at: datetime | None
+    last_error: dict[str, Any] | None
+    progress: dict[str, Any] | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    child_run_id: Id | None
+    why_code: str | None
+    why_en: str | None
+    why_vi: str | None
+    who: str | None
+
+
+class EventView(Shown):
+    """One event of the log."""
+
+    event_id: Id
+    at: datetime
+    unit_id: Id
+    step_id: str | None = Field(description="null for an event of the run itself")
+    event_type: str = Field(examples=["step.completed"])
+    from_state: str | None
+    to_state: str | None
+    actor: str | None
+    payload: Any
+
+
+class WhyNotRunning(Shown):
     """The reason in two languages, and who can act."""
 
-    unit_id: str
+    unit_id: Id
     code: str = Field(description="stable name of the reason", examples=["dependency"])
     sentence_en: str
     sentence_vi: str
     who: str | None
 
 
-class UnitThen(BaseModel):
-    unit_id: str
+class UnitThen(Shown):
+    unit_id: Id
     scope: str
     name: str = Field(description="id of the step, in a map with the item", examples=["pack[3]"])
     state_code: str
     since_at: datetime
-    event_id: str | None = Field(description="its last event until then")
+    event_id: Id | None = Field(description="its last event until then")
 
 
 class RunThen(BaseModel):
-    """A past state of a run. Numbers are texts, because they may be too large for JavaScript."""
+    """A past state of a run."""
 
-    run_id: str
+    run_id: Id
     at: str
     units: list[UnitThen]
+
+
+@router.write("/runs", verb="run.start", status=201, summary="Start a run", problems=("not_found", "conflict"))
+async def start_run(start: RunStart, caller: Caller) -> StartedRun:
+    if start.source is not None and start.key is None:
+        raise InvalidInput(
+            "source needs a key", hint="give the key that the source has for this start", field="body.key"
+        )
+    asked = calls.run_start(
+        caller.tenant_id, start.workflow, [start.input],
+        trigger_refs=None if start.key is None else [start.key],
+        trigger_type=start.source, actor=caller.actor, version_no=start.version, priority=start.priority,
+        trace_id=caller.trace_id or None, correlation_id=start.correlation_id, workspace=start.workspace,
+    )  # fmt: skip
+    (started,) = await caller.perform(calls.start_runs(asked))
+    return StartedRun.model_validate(started)
+
+
+@router.write(
+    "/runs/batch",
+    verb="run.start",
+    status=201,
+    summary="Start many runs in one transaction",
+    problems=("not_found", "conflict"),
+)
+async def start_runs(start: BatchStart, caller: Caller) -> list[StartedRun]:
+    if start.keys is not None and len(start.keys) != len(start.inputs):
+        raise InvalidInput(
+            f"{len(start.keys)} keys for {len(start.inputs)} inputs",
+            hint="give one key for each input, or none",
+            field="body.keys",
+        )
+    asked = calls.run_start(
+        caller.tenant_id, start.workflow, start.inputs, trigger_refs=start.keys, actor=caller.actor,
+        priority=start.priority, trace_id=caller.trace_id or None, workspace=start.workspace,
+    )  # fmt: skip
+    return [StartedRun.model_validate(one) for one in await caller.perform(calls.start_runs(asked))]
+
+
+@router.read("/runs", summary="Runs, the newest first", problems=())
+async def list_runs(
+    caller: Caller,
+    workflow: Annotated[str | None, Query(max_length=200)] = None,
+    state: Annotated[RunState | None, Query()] = None,
+    colour: Annotated[Colour | None, Query(description="colour of the roll-up")] = None,
+    key: Annotated[str | None, Query(max_length=500, description="the key of the start")] = None,
+    source: Annotated[str | None, Query(max_length=200, description="the source of the key")] = None,
+    parent: Annotated[int | None, Query(ge=1, lt=2**63, description="sub-workflows of this run")] = None,
+    started_after: Annotated[datetime | None, Query(description="a time with a zone")] = None,
+    started_before: Annotated[datetime | None, Query(description="a time with a zone")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[RunView]:
+    only = RunFilter(
+        workflow=workflow, state=state, colour=colour, key=key, source=source, parent=parent,
+        started_after=started_after, started_before=started_before,
+    )  # fmt: skip
+    after = seek(cursor, "runs", int)
+    found = await caller.perform(
+        run_list.runs(caller.tenant_id, after=None if after is None else after[0], limit=limit + 1, **only)
+    )
+    return page_of(found, limit, RunView.model_validate, lambda run: [run.run_id], "runs")
+
+
+@router.read("/runs/{run_id}", summary="One run")
+async def show_run(run_id: Number, caller: Caller) -> RunView:
+    return RunView.model_validate(await _run(caller, run_id))
+
+
+@router.read("/runs/{run_id}/result", summary="State and result of a run")
+async def show_result(run_id: Number, caller: Caller) -> RunResult:
+    found = await caller.perform(calls.run_outcome(caller.tenant_id, run_id))
+    if found is None:
+        raise _missing(run_id)
+    return RunResult(state_code=found[0], result=found[1])
+
+
+@router.read("/runs/{run_id}/steps", summary="The steps of a run, in the order of the graph")
+async def list_steps(
+    run_id: Number,
+    caller: Caller,
+    reasons: Annotated[bool, Query(description="also why each open step is not running")] = False,
+) -> list[RunStepView]:
+    await _run(caller, run_id)
+    found = await caller.perform(views.steps(caller.tenant_id, run_id, with_reasons=reasons))
+    return [RunStepView.model_validate(step) for step in found]
+
+
+@router.read("/runs/{run_id}/events", summary="The events of a run, the oldest first")
+async def list_run_events(
+    run_id: Number, caller: Caller, limit: Limit = 100, cursor: Cursor = None
+) -> Page[EventView]:
+    await _run(caller, run_id)
+    after = seek(cursor, "run_events", int)
+    found = await caller.perform(
+        events.run_events(caller.tenant_id, run_id, after=0 if after is None else after[0], limit=limit + 1)
+    )
+    return page_of(found, limit, EventView.model_validate, lambda event: [event.event_id], "run_events")
 
 
 @router.read("/units/{unit_id}/why-not-running", summary="Why a step or job is not running")
@@ -63,18 +278,15 @@ async def run_then(
     ],
 ) -> RunThen:
     units = await caller.perform(past.state_at(caller.tenant_id, run_id, past.read_point(at)))
-    return RunThen(
-        run_id=str(run_id),
-        at=at,
-        units=[
-            UnitThen(
-                unit_id=str(unit.unit_id),
-                scope=unit.scope,
-                name=unit.name,
-                state_code=unit.state_code,
-                since_at=unit.since_at,
-                event_id=None if unit.event_id is None else str(unit.event_id),
-            )
-            for unit in units
-        ],
-    )
+    return RunThen(run_id=str(run_id), at=at, units=[UnitThen.model_validate(unit) for unit in units])
+
+
+async def _run(caller: BoundCaller, run_id: int) -> run_list.Run:
+    found = await caller.perform(run_list.run(caller.tenant_id, run_id))
+    if found is None:
+        raise _missing(run_id)
+    return found
+
+
+def _missing(run_id: int) -> NotFound:
+    return NotFound(f"run {run_id} does not exist", field="run_id")

@@ -123,11 +123,12 @@ def activate(tenant: int, version_no: int, actor: str) -> Call[str]:
     return Call("select stepwell.fn_policy_activate(%s, %s, %s)", (tenant, version_no, actor), _value)
 
 
-def versions(tenant: int, limit: int) -> Call[list[PolicyVersion]]:
+def versions(tenant: int, limit: int, *, before: int | None = None) -> Call[list[PolicyVersion]]:
+    """The newest first; `before` is the number of the last one of the page before."""
     return Call(
         f"select {_VERSION} from stepwell.v_policy as p where p.tenant_id = %s"
-        " order by p.version_no desc limit %s",
-        (tenant, limit),
+        " and (%s::int is null or p.version_no < %s) order by p.version_no desc limit %s",
+        (tenant, before, before, limit),
         lambda rows: [PolicyVersion(*row) for row in rows],
     )
 
@@ -142,14 +143,17 @@ def version(tenant: int, version_no: int | None) -> Call[PolicyVersion | None]:
     )
 
 
-def verdicts(tenant: int, run_id: int | None, limit: int) -> Call[list[Verdict]]:
+def verdicts(
+    tenant: int, run_id: int | None, limit: int, *, after: int | None = None
+) -> Call[list[Verdict]]:
+    """The newest first; `after` is the number of the last one of the page before."""
     return Call(
         "select v.verdict_id, v.run_id, v.unit_id, v.connector, v.operation, v.target, v.effect,"
         " v.reason_code, v.reason, v.rule_name, v.version_no, v.approval_id, v.idempotency_key, v.decided_at"
         " from stepwell.v_policy_verdict as v where v.tenant_id = %s"
         " and (%s::bigint is null or v.unit_id between %s::bigint << 20 and ((%s::bigint + 1) << 20) - 1)"
-        " order by v.verdict_id desc limit %s",
-        (tenant, run_id, run_id, run_id, limit),
+        " and (%s::bigint is null or v.verdict_id < %s) order by v.verdict_id desc limit %s",
+        (tenant, run_id, run_id, run_id, after, after, limit),
         lambda rows: [Verdict(*row) for row in rows],
     )
 

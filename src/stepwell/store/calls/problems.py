@@ -38,13 +38,15 @@ class Problem:
 _PROBLEM = ", ".join(f"p.{field.name}" for field in fields(Problem))
 
 
-def problems(tenant: int, *, with_closed: bool, category: str | None, limit: int) -> Call[list[Problem]]:
-    """The newest first."""
+def problems(
+    tenant: int, *, with_closed: bool, category: str | None, limit: int, after: int | None = None
+) -> Call[list[Problem]]:
+    """The newest first; `after` is the number of the last one of the page before."""
     return Call(
         f"select {_PROBLEM} from stepwell.v_governance_problem as p where p.tenant_id = %s"
         " and (%s or p.closed_at is null) and (%s::text is null or p.category_code = %s)"
-        " order by p.problem_id desc limit %s",
-        (tenant, with_closed, category, category, limit),
+        " and (%s::bigint is null or p.problem_id < %s) order by p.problem_id desc limit %s",
+        (tenant, with_closed, category, category, after, after, limit),
         lambda rows: [Problem(*row) for row in rows],
     )
 

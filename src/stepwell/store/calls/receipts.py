@@ -122,13 +122,16 @@ def reverse(tenant: int, receipt_id: int, actor: str, reason: str | None) -> Cal
     )
 
 
-def receipts(tenant: int, run_id: int | None, state: str | None, limit: int) -> Call[list[Receipt]]:
+def receipts(
+    tenant: int, run_id: int | None, state: str | None, limit: int, *, after: int | None = None
+) -> Call[list[Receipt]]:
+    """The newest first; `after` is the number of the last one of the page before."""
     return Call(
         f"select {_RECEIPT} from stepwell.v_action_receipt as r where r.tenant_id = %s"
         " and (%s::bigint is null or r.step_run_id between %s::bigint << 20 and ((%s::bigint + 1) << 20) - 1)"
-        " and (%s::text is null or r.state_code = %s)"
+        " and (%s::text is null or r.state_code = %s) and (%s::bigint is null or r.receipt_id < %s)"
         " order by r.receipt_id desc limit %s",
-        (tenant, run_id, run_id, run_id, state, state, limit),
+        (tenant, run_id, run_id, run_id, state, state, after, after, limit),
         lambda rows: [Receipt(*row) for row in rows],
     )
 

@@ -78,11 +78,15 @@ def workflow(tenant: int, name: str) -> Call[PublishedWorkflow | None]:
     )
 
 
-def versions(tenant: int, name: str, *, limit: int) -> Call[list[WorkflowVersion]]:
+def versions(
+    tenant: int, name: str, *, before: int | None = None, limit: int
+) -> Call[list[WorkflowVersion]]:
+    """The newest first; `before` is the number of the last one of the page before."""
     return Call(
         f"select {_VERSION} from stepwell.v_workflow_version as v"
-        " where v.tenant_id = %s and v.name = %s order by v.version_no desc limit %s",
-        (tenant, name, page_size(limit)),
+        " where v.tenant_id = %s and v.name = %s and (%s::int is null or v.version_no < %s)"
+        " order by v.version_no desc limit %s",
+        (tenant, name, before, before, page_size(limit)),
         lambda rows: [WorkflowVersion(*row) for row in rows],
     )
 

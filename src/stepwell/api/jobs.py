@@ -1,0 +1,207 @@
+"""Enqueue and show jobs, and dead letters: receives an operation or a number, returns jobs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import AwareDatetime, BaseModel, Field
+
+from stepwell.api.caller import BoundCaller, Caller, Number
+from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
+from stepwell.api.resource import Resource
+from stepwell.api.shown import Changed, Id, Shown
+from stepwell.errors import InvalidInput, NotFound
+from stepwell.store.calls import jobs as calls
+from stepwell.store.calls import views
+from stepwell.unit_numbers import short
+
+router = Resource("jobs")
+
+_REFUSALS = ("not_found", "conflict", "refused")
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Reason = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class JobView(Shown):
+    """A free-standing job, or an operation step of a run."""
+
+    job_id: Id
+    job_kind: str
+    operation: str
+    executor: str
+    status: str | None
+    state_code: str
+    idempotency_key: str | None
+    run_id: Id | None
+    step_id: str | None
+    priority: int
+    attempt: int
+    max_attempts: int
+    lease_owner: str | None
+    lease_expires_at: datetime | None
+    next_eligible_at: datetime | None
+    last_error: dict[str, Any] | None
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    progress: dict[str, Any] | None
+
+
+class Enqueue(BaseModel):
+    """A job. A second one with the same key returns the first job."""
+
+    operation: Name = Field(examples=["send_mail"])
+    payload: dict[str, Any] = Field(default_factory=dict)
+    key: str | None = Field(default=None, min_length=1, max_length=500)
+    priority: int = Field(default=0, ge=-1000, le=1000)
+    process_after: AwareDatetime | None = None
+    concurrency_key: Name | None = None
+    max_concurrency: int | None = Field(default=None, ge=1, lt=2**31)
+    max_attempts: int | None = Field(default=None, ge=1, le=1000)
+    rate_limit: str | None = Field(default=None, max_length=50, examples=["10/1m"])
+    correlation_id: Name | None = None
+
+
+class EnqueuedJob(Shown):
+    job_id: Id
+    is_new: bool
+
+
+class JobResult(BaseModel):
+    state_code: str
+    output: Any
+
+
+class Because(BaseModel):
+    reason: Reason | None = None
+
+
+class Retried(BaseModel):
+    answer: Any = Field(description="what is retried, or the approval that it waits for")
+
+
+class DeadLetterView(Shown):
+    """A unit without attempts left, and how each attempt failed."""
+
+    job_id: Id
+    operation: str | None
+    run_id: Id | None
+    step_id: str | None
+    workflow: str | None
+    died_at: datetime
+    failure_class: str
+    error: dict[str, Any]
+    attempt: int
+    resolved_at: datetime | None
+    resolution: str | None
+    failures: list[dict[str, Any]]
+
+
+@router.write("/jobs", verb="run.start", status=201, summary="Enqueue a job", problems=("conflict",))
+async def enqueue_job(job: Enqueue, caller: Caller) -> EnqueuedJob:
+    call = calls.enqueue_jobs(
+        caller.tenant_id, job.operation, [job.payload], keys=None if job.key is None else [job.key],
+        priority=job.priority, process_after=job.process_after, concurrency_key=job.concurrency_key,
+        max_concurrency=job.max_concurrency, max_attempts=job.max_attempts, rate_limit=job.rate_limit,
+        actor=caller.actor, trace_id=caller.trace_id or None, correlation_id=job.correlation_id,
+    )  # fmt: skip
+    (made,) = await caller.perform(call)
+    return EnqueuedJob.model_validate(made)
+
+
+@router.read("/jobs", summary="Jobs, the newest first", problems=())
+async def list_jobs(
+    caller: Caller,
+    state: Annotated[str | None, Query(max_length=50)] = None,
+    operation: Annotated[str | None, Query(max_length=200)] = None,
+    run: Annotated[int | None, Query(ge=1, lt=2**43, description="the operation steps of this run")] = None,
+    steps: Annotated[bool, Query(description="also the operation steps of runs")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[JobView]:
+    after = seek(cursor, "jobs", int)
+    found = await caller.perform(
+        views.jobs(
+            caller.tenant_id, state=state, operation=operation, run_id=run, with_steps=steps,
+            after=None if after is None else after[0], limit=limit + 1,
+        )  # fmt: skip
+    )
+    return page_of(found, limit, JobView.model_validate, lambda job: [job.job_id], "jobs")
+
+
+@router.read("/jobs/{job_id}", summary="One job")
+async def show_job(job_id: Number, caller: Caller) -> JobView:
+    return JobView.model_validate(await _job(caller, job_id))
+
+
+@router.read("/jobs/{job_id}/result", summary="State and output of a free-standing job")
+async def show_job_result(job_id: Number, caller: Caller) -> JobResult:
+    found = await caller.perform(calls.job_outcome(caller.tenant_id, job_id))
+    if found is None:
+        raise _missing(job_id)
+    return JobResult(state_code=found[0], output=found[1])
+
+
+@router.write("/jobs/{job_id}/cancel", verb="run.cancel", summary="Cancel a job", problems=_REFUSALS)
+async def cancel_job(job_id: Number, because: Because, caller: Caller) -> Changed:
+    call = calls.cancel_job(caller.tenant_id, job_id, caller.actor, because.reason)
+    return Changed(state_code=await caller.perform(call))
+
+
+@router.write("/jobs/{job_id}/retry", verb="run.retry", summary="Retry a job or a step", problems=_REFUSALS)
+async def retry_job(job_id: Number, because: Because, caller: Caller) -> Retried:
+    call = calls.retry_job(caller.tenant_id, job_id, caller.actor, because.reason)
+    return Retried(answer=await caller.perform(call))
+
+
+@router.read("/dead-letters", summary="What has no attempts left, the newest first", problems=())
+async def list_dead_letters(
+    caller: Caller,
+    resolved: Annotated[bool, Query(description="also those that were resolved")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[DeadLetterView]:
+    seen = seek(cursor, "dead_letters", str, int)
+    found = await caller.perform(
+        views.dead_letters(
+            caller.tenant_id,
+            with_resolved=resolved,
+            before=None if seen is None else (_moment(seen[0]), seen[1]),
+            limit=limit + 1,
+        )
+    )
+    return page_of(
+        found, limit, DeadLetterView.model_validate,
+        lambda one: [one.died_at.isoformat(), one.job_id], "dead_letters",
+    )  # fmt: skip
+
+
+@router.read("/dead-letters/{job_id}", summary="The newest dead letter of a job or a step")
+async def show_dead_letter(job_id: Number, caller: Caller) -> DeadLetterView:
+    found = await caller.perform(views.dead_letter(caller.tenant_id, job_id))
+    if found is None:
+        raise NotFound(f"{short(job_id)} has no dead letter", field="job_id")
+    return DeadLetterView.model_validate(found)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise InvalidInput("the cursor does not belong to this list", field="query.cursor")
+    return found
+
+
+async def _job(caller: BoundCaller, job_id: int) -> views.Job:
+    found = await caller.perform(views.job(caller.tenant_id, job_id))
+    if found is None:
+        raise _missing(job_id)
+    return found
+
+
+def _missing(job_id: int) -> NotFound:
+    return NotFound(f"job {short(job_id)} does not exist", field="job_id")

@@ -1,0 +1,29 @@
+"""How values are shown over HTTP: models made from the frozen values of the store, with numbers of rows as texts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+# JavaScript reads a number above 2^53 wrongly, and the numbers of steps are larger than that.
+Id = Annotated[
+    str, BeforeValidator(_as_text), Field(description="a number, as text", examples=["7340033"])
+]
+
+
+class Shown(BaseModel):
+    """A value of the store; `Shown.model_validate(value)` reads its fields by name."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Changed(BaseModel):
+    """The state after a write."""
+
+    state_code: str
