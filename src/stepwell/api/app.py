@@ -16,7 +16,30 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from stepwell import __version__
-from stepwell.api import approvals, health, problems, reference, runs, slack
+from stepwell.api import (
+    approvals,
+    content,
+    evidence,
+    governance,
+    health,
+    jobs,
+    log,
+    machines,
+    policies,
+    problems,
+    receipts,
+    reference,
+    run_control,
+    runs,
+    schedules,
+    search,
+    slack,
+    step_work,
+    steps,
+    triggers,
+    workers,
+    workflows,
+)
 from stepwell.api.envelope import BODY_BYTES_LIMIT, Envelope
 from stepwell.api.identity import COOKIE
 from stepwell.api.serving import Serving
@@ -26,7 +49,29 @@ from stepwell.govern.slack.settings import SlackSettings
 
 PREFIX: Final = "/api/v1"
 COMPRESSED_BYTES = 1_000
-ROUTERS: Final[tuple[APIRouter, ...]] = (health.router, runs.router, approvals.router, slack.router)
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    health.router,
+    workflows.router,
+    runs.router,
+    run_control.router,
+    steps.router,
+    step_work.router,
+    approvals.router,
+    receipts.router,
+    policies.router,
+    jobs.router,
+    schedules.router,
+    triggers.router,
+    triggers.hooks,
+    workers.router,
+    content.router,
+    log.router,
+    evidence.router,
+    governance.router,
+    machines.router,
+    search.router,
+    slack.router,
+)
 
 
 def create_app(

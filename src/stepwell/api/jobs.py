@@ -102,11 +102,20 @@ class DeadLetterView(Shown):
 @router.write("/jobs", verb="run.start", status=201, summary="Enqueue a job", problems=("conflict",))
 async def enqueue_job(job: Enqueue, caller: Caller) -> EnqueuedJob:
     call = calls.enqueue_jobs(
-        caller.tenant_id, job.operation, [job.payload], keys=None if job.key is None else [job.key],
-        priority=job.priority, process_after=job.process_after, concurrency_key=job.concurrency_key,
-        max_concurrency=job.max_concurrency, max_attempts=job.max_attempts, rate_limit=job.rate_limit,
-        actor=caller.actor, trace_id=caller.trace_id or None, correlation_id=job.correlation_id,
-    )  # fmt: skip
+        caller.tenant_id,
+        job.operation,
+        [job.payload],
+        keys=None if job.key is None else [job.key],
+        priority=job.priority,
+        process_after=job.process_after,
+        concurrency_key=job.concurrency_key,
+        max_concurrency=job.max_concurrency,
+        max_attempts=job.max_attempts,
+        rate_limit=job.rate_limit,
+        actor=caller.actor,
+        trace_id=caller.trace_id or None,
+        correlation_id=job.correlation_id,
+    )
     (made,) = await caller.perform(call)
     return EnqueuedJob.model_validate(made)
 
@@ -124,9 +133,14 @@ async def list_jobs(
     after = seek(cursor, "jobs", int)
     found = await caller.perform(
         views.jobs(
-            caller.tenant_id, state=state, operation=operation, run_id=run, with_steps=steps,
-            after=None if after is None else after[0], limit=limit + 1,
-        )  # fmt: skip
+            caller.tenant_id,
+            state=state,
+            operation=operation,
+            run_id=run,
+            with_steps=steps,
+            after=None if after is None else after[0],
+            limit=limit + 1,
+        )
     )
     return page_of(found, limit, JobView.model_validate, lambda job: [job.job_id], "jobs")
 
@@ -173,9 +187,12 @@ async def list_dead_letters(
         )
     )
     return page_of(
-        found, limit, DeadLetterView.model_validate,
-        lambda one: [one.died_at.isoformat(), one.job_id], "dead_letters",
-    )  # fmt: skip
+        found,
+        limit,
+        DeadLetterView.model_validate,
+        lambda one: [one.died_at.isoformat(), one.job_id],
+        "dead_letters",
+    )
 
 
 @router.read("/dead-letters/{job_id}", summary="The newest dead letter of a job or a step")

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
-from stepwell.api.caller import BoundCaller, Caller
+from stepwell.api.caller import Caller
+from stepwell.api.calls import calls_of
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Id, Shown
-from stepwell.define.problem import DefinitionError
-from stepwell.errors import InvalidInput, NotFound
-from stepwell.govern.policy_file import PolicyFile, read_policy
-from stepwell.store.calls import policy as calls
+from stepwell.store.calls import policy as policy_calls
 
 router = Resource("policies")
+
+PLACE = "body.text"
 
 VersionNo = Annotated[int, Path(ge=1, lt=2**31)]
 PolicyText = Annotated[str, Field(min_length=1, max_length=1_000_000, examples=["rules:\n  - name: …"])]
@@ -86,12 +86,12 @@ class RuleAnswerView(Shown):
     answer: str = Field(description="true, false, unknown, or why the rule cannot be evaluated")
 
 
-class Explanation(BaseModel):
+class Explanation(Shown):
     verdict: dict[str, Any]
     answers: list[RuleAnswerView] = Field(description="each rule in the order of evaluation")
 
 
-class CaseView(BaseModel):
+class CaseView(Shown):
     name: str
     line: int
     expect: dict[str, Any]
@@ -111,65 +111,49 @@ class Proposed(BaseModel):
 async def list_policies(caller: Caller, limit: Limit = 20, cursor: Cursor = None) -> Page[PolicyView]:
     before = seek(cursor, "policies", int)
     found = await caller.perform(
-        calls.versions(caller.tenant_id, limit + 1, before=None if before is None else before[0])
+        policy_calls.versions(caller.tenant_id, limit + 1, before=None if before is None else before[0])
     )
     return page_of(found, limit, PolicyView.model_validate, lambda one: [one.version_no], "policies")
 
 
 @router.read("/policies/active", summary="The policy in force")
 async def show_active_policy(caller: Caller) -> PolicyView:
-    return PolicyView.model_validate(await _policy(caller, None))
+    return PolicyView.model_validate(await calls_of(caller).policy())
 
 
 @router.read("/policies/{version_no}", summary="One version of the policy")
 async def show_policy(version_no: VersionNo, caller: Caller) -> PolicyView:
-    return PolicyView.model_validate(await _policy(caller, version_no))
+    return PolicyView.model_validate(await calls_of(caller).policy(version_no))
 
 
 @router.write("/policies/check", verb="read", summary="Check a policy; nothing is stored", problems=())
 async def check_policy(source: PolicySource, caller: Caller) -> Checked:
-    found = await _read(caller, source.text)
+    found = await calls_of(caller).policy_check(source.text, file=PLACE)
     return Checked(rule_count=len(found.rules), case_count=len(found.cases))
 
 
 @router.write("/policies/test", verb="read", summary="Judge the cases of a policy file", problems=())
 async def test_policy(source: PolicySource, caller: Caller) -> list[CaseView]:
-    found = await _read(caller, source.text)
-    rules: calls.Rules = found.rules or (await _policy(caller, None)).rules
-    outcomes = []
-    for case in found.cases:
-        verdict = await caller.perform(calls.try_rules(rules, case.action))
-        ok = all(verdict.get(name) == value for name, value in case.expect.items())
-        outcomes.append(
-            CaseView(name=case.name, line=case.line, expect=case.expect, verdict=verdict, ok=ok)
-        )
-    return outcomes
+    found = await calls_of(caller).policy_test(source.text, file=PLACE)
+    return [CaseView.model_validate(one) for one in found]
 
 
 @router.write("/policies/explain", verb="read", summary="Explain the verdict on an action", problems=())
 async def explain_policy(trial: Trial, caller: Caller) -> Explanation:
-    rules: calls.Rules
-    if trial.text is not None:
-        rules = (await _read(caller, trial.text)).rules
-        verdict = await caller.perform(calls.try_rules(rules, trial.action))
-    else:
-        in_force = await caller.perform(calls.version(caller.tenant_id, None))
-        rules = [] if in_force is None else in_force.rules
-        verdict = await caller.perform(calls.evaluate(caller.tenant_id, trial.action))
-    answers = await caller.perform(calls.trace(rules, trial.action))
-    return Explanation(verdict=verdict, answers=[RuleAnswerView.model_validate(one) for one in answers])
+    calls = calls_of(caller)
+    rules = None if trial.text is None else (await calls.policy_check(trial.text, file=PLACE)).rules
+    return Explanation.model_validate(await calls.policy_explain(trial.action, rules=rules))
 
 
 @router.write(
-    "/policies", verb="policy.change", status=201, summary="Propose a policy", problems=("conflict", "refused")
+    "/policies",
+    verb="policy.change",
+    status=201,
+    summary="Propose a policy",
+    problems=("conflict", "refused"),
 )
 async def propose_policy(proposal: Proposal, caller: Caller) -> Proposed:
-    found = await _read(caller, proposal.text)
-    if not found.rules:
-        raise InvalidInput("the policy has no rules", hint="write them under the key rules", field="body.text")
-    answer = await caller.perform(
-        calls.propose(caller.tenant_id, found.rules, found.source, caller.actor, proposal.reason)
-    )
+    answer = await calls_of(caller).policy_propose(proposal.text, file=PLACE, reason=proposal.reason)
     return Proposed(answer=answer)
 
 
@@ -182,24 +166,6 @@ async def list_verdicts(
 ) -> Page[VerdictView]:
     after = seek(cursor, "verdicts", int)
     found = await caller.perform(
-        calls.verdicts(caller.tenant_id, run, limit + 1, after=None if after is None else after[0])
+        policy_calls.verdicts(caller.tenant_id, run, limit + 1, after=None if after is None else after[0])
     )
     return page_of(found, limit, VerdictView.model_validate, lambda one: [one.verdict_id], "verdicts")
-
-
-async def _policy(caller: BoundCaller, version_no: int | None) -> calls.PolicyVersion:
-    found = await caller.perform(calls.version(caller.tenant_id, version_no))
-    if found is None:
-        what = "no policy is in force" if version_no is None else f"the policy has no version {version_no}"
-        raise NotFound(what, hint="propose one: POST /policies", field="version_no")
-    return found
-
-
-async def _read(caller: BoundCaller, text: str) -> PolicyFile:
-    """The policy of a text, checked by the database; one error lists every problem with its line."""
-    found = read_policy(text, "body.text")
-    if found.rules or not found.cases:
-        problems = await caller.perform(calls.check(found.rules))
-        if problems:
-            raise DefinitionError(found.placed(problems))
-    return found

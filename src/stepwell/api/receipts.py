@@ -70,7 +70,9 @@ class Settlement(BaseModel):
     outcome: Literal["confirmed", "void"]
     reason: str = Field(min_length=1, max_length=2000)
     external_id: str | None = Field(default=None, max_length=500)
-    result: Any = Field(default=None, description="what the handler gets; required for confirmed, may be null")
+    result: Any = Field(
+        default=None, description="what the handler gets; required for confirmed, may be null"
+    )
 
 
 class Reversal(BaseModel):
@@ -91,9 +93,7 @@ async def list_receipts(
 ) -> Page[ReceiptView]:
     after = seek(cursor, "receipts", int)
     found = await caller.perform(
-        calls.receipts(
-            caller.tenant_id, run, state, limit + 1, after=None if after is None else after[0]
-        )
+        calls.receipts(caller.tenant_id, run, state, limit + 1, after=None if after is None else after[0])
     )
     return page_of(found, limit, ReceiptView.model_validate, lambda one: [one.receipt_id], "receipts")
 
@@ -117,9 +117,14 @@ async def settle_receipt(receipt_id: Number, settlement: Settlement, caller: Cal
     result = json_text.encode(settlement.result, "result") if has_result else None
     await caller.perform(
         calls.settle_by_hand(
-            caller.tenant_id, receipt_id, settlement.outcome, caller.actor, settlement.reason,
-            settlement.external_id, result,
-        )  # fmt: skip
+            caller.tenant_id,
+            receipt_id,
+            settlement.outcome,
+            caller.actor,
+            settlement.reason,
+            settlement.external_id,
+            result,
+        )
     )
     return await show_receipt(receipt_id, caller)
 
@@ -133,4 +138,5 @@ async def settle_receipt(receipt_id: Number, settlement: Settlement, caller: Cal
 )
 async def reverse_receipt(receipt_id: Number, reversal: Reversal, caller: Caller) -> ReversalJob:
     call = calls.reverse(caller.tenant_id, receipt_id, caller.actor, reversal.reason)
-    return ReversalJob(job_id=str(await caller.perform(call)))
+    job_id = await caller.perform(call)
+    return ReversalJob(job_id=str(job_id))

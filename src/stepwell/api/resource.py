@@ -99,12 +99,17 @@ class Resource(APIRouter):
         method: str = "POST",
         status: int = 200,
         shown_once: Iterable[str] = (),
+        body: dict[str, Any] | None = None,
         problems: Iterable[str] = ("not_found",),
         **more: Any,
     ) -> Callable[[F], F]:
-        """A call that changes something. Fields that are `shown_once` are null in the answer to a repeat."""
+        """A call that changes something. Fields that are `shown_once` are null in the answer to a repeat.
+
+        `body` describes a body that is no JSON, for the OpenAPI document.
+        """
         codes = (*catalogue.EVERY_CALL, *catalogue.WRITES, *problems)
-        return self._route(path, method, verb, status, codes, summary, more, list(shown_once))
+        extra = {_SECRETS: list(shown_once)} if shown_once else {}
+        return self._route(path, method, verb, status, codes, summary, more, extra | (body or {}))
 
     def _route(
         self,
@@ -115,7 +120,7 @@ class Resource(APIRouter):
         codes: Iterable[str],
         summary: str,
         more: dict[str, Any],
-        shown_once: list[str] | None = None,
+        declared: dict[str, Any] | None = None,
     ) -> Callable[[F], F]:
         is_read = method == "GET"
         responses = catalogue.responses(dict.fromkeys(codes))
@@ -126,9 +131,8 @@ class Resource(APIRouter):
             _VERB: verb,
             "security": _SECURITY,
             "parameters": [_MIN_POSITION if is_read else _KEY],
+            **(declared or {}),
         }
-        if shown_once:
-            extra[_SECRETS] = shown_once
 
         def declare(endpoint: F) -> F:
             self.add_api_route(

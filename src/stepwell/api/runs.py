@@ -93,7 +93,9 @@ class RunStepView(Shown):
     """A step of a run. `why_*`: why a step that has not ended is not running."""
 
     step_run_id: Id
-    name: str = Field(description="id of the step; in a map with the number of the item", examples=["pack[3]"])
+    name: str = Field(
+        description="id of the step; in a map with the number of the item", examples=["pack[3]"]
+    )
     step_id: str
     step_kind: str
     item_no: int
@@ -159,7 +161,9 @@ class RunThen(BaseModel):
     units: list[UnitThen]
 
 
-@router.write("/runs", verb="run.start", status=201, summary="Start a run", problems=("not_found", "conflict"))
+@router.write(
+    "/runs", verb="run.start", status=201, summary="Start a run", problems=("not_found", "conflict")
+)
 async def start_run(start: RunStart, caller: Caller) -> StartedRun:
     if start.source is not None and start.key is None:
         raise InvalidInput(

@@ -12,9 +12,7 @@ def _as_text(value: object) -> object:
 
 
 # JavaScript reads a number above 2^53 wrongly, and the numbers of steps are larger than that.
-Id = Annotated[
-    str, BeforeValidator(_as_text), Field(description="a number, as text", examples=["7340033"])
-]
+Id = Annotated[str, BeforeValidator(_as_text), Field(description="a number, as text", examples=["7340033"])]
 
 
 class Shown(BaseModel):

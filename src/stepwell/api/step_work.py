@@ -91,9 +91,7 @@ class Answer(Shown):
 async def _call(
     caller: BoundCaller, name: str, step_run_id: int, *positional: object, **named: object
 ) -> Answer:
-    answer = await caller.perform(
-        calls.step_call(name, caller.tenant_id, step_run_id, *positional, **named)
-    )
+    answer = await caller.perform(calls.step_call(name, caller.tenant_id, step_run_id, *positional, **named))
     return Answer(answer=answer, step=StepView.model_validate(await step_of(caller, step_run_id)))
 
 

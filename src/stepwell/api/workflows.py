@@ -101,9 +101,7 @@ async def list_versions(
 ) -> Page[VersionView]:
     before = seek(cursor, "versions", int)
     found = await caller.perform(
-        calls.versions(
-            caller.tenant_id, name, before=None if before is None else before[0], limit=limit + 1
-        )
+        calls.versions(caller.tenant_id, name, before=None if before is None else before[0], limit=limit + 1)
     )
     if not found and before is None:
         raise await _missing(caller, name)
@@ -136,9 +134,7 @@ async def publish_workflow(publication: Publication, caller: Caller) -> Publishe
     "/workflows/{name}/caps", method="PUT", verb="workflow.publish", summary="Change the caps of a workflow"
 )
 async def change_workflow_caps(name: WorkflowName, caps: WorkflowCaps, caller: Caller) -> WorkflowView:
-    await caller.perform(
-        calls.set_workflow_caps(caller.tenant_id, name, caps.model_dump(exclude_unset=True))
-    )
+    await caller.perform(calls.set_workflow_caps(caller.tenant_id, name, caps.model_dump(exclude_unset=True)))
     return await show_workflow(name, caller)
 
 

@@ -648,6 +648,23 @@ create table stepwell.http_answer (
 );
 alter table stepwell.http_answer enable row level security;
 
+-- table: stepwell.http_trigger
+create table stepwell.http_trigger (
+    tenant_id integer not null,
+    trigger_name text not null,
+    address text not null,
+    secret bytea not null,
+    token_id bigint not null,
+    workflow_name text not null,
+    event_type text,
+    ref_path text,
+    key_path text,
+    input_path text,
+    created_at timestamp with time zone not null,
+    created_by text not null
+);
+alter table stepwell.http_trigger enable row level security;
+
 -- table: stepwell.i18n_text
 create table stepwell.i18n_text (
     text_key text not null,
@@ -1916,6 +1933,21 @@ alter table stepwell.http_answer add constraint idempotency_key_has_a_length CHE
 -- constraint: stepwell.http_answer.request_digest_is_sha256
 alter table stepwell.http_answer add constraint request_digest_is_sha256 CHECK ((length(request_digest) = 32));
 
+-- constraint: stepwell.http_trigger.an_event_needs_the_key_of_its_run
+alter table stepwell.http_trigger add constraint an_event_needs_the_key_of_its_run CHECK (((event_type IS NULL) = (key_path IS NULL)));
+
+-- constraint: stepwell.http_trigger.http_trigger_pkey
+alter table stepwell.http_trigger add constraint http_trigger_pkey PRIMARY KEY (tenant_id, trigger_name);
+
+-- constraint: stepwell.http_trigger.trigger_address_is_unique
+alter table stepwell.http_trigger add constraint trigger_address_is_unique UNIQUE (address);
+
+-- constraint: stepwell.http_trigger.trigger_name_has_a_form
+alter table stepwell.http_trigger add constraint trigger_name_has_a_form CHECK ((trigger_name ~ '^[a-z0-9][a-z0-9._-]{0,99}$'::text));
+
+-- constraint: stepwell.http_trigger.trigger_tenant_exists
+alter table stepwell.http_trigger add constraint trigger_tenant_exists FOREIGN KEY (tenant_id) REFERENCES stepwell.tenant(tenant_id);
+
 -- constraint: stepwell.i18n_text.i18n_text_pkey
 alter table stepwell.i18n_text add constraint i18n_text_pkey PRIMARY KEY (text_key, lang);
 
@@ -2750,6 +2782,9 @@ create policy tenant_is_bound on stepwell.handler_event_type as permissive for a
 
 -- policy: stepwell.http_answer.tenant_is_bound
 create policy tenant_is_bound on stepwell.http_answer as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.http_trigger.tenant_is_bound
+create policy tenant_is_bound on stepwell.http_trigger as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.information_bundle_item.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3790,6 +3825,16 @@ create view stepwell.v_unit_progress (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_vocabulary
+create view stepwell.v_vocabulary (
+    vocabulary text,
+    code text,
+    label_en text,
+    label_vi text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_workflow
 create view stepwell.v_workflow (
     tenant_id integer,
@@ -4560,6 +4605,11 @@ create function stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash
 
 -- function: stepwell._history_root(p_peaks bytea[])
 create function stepwell._history_root(p_peaks bytea[]) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hmac_sha256(p_key bytea, p_message bytea)
+create function stepwell._hmac_sha256(p_key bytea, p_message bytea) returns bytea language plpgsql immutable strict set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5693,6 +5743,9 @@ create function stepwell._title_of(p_tenant_id integer, p_unit_id bigint, p_lang
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._token_bind(p_token_hash bytea)
+create function stepwell._token_bind(p_token_hash bytea) returns TABLE(tenant_id integer, principal_id bigint, principal_name text) language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._token_check(p_tenant_id integer, p_principal_id bigint, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text)
 create function stepwell._token_check(p_tenant_id integer, p_principal_id bigint, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5716,6 +5769,26 @@ create function stepwell._transition_named(p_machine_id text, p_from_state text,
 
 -- function: stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean)
 create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean) returns text[] language sql;
+
+-- function: stepwell._trigger_body(p_body bytea)
+create function stepwell._trigger_body(p_body bytea) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._trigger_check(p_tenant_id integer, p_name text, p_settings jsonb)
+create function stepwell._trigger_check(p_tenant_id integer, p_name text, p_settings jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._trigger_run(p_tenant_id integer, p_workflow_name text, p_key text)
+create function stepwell._trigger_run(p_tenant_id integer, p_workflow_name text, p_key text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._trigger_value(p_body jsonb, p_path text, p_name text)
+create function stepwell._trigger_value(p_body jsonb, p_path text, p_name text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._turn_take(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._turn_take(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
@@ -6115,6 +6188,10 @@ create function stepwell.fn_evidence_read(p_tenant_id integer, p_run_id bigint) 
 create function stepwell.fn_evidence_record(p_tenant_id integer, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_evidence_request(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_evidence_request(p_tenant_id integer, p_run_id bigint) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text)
 create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6412,6 +6489,11 @@ create function stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name 
 create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_search(p_tenant_id integer, p_text text, p_limit integer)
+create function stepwell.fn_search(p_tenant_id integer, p_text text, p_limit integer) returns TABLE(kind text, id text, title text, detail text, rank integer) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_session_bind(p_token text)
 create function stepwell.fn_session_bind(p_token text) returns TABLE(tenant_id integer, principal_id bigint, principal_name text) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6582,6 +6664,22 @@ create function stepwell.fn_token_revoke(p_tenant_id integer, p_token_id bigint)
 
 -- function: stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer)
 create function stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer) returns TABLE(token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_trigger_delete(p_tenant_id integer, p_name text)
+create function stepwell.fn_trigger_delete(p_tenant_id integer, p_name text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_trigger_fire(p_address text, p_signed_at bigint, p_signature text, p_body bytea, p_delivery text)
+create function stepwell.fn_trigger_fire(p_address text, p_signed_at bigint, p_signature text, p_body bytea, p_delivery text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_trigger_set(p_tenant_id integer, p_name text, p_settings jsonb)
+create function stepwell.fn_trigger_set(p_tenant_id integer, p_name text, p_settings jsonb) returns TABLE(address text, secret text) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_triggers_read(p_tenant_id integer)
+create function stepwell.fn_triggers_read(p_tenant_id integer) returns TABLE(trigger_name text, workflow_name text, event_type text, ref_path text, key_path text, input_path text, acts_as text, created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_verbs_read()

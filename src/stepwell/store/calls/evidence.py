@@ -103,3 +103,18 @@ def recorded_bundles(tenant_id: int, run_id: int) -> Call[list[Recorded]]:
         (tenant_id, run_id),
         lambda rows: [Recorded(*row) for row in rows],
     )
+
+
+def request_bundle(tenant_id: int, run_id: int) -> Call[None]:
+    """A keeper makes the bundle of an ended run."""
+    return Call("select stepwell.fn_evidence_request(%s, %s)", (tenant_id, run_id), lambda rows: None)
+
+
+def is_recorded(tenant_id: int, sha256: str) -> Call[bool]:
+    """Whether a bundle with these bytes was exported."""
+    return Call(
+        "select exists (select from stepwell.evidence_bundle as b"
+        " where b.tenant_id = %s and b.bundle_sha256 = %s)",
+        (tenant_id, sha256),
+        lambda rows: bool(rows[0][0]),
+    )

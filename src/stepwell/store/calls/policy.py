@@ -143,9 +143,7 @@ def version(tenant: int, version_no: int | None) -> Call[PolicyVersion | None]:
     )
 
 
-def verdicts(
-    tenant: int, run_id: int | None, limit: int, *, after: int | None = None
-) -> Call[list[Verdict]]:
+def verdicts(tenant: int, run_id: int | None, limit: int, *, after: int | None = None) -> Call[list[Verdict]]:
     """The newest first; `after` is the number of the last one of the page before."""
     return Call(
         "select v.verdict_id, v.run_id, v.unit_id, v.connector, v.operation, v.target, v.effect,"

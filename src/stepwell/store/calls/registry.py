@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import psycopg
 
 from stepwell.errors import UNDEFINED_SQLSTATES, NotFound, SchemaError, from_database
 from stepwell.machines.model import Registry
-from stepwell.store.connection.call import Call
+from stepwell.store.connection.call import Call, Rows, value
 from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
@@ -34,4 +37,41 @@ def check() -> Call[list[tuple[str, bool, str | None]]]:
         "select c.* from stepwell.fn_registry_check() as c",
         (),
         lambda rows: [(row[0], row[1], row[2]) for row in rows],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a vocabulary, in two languages."""
+
+    code: str
+    label_en: str | None
+    label_vi: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    name: str
+    words: list[Word]
+
+
+def whole() -> Call[dict[str, Any]]:
+    """The registry as one document."""
+    return Call("select stepwell.fn_registry_read()", (), value)
+
+
+def vocabularies() -> Call[list[Vocabulary]]:
+    """The vocabularies, by name, each with its words."""
+
+    def decode(rows: Rows) -> list[Vocabulary]:
+        found: dict[str, list[Word]] = {}
+        for name, code, label_en, label_vi in rows:
+            found.setdefault(name, []).append(Word(code, label_en, label_vi))
+        return [Vocabulary(name, words) for name, words in found.items()]
+
+    return Call(
+        "select v.vocabulary, v.code, v.label_en, v.label_vi from stepwell.v_vocabulary as v"
+        " order by v.vocabulary, v.code",
+        (),
+        decode,
     )

@@ -78,9 +78,7 @@ def workflow(tenant: int, name: str) -> Call[PublishedWorkflow | None]:
     )
 
 
-def versions(
-    tenant: int, name: str, *, before: int | None = None, limit: int
-) -> Call[list[WorkflowVersion]]:
+def versions(tenant: int, name: str, *, before: int | None = None, limit: int) -> Call[list[WorkflowVersion]]:
     """The newest first; `before` is the number of the last one of the page before."""
     return Call(
         f"select {_VERSION} from stepwell.v_workflow_version as v"

@@ -39,3 +39,13 @@ as $$
         )
     )
 $$;
+
+-- The vocabularies of reasons (vocab.* of dot_config), one row for each word.
+create or replace view stepwell.v_vocabulary with (security_invoker = true) as
+select
+    split_part(c.config_key, '.', 2) as vocabulary,
+    substr(c.config_key, length('vocab.' || split_part(c.config_key, '.', 2) || '.') + 1) as code,
+    c.config_value ->> 'en' as label_en,
+    c.config_value ->> 'vi' as label_vi
+from stepwell.dot_config as c
+where c.config_key like 'vocab.%.%';

@@ -69,3 +69,27 @@ begin
     end if;
 end
 $$;
+
+-- Somebody asks for the bundle of a run: a keeper makes it when the run has ended.
+-- Locks: the row of the run in the list of bundles.
+-- Idempotency: yes; a run that waits for its bundle waits once.
+-- Raises: SW002 when there is no such run; SW003 when it has not ended; SW007 when the caller may not, or for another tenant.
+create or replace function stepwell.fn_evidence_request(p_tenant_id int, p_run_id bigint) returns void
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_run record;
+begin
+    perform stepwell._verb_check(p_tenant_id, 'evidence.seal');
+    select r.finished_at into v_run from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
+    if not found then
+        raise exception using errcode = 'SW002', column = 'run_id', message = format('run %s does not exist', p_run_id);
+    end if;
+    if v_run.finished_at is null then
+        raise exception using errcode = 'SW003', column = 'run_id', message = format('run %s has not ended; its bundle is made then', p_run_id);
+    end if;
+    insert into stepwell.evidence_due (tenant_id, run_id, asked_at) values (p_tenant_id, p_run_id, stepwell.now())
+    on conflict (tenant_id, run_id) do update set retry_at = null;
+end
+$$;

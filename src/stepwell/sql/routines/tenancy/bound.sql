@@ -14,6 +14,19 @@ returns table (tenant_id int, principal_id bigint, principal_name text)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
+begin
+    return query select b.tenant_id, b.principal_id, b.principal_name
+        from stepwell._token_bind(sha256(convert_to(p_token, 'UTF8'))) as b;
+end
+$$;
+
+-- The same for the hash of a token: a trigger over HTTP has proved in another way that it may act with its token.
+-- Raises: SW007 as fn_session_bind.
+create or replace function stepwell._token_bind(p_token_hash bytea)
+returns table (tenant_id int, principal_id bigint, principal_name text)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
 declare
     v_token record;
     v_reads int;
@@ -21,7 +34,7 @@ begin
     select t.tenant_id, t.principal_id, t.token_id, t.kind, t.verbs, p.principal_name into v_token
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
-    where t.token_hash = sha256(convert_to(p_token, 'UTF8')) and t.revoked_at is null
+    where t.token_hash = p_token_hash and t.revoked_at is null
         and t.expires_at > stepwell.now() and p.is_active
         and (t.kind <> 'session' or t.last_seen_at + make_interval(secs => t.idle_seconds) > stepwell.now());
     if not found then

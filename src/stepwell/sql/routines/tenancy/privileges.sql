@@ -90,7 +90,8 @@ as $$
             fn_workflow_publish, fn_operation_register, fn_workflow_caps_set, fn_workspace_set, fn_content_write,
             fn_schedule_set, fn_schedule_pause, fn_schedule_delete,
             fn_policy_propose, fn_receipt_settle, fn_receipt_reverse, fn_problem_close,
-            fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_workflow_evidence_set, fn_events_ack,
+            fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_evidence_request, fn_workflow_evidence_set, fn_events_ack,
+            fn_trigger_set, fn_trigger_delete, fn_triggers_read, fn_trigger_fire,
             fn_person_set, fn_principal_set, fn_principal_change, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
             fn_request_open, fn_request_close, fn_request_refused,
             fn_sign_in_salt, fn_sign_in, fn_sign_out, fn_sessions_read, fn_sessions_revoke, fn_password_set, fn_link_create, fn_link_use,
@@ -108,7 +109,7 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
-    ('development_mode', null), ('sign_in_throttle', null), ('http_answer', null), ('worker_session', 'session_key_hash'),
+    ('development_mode', null), ('sign_in_throttle', null), ('http_trigger', null), ('http_answer', null), ('worker_session', 'session_key_hash'),
     ('run_detail', 'input'), ('job_detail', 'payload'), ('approval_detail', 'about'), ('workflow_schedule', 'input'),
     ('action_receipt', 'request_metadata'), ('action_receipt', 'response_metadata'), ('action_receipt', 'prior'),
     ('action_receipt', 'reversal'), ('event_inbox', 'payload'), ('unit_wake', 'payload'), ('event_validation_audit', 'payload')
