@@ -12,7 +12,8 @@ from fastapi import Query
 from pydantic import AwareDatetime, Field
 
 from stepwell.api.caller import Caller
-from stepwell.api.pages import Cursor, Limit, Page, cursor as cursor_of, seek
+from stepwell.api.pages import Cursor, Limit, Page, seek
+from stepwell.api.pages import cursor as cursor_of
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Id, Shown
 from stepwell.store.calls import events
@@ -49,7 +50,7 @@ async def list_events(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[LogEventView]:
-    """A page may be short, or empty, and have a next page all the same: a search reads so many events at most."""
+    """A page may be short, or empty, and have a next page: a search reads so many events at most."""
     before = seek(cursor, "events", int, int)
     found = await caller.perform(
         events.recent_events(

@@ -24,7 +24,7 @@ State = Literal["intended", "confirmed", "unconfirmed", "void", "reversed"]
 
 
 class ReceiptView(Shown):
-    """The record of an effect in another system. Fields of the action are null without the right to read them."""
+    """The record of an effect in another system. Its values are null without the right to read them."""
 
     receipt_id: Id
     state_code: str

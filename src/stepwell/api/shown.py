@@ -1,4 +1,4 @@
-"""How values are shown over HTTP: models made from the frozen values of the store, with numbers of rows as texts."""
+"""How values are shown: models made from the frozen values of the store, with numbers of rows as texts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Triggers over HTTP: receives a signed request of another system, starts a run or sends it an event.
 
-`/hooks/{address}` reads no token and no session: the signature is the proof. Triggers are made and deleted by people.
+`/hooks/{address}` reads no token and no session: the signature is the proof. People make and delete triggers.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ _SIGNED: dict[str, Any] = {
             "in": "header",
             "required": True,
             "schema": {"type": "string", "pattern": f"^{_SIGNATURE.pattern}$"},
-            "description": "t=<seconds since 1970>,v1=<hex of HMAC-SHA-256 with the secret over t, a dot, the body>",
+            "description": "t=<seconds since 1970>,v1=<HMAC-SHA-256 with the secret over t, a dot, the body>",
         },
         {
             "name": DELIVERY_HEADER,
@@ -142,7 +142,7 @@ _SIGNED: dict[str, Any] = {
             "internal",
             "database_unavailable",
         )
-    ),  # fmt: skip
+    ),
 )
 async def fire_trigger(
     address: Annotated[str, Path(pattern=r"^swt_[0-9a-f]{64}$")], request: Request
