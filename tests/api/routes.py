@@ -21,6 +21,7 @@ OPEN = {
     "GET /api/v1/openapi.json": "the document of the API",
     "GET /api/v1/docs": "the same as a page",
     "POST /api/v1/slack/callback": "its own signature",
+    "POST /api/v1/hooks/{address}": "its own signature",
 }
 
 

@@ -24,16 +24,29 @@ OPERATIONS = operations(APP)
 
 @pytest.fixture
 def seeds(db: psycopg.Connection) -> dict[str, str]:
-    """A value for each parameter of a path: the numbers of things of tenant 1, whose names have the mark."""
+    """A value for each parameter of a path: things of tenant 1, with the mark in what only a reader sees."""
     engine = Engine(db)
-    engine.publish(f"{MARK}.w", operation("a"), human("sign", role="office"))
+    engine.publish("w", operation("a"), human("sign", role="office"), title=MARK)
     db.execute("select fn_person_set(1, %s, array['office'])", (f"{MARK}-ada",))
-    run_id = engine.start(f"{MARK}.w")
+    run_id = engine.start("w", {"note": MARK})
     unit_id = engine.unit(run_id, "a")
     approval_id = engine.one(
         "select fn_approval_request(1, 'stop', %s, %s, %s)", (run_id << 20, f"{MARK}-ada", MARK)
     )
-    return {"run_id": str(run_id), "unit_id": str(unit_id), "approval_id": str(approval_id)}
+    job_id = engine.enqueue("a", p_keys=[f"{MARK}-job"])[0]
+    db.execute("select fn_content_write(1, %s, %s, 'test')", ("guide", MARK))
+    return {
+        "run_id": str(run_id),
+        "unit_id": str(unit_id),
+        "step_run_id": str(engine.unit(run_id, "sign")),
+        "approval_id": str(approval_id),
+        "job_id": str(job_id),
+        "receipt_id": str(unit_id),
+        "problem_id": "1",
+        "name": "w",
+        "version_no": "1",
+        "code": "guide",
+    }
 
 
 def narrowed(db: psycopg.Connection, *verbs: str, tenant_id: int = 1, name: str = "narrow") -> dict[str, str]:

@@ -147,7 +147,7 @@ def test_a_trigger_stops_with_its_token_its_expiry_and_its_deletion(
     body = json.dumps(BODY).encode()
     revoked = made("revoked")
     db.execute("update access_token set revoked_at = now(), revoked_by = 'x' where label = 'trigger revoked'")
-    assert fire(api, revoked, body, now).status_code == 403
+    assert fire(api, revoked, body, now).status_code == 401
     replaced = made("replaced")
     made("replaced")
     assert fire(api, replaced, body, now).status_code == 404
@@ -156,7 +156,7 @@ def test_a_trigger_stops_with_its_token_its_expiry_and_its_deletion(
     assert fire(api, deleted, body, now).status_code == 404
     expiring = made("expiring", expires_seconds=60)
     clock.advance(minutes=2)
-    assert fire(api, expiring, body, now + 120).status_code == 403
+    assert fire(api, expiring, body, now + 120).status_code == 401
     assert api.delete("/api/v1/triggers/none").status_code == 404
 
 

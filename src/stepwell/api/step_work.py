@@ -1,7 +1,7 @@
 """What people do with steps and tasks: receives a step and what is done, returns the answer of the door.
 
-The caller is the person who acts, and the database has every rule. The form is checked in full here too, so that
-one answer lists all its problems.
+The caller is the person who acts, and the database has every rule. The form is checked in full here too, so
+that one answer lists all its problems.
 """
 
 from __future__ import annotations

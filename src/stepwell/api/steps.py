@@ -42,7 +42,7 @@ class StepView(Shown):
     overdue_first_at: datetime | None
     completed_after_deadline: bool
     sla_breach_duration: timedelta | None
-    is_late: bool
+    is_late: bool | None = Field(description="null without a deadline")
     block_reason: str | None
     block_detail: str | None
     blocked_severity: str | None

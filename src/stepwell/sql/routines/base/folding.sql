@@ -70,5 +70,5 @@ create or replace function stepwell._actor_channel(p_actor text) returns text
 language sql immutable parallel safe
 set search_path = stepwell, pg_temp
 as $$
-    select substring(p_actor from '^(cli|api|client|web|ui|slack|mcp):')
+    select substring(p_actor from '^(cli|api|client|web|ui|slack|mcp|hook):')
 $$;
