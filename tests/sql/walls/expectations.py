@@ -31,6 +31,7 @@ GLOBAL = {
     "transition_def": "the registry",
     "transition_rule": "the registry",
     "v_state_label": "the registry",
+    "v_vocabulary": "the registry",
     "verb": "the verbs",
     "worker_session": "names and slots of workers; they serve every tenant",
 }
@@ -57,6 +58,7 @@ HARMLESS = {
     "fn_sign_in_salt": "a salt, also for names that do not exist",
     "fn_sign_out": "ends the session of the caller",
     "fn_tenant_find": "the bound tenant only; refuses every other",
+    "fn_trigger_fire": "only with a signature by the secret of a trigger; acts as its principal",
     "fn_verbs_read": "what the caller may do",
 }
 
