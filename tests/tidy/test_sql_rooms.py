@@ -42,7 +42,20 @@ MAY_CALL: dict[str, set[str]] = {
     },
     "report": {"advance", "base", "claim", "expression", "lock", "log", "problem", "tenancy", "transition"},
     "start": {"advance", "base", "claim", "log", "publish", "tenancy", "transition"},
-    "people": {"advance", "base", "deadline", "guard", "lock", "log", "rollup", "tenancy", "transition"},
+    "people": {
+        "advance",
+        "base",
+        "deadline",
+        "expression",
+        "guard",
+        "lock",
+        "log",
+        "publish",
+        "rollup",
+        "start",
+        "tenancy",
+        "transition",
+    },
     "govern": {
         "advance",
         "base",
@@ -73,7 +86,7 @@ MAY_CALL: dict[str, set[str]] = {
         "transition",
     },
     "slack": {"base", "govern", "people", "tenancy"},
-    "project": {"advance", "base", "content", "govern", "guard", "people", "rollup", "tenancy"},
+    "project": {"advance", "base", "content", "govern", "guard", "keep", "people", "rollup", "tenancy"},
 }
 
 # Routines that call each other outside advance/, and why.

@@ -113,8 +113,8 @@ def request_bundle(tenant_id: int, run_id: int) -> Call[None]:
 def is_recorded(tenant_id: int, sha256: str) -> Call[bool]:
     """Whether a bundle with these bytes was exported."""
     return Call(
-        "select exists (select from stepwell.evidence_bundle as b"
-        " where b.tenant_id = %s and b.bundle_sha256 = %s)",
+        "select b.run_id from stepwell.evidence_bundle as b"
+        " where b.tenant_id = %s and b.bundle_sha256 = %s limit 1",
         (tenant_id, sha256),
-        lambda rows: bool(rows[0][0]),
+        bool,
     )
