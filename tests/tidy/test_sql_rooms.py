@@ -26,7 +26,7 @@ MAY_CALL: dict[str, set[str]] = {
     "publish": {"base", "expression", "log", "tenancy"},
     "seal": {"base", "guard", "log", "problem", "registry", "tenancy"},
     "transition": {"base", "deadline", "guard", "log", "rollup"},
-    "claim": {"base", "expression", "log", "problem", "rollup", "tenancy", "transition"},
+    "claim": {"base", "expression", "log", "problem", "tenancy", "transition"},
     "advance": {
         "base",
         "claim",
@@ -36,7 +36,6 @@ MAY_CALL: dict[str, set[str]] = {
         "lock",
         "log",
         "publish",
-        "rollup",
         "tenancy",
         "transition",
     },
@@ -80,7 +79,6 @@ MAY_CALL: dict[str, set[str]] = {
         "people",
         "problem",
         "publish",
-        "rollup",
         "start",
         "tenancy",
         "transition",
@@ -92,8 +90,8 @@ MAY_CALL: dict[str, set[str]] = {
 # Routines that call each other outside advance/, and why.
 RECURSIONS = {
     frozenset(
-        {"fn_workflow_rollup_compute", "_rollup_bridge"}
-    ): "the colour of a subworkflow step is that of the run it started",
+        {"_subrun_states_show", "_blocks_weigh"}
+    ): "a block may turn its run red, and the run above it with it",
     frozenset(
         {
             "_schema_problem",
@@ -110,6 +108,7 @@ _CAP = "tenancy/ holds every place where a cap or a limit is enforced"
 _LANE = "everything about the lanes of a tenant is in one file"
 _RECEIPT = "all state changes of a receipt are in one file"
 IN_ANOTHER_FILE: dict[str, str] = {
+    "_rollup_policy_problem": "which rules of the roll-up are accepted is a subject of its own",
     "_audit_values": "the canonical form of a value is a subject of its own",
     "_retention_months": "what the log says of its months is a subject of its own",
     "_graph_times_problem": "which times are accepted is a subject of its own",

@@ -19,9 +19,6 @@ create type stepwell.ready_lane as (executor_class_id integer, rank integer, ope
 -- type: stepwell.rollup_colour
 create domain stepwell.rollup_colour as text constraint rollup_is_a_colour CHECK ((VALUE = ANY ('{gray,green,yellow,red}'::text[])));
 
--- type: stepwell.subrun_class
-create domain stepwell.subrun_class as text constraint subrun_class_is_known CHECK ((VALUE = ANY ('{red,wait,active}'::text[])));
-
 -- type: stepwell.tenant_turn
 create type stepwell.tenant_turn as (tenant_id integer, workspace_id integer, weight double precision, max_concurrency integer);
 
@@ -1450,7 +1447,6 @@ create table stepwell.work_unit (
     failure_class text,
     slot_key text,
     waiting_facets text[],
-    subrun_class stepwell.subrun_class,
     has_deadline boolean default false not null
 ) with (autovacuum_analyze_scale_factor=0.1, autovacuum_vacuum_scale_factor=0.05, fillfactor=60);
 alter table stepwell.work_unit enable row level security;
@@ -2361,7 +2357,12 @@ alter table stepwell.unit_wake add constraint unit_wake_pkey PRIMARY KEY (tenant
 alter table stepwell.verb add constraint verb_pkey PRIMARY KEY (verb);
 
 -- constraint: stepwell.work_unit.waiting_always_has_a_facet
-alter table stepwell.work_unit add constraint waiting_always_has_a_facet CHECK (((state_code = 'waiting'::text) = (waiting_facet IS NOT NULL)));
+alter table stepwell.work_unit add constraint waiting_always_has_a_facet CHECK (
+CASE state_code
+    WHEN 'waiting'::text THEN (waiting_facet IS NOT NULL)
+    WHEN 'blocked'::text THEN (COALESCE(waiting_facet, 'waiting_dependency'::text) = 'waiting_dependency'::text)
+    ELSE (waiting_facet IS NULL)
+END);
 
 -- constraint: stepwell.work_unit.work_unit_pkey
 alter table stepwell.work_unit add constraint work_unit_pkey PRIMARY KEY (tenant_id, unit_id);
@@ -5318,11 +5319,6 @@ create function stepwell._roles_of(p_tenant_id integer, p_principal_id bigint) r
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint)
-create function stepwell._rollup_bridge(p_tenant_id integer, p_unit_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
 -- function: stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
 create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5663,13 +5659,24 @@ create function stepwell._steps_resume(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
--- function: stepwell._subrun_colours_show(p_tenant_ids integer[], p_run_ids bigint[])
-create function stepwell._subrun_colours_show(p_tenant_ids integer[], p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
-
 -- function: stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text)
 create function stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._subrun_state(p_colour text)
+create function stepwell._subrun_state(p_colour text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._subrun_state_set(p_tenant_id integer, p_unit_id bigint, p_run_id bigint, p_state_code text)
+create function stepwell._subrun_state_set(p_tenant_id integer, p_unit_id bigint, p_run_id bigint, p_state_code text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._subrun_states_show(p_tenant_ids integer[], p_run_ids bigint[])
+create function stepwell._subrun_states_show(p_tenant_ids integer[], p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._subrun_steps_continue(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._subrun_steps_continue(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text)
 create function stepwell._subruns_cancel(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;

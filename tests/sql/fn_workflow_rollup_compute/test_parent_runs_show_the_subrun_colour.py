@@ -68,11 +68,12 @@ class Oracle:
 
     @staticmethod
     def lamp(state: str, hard: str | None, subrun: str | None) -> str:
+        if subrun is not None and state != "overdue":
+            # Document 000, 5.3: red is failed, yellow is blocked, green but not completed is in_progress.
+            assert state == {"red": "failed", "yellow": "blocked"}.get(subrun, "in_progress")
         if state in RED or hard == "red":
             return "red"
-        if state in YELLOW:
-            return "yellow"
-        return subrun if state == "in_progress" and subrun in ("red", "yellow") else "green"
+        return "yellow" if state in YELLOW else "green"
 
 
 @pytest.mark.requirement("RU-03", "RU-04")
@@ -87,14 +88,17 @@ def test_the_rows_of_parent_runs_change_with_the_sub_run(engine: Engine, people:
     assert stored(engine) == {outer: "green", middle: "green", inner: "green"}
     people.wait(unit, "ada", ["waiting_human"])
     assert stored(engine) == {outer: "yellow", middle: "yellow", inner: "yellow"}
-    step = "select state_code, subrun_class from work_unit where unit_id = %s"
-    assert engine.db.execute(step, (engine.unit(outer, "mid"),)).fetchone() == ("in_progress", "wait")
+    step = "select state_code, waiting_facet from step_run where step_run_id = %s"
+    assert engine.db.execute(step, (engine.unit(outer, "mid"),)).fetchone() == (
+        "blocked",
+        "waiting_dependency",
+    )
     assert engine.faults() == {}
     people.cannot_complete(unit, "ada", "note:1")
     assert stored(engine) == {outer: "red", middle: "red", inner: "red"}
     # The inner run has ended. The middle run has not, because one step of it that is not mandatory is open.
     assert engine.db.execute(step, (engine.unit(middle, "in"),)).fetchone() == ("cannot_complete", None)
-    assert engine.db.execute(step, (engine.unit(outer, "mid"),)).fetchone() == ("in_progress", "red")
+    assert engine.db.execute(step, (engine.unit(outer, "mid"),)).fetchone() == ("failed", None)
     assert engine.faults() == {}
 
 

@@ -32,6 +32,7 @@ COLUMN_OF_GUARD = {
     "output_contract_met": ("has_contract", True),
     "retry_budget_left": ("attempt_count", 5),
     "lease_expired": ("lease_session_id", 1),
+    "failed_by_itself": ("failure_class", "subworkflow_red"),
 }
 
 

@@ -48,7 +48,7 @@ begin
     if v_engine.unit_ids is not null then
         perform stepwell._engine_steps(v_engine.tenant_ids, v_engine.unit_ids);
     end if;
-    perform stepwell._subrun_colours_show(array[p_tenant_id], array[stepwell._run_of(v_dead.unit_ids[1])]);
+    perform stepwell._subrun_states_show(array[p_tenant_id], array[stepwell._run_of(v_dead.unit_ids[1])]);
     return jsonb_build_object('state', 'replayed', 'approval_id', p_approval_id, 'unit_ids', v_dead.unit_ids,
         'reinstated_count', v_count);
 end

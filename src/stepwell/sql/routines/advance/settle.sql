@@ -2,8 +2,8 @@
 -- the locks of the runs. SW004: the registry refuses.
 
 -- Ends what has nothing left to do: Maps whose items have ended, then runs: completed, or failed when a mandatory step
--- could not complete. A sub-run sets the subrun colour of the step around it.
--- Locks: the runs above a sub-run, as _subrun_colours_show.
+-- could not complete. A sub-run that goes on sets the state of the step around it by its colour.
+-- Locks: the runs above a sub-run, as _subrun_states_show.
 create or replace function stepwell._runs_settle(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -18,8 +18,8 @@ begin
             array_agg(p.run_id) filter (where p.needs_attention) as attention_run_ids,
             array_agg(p.tenant_id) filter (where p.map_count > 0) as map_tenant_ids,
             array_agg(p.run_id) filter (where p.map_count > 0) as map_run_ids,
-            array_agg(p.tenant_id) filter (where p.parent_run_id is not null) as child_tenant_ids,
-            array_agg(p.run_id) filter (where p.parent_run_id is not null) as child_run_ids,
+            array_agg(p.tenant_id) filter (where p.parent_run_id is not null and p.open_count > 0) as child_tenant_ids,
+            array_agg(p.run_id) filter (where p.parent_run_id is not null and p.open_count > 0) as child_run_ids,
             array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_tenant_ids,
             array_agg(stepwell._run_unit(p.run_id) order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_ids,
             array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count > 0) as failed_tenant_ids,
@@ -44,7 +44,7 @@ begin
             or stepwell._maps_settle(v_ended.map_tenant_ids, v_ended.map_run_ids) = 0;
     end loop;
     if v_ended.child_run_ids is not null then
-        perform stepwell._subrun_colours_show(v_ended.child_tenant_ids, v_ended.child_run_ids);
+        perform stepwell._subrun_states_show(v_ended.child_tenant_ids, v_ended.child_run_ids);
     end if;
     if v_ended.done_ids is not null then
         perform stepwell._runs_end(v_ended.done_tenant_ids, v_ended.done_ids, 'completed', 'all_mandatory_steps_completed');

@@ -225,11 +225,12 @@ begin
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.parent_unit_id = u.unit_id
         cross join lateral (select case when r.finished_state = 'completed'
             then stepwell._run_result(r.tenant_id, r.run_id) end as result offset 0) as x
-        where u.state_code in ('in_progress', 'overdue')
+        where u.state_code in ('in_progress', 'overdue', 'failed', 'blocked')
     ) as c;
     if v_ended.unit_ids is null then
         return;
     end if;
+    perform stepwell._subrun_steps_continue(v_ended.tenant_ids, v_ended.unit_ids);
     delete from stepwell.timer as t
     using unnest(v_ended.tenant_ids, v_ended.unit_ids) as q (tenant_id, unit_id)
     where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.timer_kind = 'wait_timeout';

@@ -151,7 +151,7 @@ begin
     if v_taken.retry_requests is not null then
         perform stepwell._must_apply(v_taken.retry_requests, row('executor_worker', 'event', 'retry_attempt', null, p_session_id,
             p_now, null, 0, null)::stepwell.transition_cause);
-        perform stepwell._subrun_colours_show(v_taken.retry_tenant_ids, v_taken.retry_run_ids);
+        perform stepwell._subrun_states_show(v_taken.retry_tenant_ids, v_taken.retry_run_ids);
     end if;
     perform stepwell._tenant_leases_note(tenant_ids, unit_ids);
 end

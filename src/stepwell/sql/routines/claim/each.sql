@@ -28,7 +28,7 @@ begin
                     case when v_unit.is_retry then 'retry_attempt' else 'step_claim' end, null, v_session.session_id, v_session.now, null,
                     0, null)::stepwell.transition_cause);
             if v_unit.is_retry then
-                perform stepwell._subrun_colours_show(array[v_unit.tenant_id], array[stepwell._run_of(v_unit.unit_id)]);
+                perform stepwell._subrun_states_show(array[v_unit.tenant_id], array[stepwell._run_of(v_unit.unit_id)]);
             end if;
             perform stepwell._tenant_leases_note(array[v_unit.tenant_id], array[v_unit.unit_id]);
             return query

@@ -83,12 +83,17 @@ begin
         raise exception using errcode = 'SW003',
             message = format('%s is %s; only what has failed or is dead can be retried', stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
     end if;
+    if v_unit.failure_class = 'subworkflow_red' then
+        raise exception using errcode = 'SW003', message = format('%s has failed because a step of its sub-workflow has;'
+            ' retry that step, in run %s', stepwell._title_of(p_tenant_id, p_unit_id), (select stepwell._run_of(max(w.unit_id))
+                from stepwell.work_unit as w where w.tenant_id = p_tenant_id and w.parent_id = p_unit_id and w.scope = 'workflow_run'));
+    end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', v_actor,
         array[jsonb_build_object('audit_ref', 'actor:' || v_actor)],
         array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason))]);
     perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
-    perform stepwell._subrun_colours_show(array[p_tenant_id], array[stepwell._run_of(p_unit_id)]);
+    perform stepwell._subrun_states_show(array[p_tenant_id], array[stepwell._run_of(p_unit_id)]);
     return jsonb_build_object('state', 'ready', 'unit_ids', array[p_unit_id], 'approval_id', null);
 end
 $$;

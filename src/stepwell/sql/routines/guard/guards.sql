@@ -45,6 +45,8 @@ begin
                 select from stepwell.failure_class_registry as f
                 where f.failure_class = p_unit.failure_class and f.classification = 'permanent')
                 or p_evidence ->> 'classification' = 'permanent';
+        when 'failed_by_itself' then
+            v_holds := p_unit.failure_class is distinct from 'subworkflow_red';
         when 'declaration_evidence' then
             v_holds := p_evidence ->> 'declaration_ref' is not null;
         when 'lease_expired' then

@@ -267,7 +267,7 @@ begin
                 array[cardinality(v_held.dead_ids)]), 'system');
         perform stepwell._runs_settle(v_held.dead_tenant_ids, v_held.dead_ids);
     end if;
-    perform stepwell._subrun_colours_show(v_held.tenant_ids, array(select stepwell._run_of(q) from unnest(v_held.unit_ids) as q));
+    perform stepwell._subrun_states_show(v_held.tenant_ids, array(select stepwell._run_of(q) from unnest(v_held.unit_ids) as q));
     return cardinality(v_held.unit_ids);
 end
 $$;

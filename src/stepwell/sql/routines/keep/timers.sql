@@ -174,13 +174,14 @@ begin
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         inner join stepwell.workflow_step_def as d
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-        where u.state_code in ('in_progress', 'overdue') and d.step_kind = 'subworkflow'
+        where u.state_code in ('in_progress', 'overdue', 'failed', 'blocked') and d.step_kind = 'subworkflow'
         order by u.unit_id
     loop
         -- A step before it may have cancelled it.
         continue when not exists (select from stepwell.work_unit as u where u.tenant_id = v_step.tenant_id
-            and u.unit_id = v_step.unit_id and u.state_code in ('in_progress', 'overdue'));
+            and u.unit_id = v_step.unit_id and u.state_code in ('in_progress', 'overdue', 'failed', 'blocked'));
         perform stepwell._subruns_cancel(v_step.tenant_id, array[v_step.unit_id], 'engine', 'timeout');
+        perform stepwell._subrun_steps_continue(array[v_step.tenant_id], array[v_step.unit_id]);
         perform stepwell._units_fail(array[v_step.tenant_id], array[v_step.unit_id], array[jsonb_build_object(
             'failure_class', 'timeout', 'outcome', 'dead', 'error', jsonb_build_object('type', 'WaitingTimeout',
                 'message', format('the run of the sub-workflow did not end within %s seconds', v_step.timeout_seconds)))],
@@ -220,7 +221,7 @@ begin
     where u.state_code = 'in_progress';
     perform stepwell._units_move(v_late.tenant_ids, v_late.unit_ids, 'overdue', 'system', 'timer', 'deadline_passed',
         'engine', null, v_late.payloads);
-    perform stepwell._subrun_colours_show(p_tenant_ids, array(select stepwell._run_of(q) from unnest(p_unit_ids) as q));
+    perform stepwell._subrun_states_show(p_tenant_ids, array(select stepwell._run_of(q) from unnest(p_unit_ids) as q));
 end
 $$;
 

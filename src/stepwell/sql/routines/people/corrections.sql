@@ -112,7 +112,7 @@ begin
         'audit_ref', 'approval:' || p_approval_id, 'approval_id', p_approval_id, 'prior_audit_id', v_root.prior_audit_id,
         'correction_reason', p_reason));
     perform stepwell._approvals_outlived(p_tenant_id, stepwell._run_of(a.unit_id)),
-        stepwell._subrun_colours_show(array[p_tenant_id], array[stepwell._run_of(a.unit_id)])
+        stepwell._subrun_states_show(array[p_tenant_id], array[stepwell._run_of(a.unit_id)])
     from unnest(v_around) as a (unit_id) where stepwell._unit_no(a.unit_id) = 0;
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_reopen_for_correction', p_key, jsonb_build_object(
         'ok', true, 'cycle_no', v_root.cycle_no, 'prior_audit_id', v_root.prior_audit_id,
@@ -158,7 +158,7 @@ begin
         where n.tenant_id = p_tenant_id and n.parent_id = w.parent_id and n.scope = 'workflow_run') as latest_run_id
     into v_lost
     from stepwell._correction_around(p_tenant_id, p_unit_id) as a
-    where a.state_code not in ('in_progress', 'overdue', 'waiting', 'paused', 'completed', 'cannot_complete', 'failed')
+    where a.state_code not in ('in_progress', 'overdue', 'waiting', 'blocked', 'paused', 'completed', 'cannot_complete', 'failed')
         or (a.scope = 'workflow_run' and exists (select from stepwell.work_unit as n
             inner join stepwell.work_unit as w on w.tenant_id = n.tenant_id and w.unit_id = a.unit_id
             where n.tenant_id = p_tenant_id and n.parent_id = w.parent_id and n.scope = 'workflow_run'

@@ -118,8 +118,7 @@ as $$
             count(*) filter (where u.mandatory and u.state_code = 'cannot_complete' and not u.failure_caught) as failed_count
         from stepwell.work_unit as u
         inner join stepwell.state_def as d on u.state_machine_id = d.state_machine_id and u.state_code = d.state_code
-        cross join lateral (select case when u.blocked_escalated then 'red'
-            else coalesce(u.subrun_class, d.semantic_class) end as class) as k
+        cross join lateral (select case when u.blocked_escalated then 'red' else d.semantic_class end as class) as k
         where u.scope = 'step'
         group by u.tenant_id, stepwell._run_of(u.unit_id)
     )
@@ -141,15 +140,12 @@ as $$
     where p.frozen_at is null
         and p.rollup_state_code <> stepwell._rollup_colour(p.red_count, p.wait_count, p.active_count)
     union all
-    select 'counters_equal_a_recount', format('step %s counts as %s, its run %s is %s', s.unit_id,
-        coalesce(s.subrun_class, d.semantic_class), p.run_id, p.rollup_state_code)
+    select 'counters_equal_a_recount', format('step %s is %s, its run %s is %s', s.unit_id, s.state_code, p.run_id, p.rollup_state_code)
     from stepwell.run_progress as p
     inner join stepwell.work_unit as w on p.tenant_id = w.tenant_id and stepwell._run_unit(p.run_id) = w.unit_id
     inner join stepwell.work_unit as s on w.tenant_id = s.tenant_id and w.parent_id = s.unit_id
-    inner join stepwell.state_def as d on s.state_machine_id = d.state_machine_id and s.state_code = d.state_code
     where p.parent_run_id is not null and w.state_code in ('in_progress', 'paused')
-        and s.state_code in ('in_progress', 'waiting') and s.mandatory and coalesce(s.subrun_class, d.semantic_class)
-            <> case p.rollup_state_code when 'red' then 'red' when 'yellow' then 'wait' else 'active' end
+        and s.state_code in ('in_progress', 'failed', 'blocked') and s.state_code <> stepwell._subrun_state(p.rollup_state_code)
     union all
     select 'pending_counts_equal_unfinished_predecessors', format('step %s waits for %s, %s have not ended',
         u.unit_id, u.pending_count, b.unfinished_count)

@@ -108,6 +108,7 @@ from (
                     select from stepwell.approval_detail as a
                     where a.tenant_id = u.tenant_id and a.subject_unit_id = u.unit_id and a.decided_at is null
                 ) then 'approval' else '' end
+            when u.state_code = 'failed' and u.failure_class = 'subworkflow_red' then 'transient'
             when u.state_code = 'failed' then coalesce((
                 select f.classification from stepwell.unit_failure as f
                 where f.tenant_id = u.tenant_id and f.unit_id = u.unit_id

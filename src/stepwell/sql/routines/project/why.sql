@@ -63,9 +63,12 @@ begin
         'merged', 'confirmed', 'void', 'reversed') or (p_unit.scope = 'workflow_run' and p_unit.state_code = 'failed') then
         return query select 'ended', jsonb_build_object('name', v_name, 'state', p_unit.state_code),
             case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
-    elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope = 'step' and p_unit.executor_class_id is null
-        and p_unit.pic_id is null then
-        -- A step that the engine carries out: a sub-workflow whose run is in progress.
+    elsif p_unit.scope = 'step' and p_unit.executor_class_id is null and p_unit.pic_id is null
+        and (p_unit.state_code in ('in_progress', 'overdue') or (p_unit.state_code in ('failed', 'blocked') and exists (
+            select from stepwell.work_unit as w where w.tenant_id = p_unit.tenant_id and w.parent_id = p_unit.unit_id
+                and w.scope = 'workflow_run' and w.state_code not in ('completed', 'cancelled', 'failed')))) then
+        -- A step that the engine carries out: a sub-workflow whose run is in progress; by its colour the step may be blocked
+        -- or have failed.
         return query select w.* from stepwell._why_waiting(p_unit, v_name) as w;
     elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope <> 'workflow_run' then
         select s.worker_name, s.expires_at into v_found

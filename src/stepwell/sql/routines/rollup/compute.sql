@@ -1,8 +1,8 @@
 -- The colour of a run computed from its steps, without the counters: for people who ask why, and to check the counters.
 
 -- The roll-up of a run computed from its steps and the policy rows: colour, the steps that it rests on, how many are
--- red, yellow, green, skipped or not mandatory, and the step that decides. A step with a sub-run has the colour of that
--- run. A paused run keeps the colour it had.
+-- red, yellow, green, skipped or not mandatory, and the step that decides. A step with a sub-run has the state that the
+-- colour of that run requires. A paused run keeps the colour it had.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such run.
@@ -36,10 +36,7 @@ begin
         select u.unit_id, u.state_code, u.mandatory, b.class
         from stepwell.work_unit as u
         inner join stepwell.state_def as s on u.state_machine_id = s.state_machine_id and u.state_code = s.state_code
-        cross join lateral (select case when u.blocked_escalated then 'red'
-            when u.executor_class_id is null and u.pic_id is null and u.state_code in ('in_progress', 'waiting')
-                then coalesce(stepwell._rollup_bridge(u.tenant_id, u.unit_id), s.semantic_class)
-            else s.semantic_class end as class) as b
+        cross join lateral (select case when u.blocked_escalated then 'red' else s.semantic_class end as class) as b
         where u.tenant_id = p_tenant_id and u.scope = 'step'
             and u.unit_id between stepwell._run_unit(p_workflow_run_id) + 1 and stepwell._run_unit(p_workflow_run_id + 1) - 1
     ), counted as (
@@ -69,20 +66,4 @@ begin
     left join decisive as d on true;
     return v_found;
 end
-$$;
-
--- The class of a step from the colour of the sub-run inside it, computed from the steps of that run: red is red, yellow
--- is wait, anything else is active. Null for a step without a running sub-run.
-create or replace function stepwell._rollup_bridge(p_tenant_id int, p_unit_id bigint) returns text
-language sql stable
-set search_path = stepwell, pg_temp
-as $$
-    select case stepwell.fn_workflow_rollup_compute(stepwell._run_of(c.unit_id), c.tenant_id) ->> 'rollup_state_code'
-        when 'red' then 'red' when 'yellow' then 'wait' else 'active' end
-    from stepwell.work_unit as c
-    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
-    where c.tenant_id = p_tenant_id and c.parent_id = p_unit_id and c.scope = 'workflow_run'
-        and c.state_code in ('in_progress', 'paused') and u.state_code in ('in_progress', 'waiting')
-    order by c.unit_id desc
-    limit 1
 $$;

@@ -41,12 +41,14 @@ begin
             lease_no = case when t.reached_state = 'in_progress' and t.from_state <> 'overdue' then n.lease_no + 1 else n.lease_no end,
             pending_count = case when t.from_state = 'not_started' then 0 else n.pending_count end,
             attempt_count = case
-                when t.reached_state = 'failed' or (t.reached_state = 'ready' and p_cause.trigger_ref = 'lease_expired')
-                    then n.attempt_count + 1
+                -- A step whose sub-run is red has failed, and its attempt goes on.
+                when t.reached_state = 'failed' then n.attempt_count + (q.payload ->> 'failure_class' is distinct from 'subworkflow_red')::int
+                when t.reached_state = 'ready' and p_cause.trigger_ref = 'lease_expired' then n.attempt_count + 1
                 else n.attempt_count end,
             started_at = case when t.reached_state = 'in_progress' then coalesce(n.started_at, v_now) else n.started_at end,
             completed_at = case when t.to_settled then coalesce(n.completed_at, v_now) else n.completed_at end,
-            waiting_facet = case when t.reached_state = 'waiting' then q.payload ->> 'waiting_facet' end,
+            waiting_facet = case t.reached_state when 'waiting' then q.payload ->> 'waiting_facet'
+                when 'blocked' then case q.payload ->> 'waiting_facet' when 'waiting_dependency' then 'waiting_dependency' end end,
             waiting_facets = case when t.reached_state = 'waiting' then stepwell._texts_of(q.payload -> 'waiting_facets') end,
             failure_class = case when t.reached_state = 'failed' then q.payload ->> 'failure_class' else n.failure_class end,
             overdue_first_at = case when t.reached_state = 'overdue' or (t.to_settled and n.deadline_at < v_now)
@@ -70,10 +72,9 @@ begin
         returning
             q.evidence, t.actor_class, w.by_engine, t.from_state, t.to_state as first_state, t.reached_state as to_state,
             t.event_type, t.claim_event_type, t.to_class, t.from_settled::int - t.to_settled::int as open_count,
-            -- A block that counts as red is counted out of the red ones, a step with a subrun colour out of the class
-            -- of that colour. These marks belong to the state that is left; they are still set here, and _marks_clear
-            -- removes them after the counting.
-            case when n.blocked_escalated then 'red' else coalesce(n.subrun_class, t.from_class) end as from_class,
+            -- A block that counts as red is counted out of the red ones. The mark belongs to the state that is left; it is
+            -- still set here, and _marks_clear removes it after the counting.
+            case when n.blocked_escalated then 'red' else t.from_class end as from_class,
             case when n.completed_after_deadline and t.reached_state = 'completed'
                 then coalesce(q.payload, '{}') || jsonb_build_object('completed_after_deadline', true,
                     'overdue_first_at', n.overdue_first_at, 'sla_breach_duration', n.sla_breach_duration)
@@ -81,7 +82,7 @@ begin
             -- Steps of the items of a Map: the Map counts those that have not ended.
             case when n.scope = 'step' and t.from_settled <> t.to_settled then n.parent_id end as map_id,
             case when t.reached_state = 'ready' and n.slot_key is null then n.executor_class_id end as queue_executor_class_id, n.operation_id,
-            n.blocked_escalated or n.failure_caught or n.has_deadline or n.subrun_class is not null as is_marked,
+            n.blocked_escalated or n.failure_caught or n.has_deadline as is_marked,
             n.slot_key is not null as has_slot,
             n.failure_caught, n.priority, n.tenant_id, n.unit_id, n.lease_no, n.mandatory::int as weight, n.scope
     ), appended as (
@@ -177,18 +178,18 @@ begin
 end
 $$;
 
--- Removes the marks that belonged to the state a unit has left: its block counts as red, its subrun colour, its failure
--- is caught. The core counts by these marks, so they are removed after it has counted. The timer of a deadline follows the
+-- Removes the marks that belonged to the state a unit has left: its block counts as red, its failure is
+-- caught. The core counts by these marks, so they are removed after it has counted. The timer of a deadline follows the
 -- new state.
 create or replace function stepwell._marks_clear(p_changes stepwell.unit_change[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    update stepwell.work_unit as u set blocked_escalated = false, subrun_class = null, failure_caught = false
+    update stepwell.work_unit as u set blocked_escalated = false, failure_caught = false
     from unnest(p_changes) as c
     where c.is_marked and u.tenant_id = c.tenant_id and u.unit_id = c.unit_id
-        and (u.blocked_escalated or u.failure_caught or u.subrun_class is not null);
+        and (u.blocked_escalated or u.failure_caught);
     perform stepwell._deadline_timers(array_agg(c.tenant_id), array_agg(c.unit_id))
     from unnest(p_changes) as c where c.is_marked;
 end
