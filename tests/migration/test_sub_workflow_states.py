@@ -15,7 +15,6 @@ PLANT = """
     update stepwell.run_progress set rollup_state_code = %(colour)s::text, active_count = 0,
         wait_count = (%(colour)s::text = 'yellow')::int, red_count = (%(colour)s::text = 'red')::int
         where run_id = %(inner)s >> 20;
-    update stepwell.work_unit set lent_class = %(lent)s where unit_id = %(outer)s;
     update stepwell.run_progress set rollup_state_code = %(colour)s::text, active_count = active_count - 1,
         wait_count = wait_count + (%(colour)s::text = 'yellow')::int,
         red_count = red_count + (%(colour)s::text = 'red')::int
@@ -25,14 +24,14 @@ PLANT = """
 
 @pytest.mark.requirement("RU-04")
 @pytest.mark.parametrize(
-    ("state", "facet", "colour", "lent", "reached"),
+    ("state", "facet", "colour", "reached"),
     [
-        ("waiting", "waiting_human", "yellow", "wait", ("blocked", "waiting_dependency")),
-        ("failed", None, "red", "red", ("failed", None)),
+        ("waiting", "waiting_human", "yellow", ("blocked", "waiting_dependency")),
+        ("failed", None, "red", ("failed", None)),
     ],
 )
 def test_the_step_of_a_live_sub_workflow_has_the_state_of_its_colour(
-    old_dsn: str, state: str, facet: str | None, colour: str, lent: str, reached: tuple[str, str | None]
+    old_dsn: str, state: str, facet: str | None, colour: str, reached: tuple[str, str | None]
 ):
     with psycopg.connect(old_dsn, autocommit=True) as old:
         found = old.execute(
@@ -50,7 +49,6 @@ def test_the_step_of_a_live_sub_workflow_has_the_state_of_its_colour(
             "state": state,
             "facet": facet,
             "colour": colour,
-            "lent": lent,
         }
         for statement in PLANT.split(";")[:-1]:
             old.execute(statement, values)  # type: ignore[arg-type]  # the statements are above

@@ -83,6 +83,7 @@ MAY_CALL: dict[str, set[str]] = {
         "tenancy",
         "transition",
     },
+    "cut": {"base", "content", "log", "problem", "tenancy", "transition"},
     "slack": {"base", "govern", "people", "tenancy"},
     "project": {"advance", "base", "content", "govern", "guard", "keep", "people", "rollup", "tenancy"},
 }

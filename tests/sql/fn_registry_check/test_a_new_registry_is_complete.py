@@ -30,7 +30,7 @@ def test_every_check_is_ok(db: psycopg.Connection):
 @pytest.mark.requirement("SM-01")
 def test_there_is_one_active_machine_for_each_scope(db: psycopg.Connection):
     rows = db.execute("select scope, version from state_machine_def where active order by scope").fetchall()
-    scopes = ["approval", "job", "proposal", "receipt", "step", "task", "workflow_run"]
+    scopes = ["approval", "cut_request", "job", "proposal", "receipt", "step", "task", "workflow_run"]
     assert rows == [(scope, "1.0.0") for scope in scopes]
 
 

@@ -28,6 +28,7 @@ def through_the_door(db: psycopg.Connection, step: int, *words: Any, **evidence:
     return row[0]
 
 
+@pytest.mark.requirement("SM-04", "SM-22")
 @pytest.mark.parametrize(
     ("actor_class", "change"),
     [
@@ -48,6 +49,7 @@ def test_nobody_poses_as_the_engine_or_a_worker(db, engine: Engine, run_id: int,
     assert engine.states(run_id) == {"sign": "ready", "after": "not_started"}
 
 
+@pytest.mark.requirement("SM-22")
 def test_only_the_person_in_charge_acts_as_such(db, engine: Engine, run_id: int):
     step = engine.unit(run_id, "sign")
     texts = {name: token(db, 1, name, ("office",)) for name in ("ben", "cleo")}
@@ -69,6 +71,7 @@ def test_only_the_person_in_charge_acts_as_such(db, engine: Engine, run_id: int)
         assert event == ("cleo", f"principal:{engine.one('select bound_principal()')}")
 
 
+@pytest.mark.requirement("SM-22")
 def test_to_look_after_others_requires_the_right(db, engine: Engine, run_id: int):
     step = engine.unit(run_id, "sign")
     cancel = ("ready", "cancelled", "reviewer", "rpc", "workflow_cancel")
@@ -81,6 +84,7 @@ def test_to_look_after_others_requires_the_right(db, engine: Engine, run_id: int
         assert through_the_door(db, step, *cancel)["ok"]
 
 
+@pytest.mark.requirement("SM-22")
 def test_no_function_lets_a_bound_caller_act_as_somebody_else(db, engine: Engine, run_id: int):
     """Every function that the API may call and that names an actor, found in the catalog."""
     rows = db.execute(
@@ -112,6 +116,7 @@ def test_no_function_lets_a_bound_caller_act_as_somebody_else(db, engine: Engine
     assert lax == {}
 
 
+@pytest.mark.requirement("SM-22")
 def test_the_log_names_the_bound_principal_when_no_actor_is_given(db, engine: Engine, run_id: int):
     approval = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (run_id << 20,))
     with as_role(db, "stepwell_api", token(db, 1, "ben", ("reviewer",))):

@@ -45,6 +45,7 @@ def approved(engine: Engine, action: str, unit_id: int) -> int:
     return approval_id
 
 
+@pytest.mark.requirement("SM-22")
 def test_an_approval_of_one_job_replays_no_other(engine: Engine):
     first, second = (engine.enqueue("op")[0] for _ in range(2))
     session = engine.worker()
@@ -58,6 +59,7 @@ def test_an_approval_of_one_job_replays_no_other(engine: Engine):
     assert REFUSED + "replay_approved" in answer["problems"]
 
 
+@pytest.mark.requirement("SM-12", "SM-22")
 @pytest.mark.parametrize(
     "whose", ["invented record", "approval of another run", "approval that does not exist"]
 )
@@ -77,6 +79,7 @@ def test_a_step_is_opened_again_only_with_its_own_evidence(engine: Engine, whose
     assert REFUSED + "reopen_approved" in answer["problems"]
 
 
+@pytest.mark.requirement("SM-22")
 def test_an_approval_to_cancel_one_run_cancels_no_other(engine: Engine):
     engine.publish("w", human("sign"))
     one, two = (engine.start("w") << 20 for _ in range(2))

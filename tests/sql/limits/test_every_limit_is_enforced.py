@@ -61,6 +61,12 @@ def write_content(body: str, items: list[str] | None = None) -> Callable[[Engine
     return act
 
 
+def cut_parts(engine: Engine) -> None:
+    engine.one("select fn_content_write(1, 'c', 'abc', 'ada')")
+    parts = '[{"code": "x", "body": "a"}, {"code": "y", "body": "b"}, {"code": "z", "body": "c"}]'
+    engine.one("select fn_iu_op_split(1, 'c', %s, 'ada')", (parts,))
+
+
 def comment(count: int) -> Callable[[Engine], None]:
     def act(engine: Engine) -> None:
         engine.one("select fn_person_set(1, 'ada', '{office}')")
@@ -92,6 +98,7 @@ REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
     "comment_bytes": (100, comment(1), "at most 100 bytes"),
     "comments_per_step": (1, comment(2), "1 comments; that is the limit"),
     "content_bytes": (10, write_content("x" * 11), "at most 10 bytes"),
+    "cut_parts": (2, cut_parts, "parts: at most 2 are accepted"),
     "enqueue_batch": (1, lambda e: e.enqueue("op", 2), "at most 1 are accepted"),
     "event_types_per_tenant": (1, event_types, "at most 1 types are accepted"),
     "expression_bytes": (

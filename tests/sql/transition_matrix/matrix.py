@@ -14,7 +14,16 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-MACHINES = ["step.1", "task.1", "job.1", "workflow_run.1", "approval.1", "proposal.1", "receipt.1"]
+MACHINES = [
+    "step.1",
+    "task.1",
+    "job.1",
+    "workflow_run.1",
+    "approval.1",
+    "proposal.1",
+    "receipt.1",
+    "cut_request.1",
+]
 ACTORS = [
     "system",
     "pic_human",

@@ -39,6 +39,7 @@ _PROGRESS = "how far a handler is, in numbers and a few words"
 
 # Relation → columns that everybody with `read` sees, and why.
 OPEN: dict[str, dict[str, str]] = {
+    "cut_request_detail": {"spec": "content, which everybody with `read` sees"},
     "dlq_replay_request": {"outcome_jsonb": "how the replay ended"},
     "dot_config": {"config_value": "settings"},
     "event_log": {"payload": _LOG},

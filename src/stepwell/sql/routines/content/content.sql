@@ -40,6 +40,10 @@ begin
     on conflict (tenant_id, iu_code) do nothing;
     select u.* into v_unit from stepwell.information_unit as u
     where u.tenant_id = p_tenant_id and u.iu_code = p_code for update;
+    if v_unit.replaced_by is not null then
+        raise exception using errcode = 'SW003', column = 'code', message = format('content %s was replaced by cut %s', p_code,
+            v_unit.replaced_by >> 20), hint = 'restage a version of it, or write the content that replaced it';
+    end if;
     if v_unit.is_bundle <> (p_items is not null) then
         raise exception using errcode = 'SW003', message = format('items: content %s is %s', p_code,
             case when v_unit.is_bundle then 'a bundle and needs its items' else 'no bundle and has no items' end);
@@ -63,11 +67,26 @@ begin
     select p_tenant_id, v_unit.iu_id, coalesce(v_last.version_no, 0) + 1, x.place, c.iu_id, c.version_no
     from unnest(p_items) with ordinality as x (code, place)
     cross join lateral stepwell._content_current(p_tenant_id, x.code) as c;
+    perform stepwell._lifecycle_note(p_tenant_id, p_code, 'written', 'info', format('version %s', coalesce(v_last.version_no, 0) + 1),
+        null, p_actor);
     return query select v_unit.iu_id, coalesce(v_last.version_no, 0) + 1, true;
 exception when check_violation then
     raise exception using errcode = 'SW001', message = format('labels: %s', sqlerrm),
         hint = 'accepted are labels {"vi": "…", "en": "…"} of 1 to 200 characters';
 end
+$$;
+
+-- Adds a line to the life of a content unit: what happened to it, and how bad that is.
+create or replace function stepwell._lifecycle_note(
+    p_tenant_id int, p_code text, p_what text, p_severity text, p_detail text, p_cut_request_id bigint, p_actor text,
+    p_axis_inconsistency boolean default false
+) returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    insert into stepwell.iu_lifecycle_log (
+        tenant_id, iu_code, what, severity, axis_inconsistency, detail, cut_request_id, written_by, written_at)
+    values (p_tenant_id, p_code, p_what, p_severity, p_axis_inconsistency, left(p_detail, 2000), p_cut_request_id, p_actor, stepwell.now())
 $$;
 
 -- The current version of a content unit.
@@ -104,7 +123,7 @@ as $$
         cross join lateral stepwell._content_current(p_tenant_id, x.code) as c), ''), 'UTF8')), 'hex')
 $$;
 
--- Refuses every change of a written version: a change is a new version.
+-- Refuses every change of a written version, and of the log of its life: a change is a new version.
 -- Raises: SW007.
 create or replace function stepwell._content_refuse() returns trigger
 language plpgsql volatile
@@ -112,7 +131,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     raise exception using errcode = 'SW007', hint = 'write a new version',
-        message = format('%s: a written version cannot be changed; %s is refused', tg_table_name, lower(tg_op));
+        message = format('%s: what is written cannot be changed; %s is refused', tg_table_name, lower(tg_op));
 end
 $$;
 create or replace trigger versions_are_final
@@ -120,6 +139,9 @@ before update or delete or truncate on stepwell.information_unit_version
 for each statement execute function stepwell._content_refuse();
 create or replace trigger bundle_items_are_final
 before update or delete or truncate on stepwell.information_bundle_item
+for each statement execute function stepwell._content_refuse();
+create or replace trigger lifecycle_is_final
+before update or delete or truncate on stepwell.iu_lifecycle_log
 for each statement execute function stepwell._content_refuse();
 
 -- Stores for new runs which versions their steps show: those that are current now. Later versions do not change these

@@ -70,6 +70,9 @@ begin
         -- A step that the engine carries out: a sub-workflow whose run is in progress; by its colour the step may be blocked
         -- or have failed.
         return query select w.* from stepwell._why_waiting(p_unit, v_name) as w;
+    elsif p_unit.scope = 'cut_request' then
+        return query select 'cut', jsonb_build_object('name', v_name, 'reason', coalesce(c.reason, p_unit.state_code)), 'operator'
+        from stepwell.cut_request_detail as c where c.tenant_id = p_unit.tenant_id and c.cut_request_id = p_unit.unit_id;
     elsif p_unit.state_code in ('in_progress', 'overdue') and p_unit.scope <> 'workflow_run' then
         select s.worker_name, s.expires_at into v_found
         from stepwell.worker_session as s where s.session_id = p_unit.lease_session_id;

@@ -65,7 +65,7 @@ as $$
         select f.* from _floor_states() as f
     ),
     scope_name (scope) as (
-        values ('step'), ('task'), ('job'), ('workflow_run'), ('approval'), ('proposal'), ('receipt')
+        values ('step'), ('task'), ('job'), ('workflow_run'), ('approval'), ('proposal'), ('receipt'), ('cut_request')
     ),
     floor_machine as (
         select m.state_machine_id, m.scope

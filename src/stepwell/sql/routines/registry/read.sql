@@ -91,7 +91,7 @@ as $$
                 where f.state_machine_id = m.state_machine_id
             )
         )
-        order by array_position('{workflow_run,step,task,job,approval,proposal,receipt}', m.scope), m.version
+        order by array_position('{workflow_run,step,task,job,approval,proposal,receipt,cut_request}', m.scope), m.version
     )
     from state_machine_def as m;
 $$;

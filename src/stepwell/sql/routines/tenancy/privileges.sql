@@ -88,6 +88,7 @@ as $$
             fn_step_deadline_change, fn_step_reopen_for_correction, fn_step_comment,
             fn_approval_request, fn_approval_decide, fn_approval_withdraw, fn_event_type_register, fn_event_reject_note,
             fn_workflow_publish, fn_operation_register, fn_workflow_caps_set, fn_workspace_set, fn_content_write,
+            fn_iu_op_split, fn_iu_op_merge, fn_iu_op_restage, fn_iu_op_retry, fn_iu_op_cancel,
             fn_schedule_set, fn_schedule_pause, fn_schedule_delete,
             fn_policy_propose, fn_receipt_settle, fn_receipt_reverse, fn_problem_close,
             fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_evidence_request, fn_workflow_evidence_set, fn_events_ack,
