@@ -28,6 +28,8 @@ class JobOptions(TypedDict, total=False):
     # At most so many jobs of the key enter the queue within such a time: "100/1m".
     rate_limit: str | None
     max_attempts: int | None
+    # A part of the tenant with its own turns in the queue; see `workspace_set`.
+    workspace: str | None
 
 
 class JobCalls(Calls):

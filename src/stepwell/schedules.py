@@ -35,8 +35,11 @@ class ScheduleCalls(Calls):
         input: Mapping[str, Any] | None = None,
         misfire: Misfire = "latest",
         backfill_limit: int = 100,
+        workspace: str | None = None,
     ) -> Schedule:
-        """Create or change a schedule. `misfire`: which missed times start a run: skip, latest or all."""
+        """Create or change a schedule. `misfire`: which missed times start a run: skip, latest or all.
+
+        Its runs belong to `workspace`."""
         from stepwell.define import cron as reading
 
         reading.check(cron, time_zone)
@@ -45,7 +48,7 @@ class ScheduleCalls(Calls):
         call = calls.set_schedule(
             client.tenant_id, name, workflow, cron=cron, time_zone=time_zone, input=input or {},
             misfire=misfire, backfill_limit=backfill_limit, next_at=ahead[0] if ahead else reading.NEVER,
-            actor=client.actor,
+            actor=client.actor, workspace=workspace,
         )  # fmt: skip
         await client.perform(call)
         return await self.schedule(name)

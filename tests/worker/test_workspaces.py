@@ -30,3 +30,25 @@ def test_a_run_starts_in_a_workspace(app, play, db):
     play(scenario)
     rows = db.execute("select workspace from workflow_run").fetchall()
     assert rows == [("retail",)] * 3
+
+
+@pytest.mark.requirement("RT-13")
+def test_a_job_and_a_schedule_have_a_workspace(app, play, db):
+    @app.operation
+    def plain() -> int:
+        return 1
+
+    app.publish(sw.Workflow("one", sw.Operation("plain")))
+
+    async def scenario():
+        async with sw.Worker(app):
+            await app.workspace_set("retail")
+            job = await app.enqueue("plain", workspace="retail")
+            assert await job.result() == 1
+            made = await app.schedule_set("nightly", "one", "0 3 * * *", workspace="retail")
+            assert made.workspace == "retail"
+            with pytest.raises(sw.NotFound, match="workspace retial does not exist"):
+                await app.enqueue("plain", workspace="retial")
+
+    play(scenario)
+    assert db.execute("select workspace_id is not null from job_queue").fetchall() == [(True,)]

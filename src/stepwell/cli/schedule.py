@@ -39,6 +39,9 @@ def set_schedule(
     backfill_limit: Annotated[
         int, typer.Option(help="With --misfire all: most missed times that start a run.", min=1, max=10000)
     ] = 100,
+    workspace: Annotated[
+        str | None, typer.Option(help="Part of the tenant to which its runs belong.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create or change a schedule, and print its next time."""
@@ -47,7 +50,7 @@ def set_schedule(
         context,
         lambda client: client.schedule_set(
             name, workflow, cron, time_zone=time_zone, input=given, misfire=cast(Misfire, misfire),
-            backfill_limit=backfill_limit,
+            backfill_limit=backfill_limit, workspace=workspace,
         ),
     )  # fmt: skip
     answer(as_json, made, f"schedule {name} is set, {_standing(made)}")

@@ -114,3 +114,84 @@ def test_an_unknown_workspace_or_setting_is_named(engine: Engine):
     with pytest.raises(psycopg.DatabaseError, match="weight: is not a setting"):
         make(engine, "retail", weight=3)
     assert engine.one("select count(*) from run_detail") == 0
+
+
+# -- jobs and schedules --------------------------------------------------------------------------------------
+
+
+def enqueue(engine: Engine, workspace: str | None, count: int, **more: Any) -> list[int]:
+    words = "".join(f", p_{name} => %s" for name in more)
+    rows = engine.db.execute(
+        f"select job_id from fn_job_enqueue(1, 'op', %s::jsonb[], p_workspace => %s{words})",
+        ([Jsonb({})] * count, workspace, *more.values()),
+    )
+    return [job_id for (job_id,) in rows]
+
+
+@pytest.mark.requirement("RT-13")
+def test_jobs_of_a_small_workspace_get_their_turn_also_after_a_retry(engine: Engine):
+    make(engine, "large")
+    small = make(engine, "small")
+    enqueue(engine, "large", 100)
+    few = enqueue(engine, "small", 5)
+    none = enqueue(engine, None, 1)
+    session = engine.worker()
+    leases = engine.claim(session, 9)
+    turns = Counter("small" if lease.unit_id in few else lease.unit_id in none for lease in leases)
+    assert (turns["small"], turns[True]) == (4, 1)
+    view = "select workspace_id from job_queue where job_id = %s"
+    assert (engine.one(view, (few[0],)), engine.one(view, (none[0],))) == (small, None)
+    # Failed, lost and delayed jobs come back to the lane of their workspace.
+    mine = [lease for lease in leases if lease.unit_id in few]
+    engine.report(
+        session, *((lease, "failed", {"error": {"type": "E"}, "delay_seconds": 1}) for lease in mine[:2])
+    )
+    later = enqueue(engine, "small", 1, process_after="2020-01-01")
+    engine.db.execute("update timer set due_at = stepwell.now()")
+    engine.timers()
+    engine.db.execute("update worker_session set expires_at = stepwell.now() - interval '1 s'")
+    engine.db.execute("select fn_leases_recover()")
+    rows = "select unit_id from job_ready where workspace_id = %s order by 1"
+    found = [unit for (unit,) in engine.db.execute(rows, (small,))]
+    assert found == sorted([*few, *later])
+    assert engine.faults() == {}
+    engine.drain(engine.worker("other"))
+    assert engine.one("select count(*) from work_unit where state_code <> 'completed'") == 0
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RT-13")
+def test_the_caps_of_a_workspace_hold_for_its_jobs(engine: Engine):
+    make(engine, "capped", max_concurrency=2, max_writes_per_run=3)
+    jobs = enqueue(engine, "capped", 5)
+    session = engine.worker()
+    seen = 0
+    while leases := engine.claim(session):
+        assert len(leases) <= 2
+        seen += len(leases)
+        engine.complete(session, *leases)
+    assert seen == 5
+    assert engine.one("select _writes_cap(1, %s)", (jobs[0] >> 20,)) == 3
+    # A key of its own is used instead.
+    enqueue(engine, "capped", 5, concurrency_key="k", max_concurrency=4)
+    assert len(engine.claim(session)) == 4
+    with pytest.raises(psycopg.DatabaseError, match="workspace cupped does not exist"):
+        enqueue(engine, "cupped", 1)
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RT-13")
+def test_the_runs_of_a_schedule_belong_to_its_workspace(engine: Engine):
+    engine.publish("w", operation("a"))
+    make(engine, "retail")
+    put = """select fn_schedule_set(1, 'nightly', 'w', '0 3 * * *', 'UTC', '{}', 'latest', 10,
+        stepwell.now() - interval '1 s', 'ada', p_workspace => %s)"""
+    with pytest.raises(psycopg.DatabaseError, match="workspace retial does not exist"):
+        engine.one(put, ("retial",))
+    engine.one(put, ("retail",))
+    assert engine.one("select workspace from v_schedule") == "retail"
+    fire = """select run_id from workflow_schedule as s, fn_schedule_fire(1, 'nightly', s.next_at,
+        array[s.next_at], s.next_at + interval '1 day')"""
+    run_id = engine.one(fire)
+    assert engine.one("select workspace from workflow_run where run_id = %s", (run_id,)) == "retail"
+    assert engine.faults() == {}

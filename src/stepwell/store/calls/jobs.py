@@ -34,6 +34,7 @@ def enqueue_jobs(
     max_concurrency: int | None = None,
     max_attempts: int | None = None,
     rate_limit: str | None = None,
+    workspace: str | None = None,
     actor: str = "client",
     trace_id: str | None = None,
     correlation_id: str | None = None,
@@ -41,12 +42,12 @@ def enqueue_jobs(
     return Call(
         "select * from stepwell.fn_job_enqueue("
         "%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s,"
-        " p_rate_count => %s, p_rate_seconds => %s)",
+        " p_rate_count => %s, p_rate_seconds => %s, p_workspace => %s)",
         (
             tenant, operation, of_objects(payloads, "payload"), list(keys) if keys is not None else None,
             priority, process_after, concurrency_key, max_concurrency, max_attempts, actor, trace_id,
             correlation_id,
-            *((None, None) if rate_limit is None else parse_rate(rate_limit, "rate_limit")),
+            *((None, None) if rate_limit is None else parse_rate(rate_limit, "rate_limit")), workspace,
         ),
         lambda rows: [Enqueued(*row) for row in rows],
     )  # fmt: skip

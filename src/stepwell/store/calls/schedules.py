@@ -27,6 +27,7 @@ class Schedule:
     last_at: datetime | None
     created_at: datetime
     created_by: str
+    workspace: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,14 @@ def set_schedule(
     backfill_limit: int,
     next_at: datetime,
     actor: str,
+    workspace: str | None = None,
 ) -> Call[bool]:
     """Create or change a schedule; true if it is new."""
     return Call(
-        "select stepwell.fn_schedule_set(%s, %s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s)",
+        "select stepwell.fn_schedule_set(%s, %s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s)",
         (
             tenant, name, workflow, cron, time_zone, json_text.encode(input, "input"), misfire,
-            backfill_limit, next_at, actor,
+            backfill_limit, next_at, actor, workspace,
         ),
         lambda rows: bool(rows[0][0]),
     )  # fmt: skip
@@ -79,8 +81,8 @@ def list_schedules(tenant: int, name: str | None = None) -> Call[list[Schedule]]
     """All schedules of a tenant, or the one with this name."""
     return Call(
         "select s.schedule_name, s.workflow, s.cron, s.time_zone, s.input, s.misfire, s.backfill_limit,"
-        " s.is_paused, s.next_at, s.last_at, s.created_at, s.created_by from stepwell.v_schedule as s"
-        " where s.tenant_id = %s and (%s::text is null or s.schedule_name = %s) order by s.schedule_name",
+        " s.is_paused, s.next_at, s.last_at, s.created_at, s.created_by, s.workspace"
+        " from stepwell.v_schedule as s where s.tenant_id = %s and (%s::text is null or s.schedule_name = %s) order by s.schedule_name",
         (tenant, name, name),
         lambda rows: [Schedule(*row) for row in rows],
     )

@@ -12,7 +12,7 @@ declare
 begin
     with wanted as (
         select u.tenant_id, u.executor_class_id, -u.priority as rank, u.operation_id, u.unit_id, u.slot_key, u.state_code = 'failed' as is_retry,
-            coalesce(p.workspace_id, 0) as workspace_id
+            case when p.run_id is null then stepwell._workspace_of(u.tenant_id, u.unit_id) else coalesce(p.workspace_id, 0) end as workspace_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         left join stepwell.run_progress as p on u.tenant_id = p.tenant_id and stepwell._run_of(u.unit_id) = p.run_id

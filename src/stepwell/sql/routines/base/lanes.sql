@@ -33,12 +33,14 @@ begin
 end
 $$;
 
--- The workspace of a unit, as in the key of its row in job_ready: that of its run, or number 0.
+-- The workspace of a unit, as in the key of its row in job_ready: that of its run or job, or number 0.
 create or replace function stepwell._workspace_of(p_tenant_id int, p_unit_id bigint) returns int
 language sql stable parallel safe
 as $$
     select coalesce((select p.workspace_id from stepwell.run_progress as p
-        where p.tenant_id = p_tenant_id and p.run_id = p_unit_id >> 20), 0)
+        where p.tenant_id = p_tenant_id and p.run_id = p_unit_id >> 20),
+        case when p_unit_id & 1048575 = 0 then (select j.workspace_id from stepwell.job_detail as j
+            where j.tenant_id = p_tenant_id and j.job_id = p_unit_id) end, 0)
 $$;
 
 -- Whether the queue has nothing of these executor classes, for any worker. Of no classes it has nothing.

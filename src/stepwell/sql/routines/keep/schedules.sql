@@ -4,11 +4,11 @@
 -- Creates or changes a schedule. The caller has read the cron expression and says when it is due next.
 -- Locks: the schedule's row.
 -- Idempotency: the same definition again changes nothing, also not the next time.
--- Raises: SW001 naming the field; SW002 when the workflow is not published; SW006 over a limit; SW007 for another
+-- Raises: SW001 naming the field; SW002 when the workflow is not published or the workspace does not exist; SW006 over a limit; SW007 for another
 --   tenant.
 create or replace function stepwell.fn_schedule_set(
     p_tenant_id int, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb,
-    p_misfire text, p_backfill_limit int, p_next_at timestamptz, p_actor text
+    p_misfire text, p_backfill_limit int, p_next_at timestamptz, p_actor text, p_workspace text default null
 ) returns boolean
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -16,6 +16,7 @@ as $$
 declare
     v_version stepwell.workflow_version;
     v_problem text;
+    v_workspace_id int;
     v_is_new boolean;
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'workflow.publish');
@@ -47,18 +48,21 @@ begin
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = v_problem, column = split_part(v_problem, ' ', 1);
     end if;
+    if p_workspace is not null then
+        v_workspace_id := stepwell._workspace_find(p_tenant_id, p_workspace);
+    end if;
     insert into stepwell.workflow_schedule as s (
         tenant_id, schedule_name, workflow_id, cron, time_zone, input, misfire, backfill_limit, next_at, created_at, created_by,
-        authors)
+        authors, workspace_id)
     values (p_tenant_id, p_schedule_name, v_version.workflow_id, p_cron, p_time_zone, p_input, p_misfire, p_backfill_limit,
-        p_next_at, stepwell.now(), p_actor, array[p_actor])
+        p_next_at, stepwell.now(), p_actor, array[p_actor], v_workspace_id)
     on conflict (tenant_id, schedule_name) do update set
         workflow_id = excluded.workflow_id, cron = excluded.cron, time_zone = excluded.time_zone, input = excluded.input,
-        misfire = excluded.misfire, backfill_limit = excluded.backfill_limit,
+        misfire = excluded.misfire, backfill_limit = excluded.backfill_limit, workspace_id = excluded.workspace_id,
         next_at = case when (s.cron, s.time_zone) = (excluded.cron, excluded.time_zone) then s.next_at
             else excluded.next_at end,
-        authors = case when (s.workflow_id, s.cron, s.time_zone, s.input)
-            = (excluded.workflow_id, excluded.cron, excluded.time_zone, excluded.input) then s.authors
+        authors = case when (s.workflow_id, s.cron, s.time_zone, s.input, coalesce(s.workspace_id, 0))
+            = (excluded.workflow_id, excluded.cron, excluded.time_zone, excluded.input, coalesce(excluded.workspace_id, 0)) then s.authors
             else (p_actor || array_remove(s.authors, p_actor))[:50] end
     returning xmax = 0 into v_is_new;
     return v_is_new;
@@ -143,6 +147,7 @@ as $$
 declare
     v_schedule stepwell.workflow_schedule;
     v_workflow text;
+    v_workspace text;
     v_started record;
 begin
     select s.* into v_schedule
@@ -159,6 +164,8 @@ begin
     end if;
     select w.workflow_name into v_workflow from stepwell.workflow_registry as w
     where w.tenant_id = p_tenant_id and w.workflow_id = v_schedule.workflow_id;
+    select x.workspace_name into v_workspace from stepwell.workspace as x
+    where x.tenant_id = p_tenant_id and x.workspace_id = v_schedule.workspace_id;
     if cardinality(p_fire_ats) > 0 then
         for v_started in
             select n.run_id, n.is_new, f.fire_at, f.label
@@ -166,7 +173,7 @@ begin
                 p_tenant_id, v_workflow, array_fill(v_schedule.input, array[cardinality(p_fire_ats)]),
                 array(select p_schedule_name || '@' || to_char(x at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
                     from unnest(p_fire_ats) with ordinality as y (x, ord) order by y.ord),
-                'schedule', 'schedule:' || p_schedule_name) with ordinality as n (run_id, is_new, ord)
+                'schedule', 'schedule:' || p_schedule_name, p_workspace => v_workspace) with ordinality as n (run_id, is_new, ord)
             inner join (
                 select y.x, to_char(y.x at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), y.ord
                 from unnest(p_fire_ats) with ordinality as y (x, ord)
@@ -207,6 +214,10 @@ select
     s.next_at,
     s.last_at,
     s.created_at,
-    s.created_by
+    s.created_by,
+    (
+        select x.workspace_name from stepwell.workspace as x
+        where x.tenant_id = s.tenant_id and x.workspace_id = s.workspace_id
+    ) as workspace
 from stepwell.workflow_schedule as s
 inner join stepwell.workflow_registry as w on s.tenant_id = w.tenant_id and s.workflow_id = w.workflow_id;

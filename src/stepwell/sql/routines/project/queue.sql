@@ -181,7 +181,8 @@ select
     (
         select p.progress from stepwell.v_unit_progress as p
         where p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
-    ) as progress
+    ) as progress,
+    nullif(stepwell._workspace_of(u.tenant_id, u.unit_id), 0) as workspace_id
 from stepwell.work_unit as u
 inner join stepwell.executor_class as c on u.executor_class_id = c.executor_class_id
 inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id

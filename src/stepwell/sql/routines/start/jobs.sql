@@ -1,9 +1,9 @@
 -- Free-standing jobs enter the queue.
 
 -- Creates n free-standing jobs of one operation in one call. A key that exists returns its job.
--- Locks: concurrency_slot rows when a concurrency key is given.
+-- Locks: concurrency_slot rows when a concurrency key is given, or the workspace has a cap.
 -- Idempotency: by (tenant, idempotency key).
--- Raises: SW001 for bad input; SW006 over a limit; SW007 for another tenant.
+-- Raises: SW001 for bad input; SW002 when the workspace does not exist; SW006 over a limit; SW007 for another tenant.
 create or replace function stepwell.fn_job_enqueue(
     p_tenant_id int,
     p_operation_name text,
@@ -21,7 +21,8 @@ create or replace function stepwell.fn_job_enqueue(
     p_target_ref text default null,
     p_payload_ref text default null,
     p_rate_count int default null,
-    p_rate_seconds double precision default null
+    p_rate_seconds double precision default null,
+    p_workspace text default null
 ) returns table (job_id bigint, is_new boolean)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -32,6 +33,8 @@ declare
     v_machine constant text := stepwell._machine_of('job');
     v_later constant boolean := coalesce(p_process_after > v_now, false);
     v_operation stepwell.operation;
+    v_workspace_id int;
+    v_slot_key text := 'key:' || p_concurrency_key;
     v_new_ids bigint[];
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
@@ -39,6 +42,10 @@ begin
         p_rate_count, p_rate_seconds);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
     perform stepwell._event_type_check('job.enqueued');
+    if p_workspace is not null then
+        v_workspace_id := stepwell._workspace_find(p_tenant_id, p_workspace);
+        v_slot_key := coalesce(v_slot_key, stepwell._workspace_slot(p_tenant_id, v_workspace_id));
+    end if;
     -- Numbers in the order of the payloads, rows in the order of the keys: two calls with the same keys never wait for
     -- each other.
     with numbered as materialized (
@@ -47,9 +54,9 @@ begin
     ), born as (
         insert into stepwell.job_detail (
             tenant_id, job_id, payload, idempotency_key, source_ref, target_ref, payload_ref, trace_id, correlation_id,
-            created_at, created_by)
+            created_at, created_by, workspace_id)
         select p_tenant_id, n.job_id, n.payload, n.job_key, p_source_ref, p_target_ref, p_payload_ref, p_trace_id,
-            p_correlation_id, v_now, p_actor
+            p_correlation_id, v_now, p_actor, v_workspace_id
         from numbered as n
         order by n.job_key collate "C", n.job_id
         on conflict do nothing
@@ -59,7 +66,7 @@ begin
             tenant_id, unit_id, operation_id, executor_class_id, priority, max_attempts, last_transition_at, scope,
             state_machine_id, state_code, slot_key)
         select p_tenant_id, b.job_id, v_operation.operation_id, v_operation.executor_class_id, p_priority,
-            coalesce(p_max_attempts, v_operation.max_attempts), v_now, 'job', v_machine, 'ready', 'key:' || p_concurrency_key
+            coalesce(p_max_attempts, v_operation.max_attempts), v_now, 'job', v_machine, 'ready', v_slot_key
         from born as b
     ), logged as (
         insert into stepwell.event_log (
@@ -68,10 +75,10 @@ begin
             p_trace_id, p_correlation_id
         from born as b
     ), queued as (
-        insert into stepwell.job_ready (tenant_id, executor_class_id, rank, operation_id, unit_id, is_retry)
-        select p_tenant_id, v_operation.executor_class_id, -p_priority, v_operation.operation_id, b.job_id, false
+        insert into stepwell.job_ready (tenant_id, workspace_id, executor_class_id, rank, operation_id, unit_id, is_retry)
+        select p_tenant_id, coalesce(v_workspace_id, 0), v_operation.executor_class_id, -p_priority, v_operation.operation_id, b.job_id, false
         from born as b
-        where not v_later and p_concurrency_key is null
+        where not v_later and v_slot_key is null
     ), delayed as (
         insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
         select p_tenant_id, b.job_id, 'start', p_process_after
@@ -82,7 +89,7 @@ begin
     if p_concurrency_key is not null then
         perform stepwell._slot_set(p_tenant_id, 'key:' || p_concurrency_key, p_max_concurrency, p_rate_count, p_rate_seconds);
     end if;
-    if v_new_ids is not null and not v_later and p_concurrency_key is not null then
+    if v_new_ids is not null and not v_later and v_slot_key is not null then
         perform stepwell._slots_take(array_fill(p_tenant_id, array[cardinality(v_new_ids)]), v_new_ids);
     end if;
     if p_keys is null then

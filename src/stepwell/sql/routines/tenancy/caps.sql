@@ -250,7 +250,7 @@ begin
 end
 $$;
 
--- The most writes of a run with the runs below it.
+-- The most writes of a run with the runs below it, or of a job.
 create or replace function stepwell._writes_cap(p_tenant_id int, p_run_id bigint) returns int
 language sql stable
 set search_path = stepwell, pg_temp
@@ -262,6 +262,9 @@ as $$
         (select s.max_writes_per_run from stepwell.run_progress as p
             inner join stepwell.workspace as s on p.tenant_id = s.tenant_id and p.workspace_id = s.workspace_id
             where p.tenant_id = p_tenant_id and p.run_id = p_run_id),
+        (select s.max_writes_per_run from stepwell.job_detail as j
+            inner join stepwell.workspace as s on j.tenant_id = s.tenant_id and j.workspace_id = s.workspace_id
+            where j.tenant_id = p_tenant_id and j.job_id = stepwell._run_unit(p_run_id)),
         (select t.max_writes_per_run from stepwell.tenant as t where t.tenant_id = p_tenant_id),
         stepwell._limit('limits.writes_per_run'))
 $$;

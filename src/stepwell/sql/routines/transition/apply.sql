@@ -222,7 +222,8 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     insert into stepwell.job_ready (tenant_id, workspace_id, executor_class_id, rank, operation_id, unit_id, is_retry)
-    select q.tenant_id, coalesce(p.workspace_id, 0), q.executor_class_id, q.rank, q.operation_id, q.unit_id, false
+    select q.tenant_id, case when p.run_id is null then stepwell._workspace_of(q.tenant_id, q.unit_id) else coalesce(p.workspace_id, 0) end,
+        q.executor_class_id, q.rank, q.operation_id, q.unit_id, false
     from unnest(p_changes) as q
     left join stepwell.run_progress as p on q.tenant_id = p.tenant_id and stepwell._run_of(q.unit_id) = p.run_id
     where q.executor_class_id is not null and p.frozen_at is null
