@@ -64,6 +64,9 @@ create sequence stepwell.handler_handler_id_seq as integer start 1 increment 1 m
 -- sequence: stepwell.information_unit_iu_id_seq
 create sequence stepwell.information_unit_iu_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+-- sequence: stepwell.iu_lifecycle_log_entry_id_seq
+create sequence stepwell.iu_lifecycle_log_entry_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.operation_operation_id_seq
 create sequence stepwell.operation_operation_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
@@ -370,6 +373,24 @@ create table stepwell.credential (
     created_by text default 'owner'::text not null
 );
 alter table stepwell.credential enable row level security;
+
+-- table: stepwell.cut_request_detail
+create table stepwell.cut_request_detail (
+    tenant_id integer not null,
+    cut_request_id bigint not null,
+    op text not null,
+    spec jsonb not null,
+    request_key text,
+    requested_by text not null,
+    requested_at timestamp with time zone not null,
+    attempt_count integer default 0 not null,
+    finished_at timestamp with time zone,
+    reason text,
+    error_code text
+);
+alter table stepwell.cut_request_detail enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.development_mode
 create table stepwell.development_mode (
@@ -691,7 +712,8 @@ create table stepwell.information_unit (
     iu_code text not null,
     is_bundle boolean default false not null,
     created_at timestamp with time zone not null,
-    created_by text not null
+    created_by text not null,
+    replaced_by bigint
 );
 alter table stepwell.information_unit enable row level security;
 -- granted to stepwell_api: select
@@ -723,6 +745,36 @@ alter table stepwell.information_unit_version enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.iu_lifecycle_log
+create table stepwell.iu_lifecycle_log (
+    tenant_id integer not null,
+    entry_id bigint generated always as identity not null,
+    iu_code text not null,
+    what text not null,
+    severity text not null,
+    axis_inconsistency boolean default false not null,
+    detail text,
+    cut_request_id bigint,
+    written_by text not null,
+    written_at timestamp with time zone not null
+);
+alter table stepwell.iu_lifecycle_log enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.iu_lineage
+create table stepwell.iu_lineage (
+    tenant_id integer not null,
+    cut_request_id bigint not null,
+    from_iu_id bigint not null,
+    from_version_no integer not null,
+    to_iu_id bigint not null,
+    to_version_no integer not null
+);
+alter table stepwell.iu_lineage enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.job_dead_letter
 create table stepwell.job_dead_letter (
     tenant_id integer not null,
@@ -750,7 +802,8 @@ create table stepwell.job_detail (
     trace_id text,
     correlation_id text,
     created_at timestamp with time zone not null,
-    created_by text not null
+    created_by text not null,
+    workspace_id integer
 );
 alter table stepwell.job_detail enable row level security;
 
@@ -1533,7 +1586,8 @@ create table stepwell.workflow_schedule (
     last_at timestamp with time zone,
     created_at timestamp with time zone not null,
     created_by text not null,
-    authors text[] not null
+    authors text[] not null,
+    workspace_id integer
 );
 alter table stepwell.workflow_schedule enable row level security;
 
@@ -1794,6 +1848,15 @@ alter table stepwell.credential add constraint credential_principal_exists FOREI
 -- constraint: stepwell.credential.link_purpose_is_known
 alter table stepwell.credential add constraint link_purpose_is_known CHECK ((purpose = ANY (ARRAY['first_administrator'::text, 'password_reset'::text, 'sign_in'::text])));
 
+-- constraint: stepwell.cut_request_detail.cut_request_detail_pkey
+alter table stepwell.cut_request_detail add constraint cut_request_detail_pkey PRIMARY KEY (tenant_id, cut_request_id);
+
+-- constraint: stepwell.cut_request_detail.one_cut_for_each_key
+alter table stepwell.cut_request_detail add constraint one_cut_for_each_key UNIQUE (tenant_id, request_key);
+
+-- constraint: stepwell.cut_request_detail.op_is_known
+alter table stepwell.cut_request_detail add constraint op_is_known CHECK ((op = ANY (ARRAY['split'::text, 'merge'::text, 'restage'::text])));
+
 -- constraint: stepwell.development_mode.development_mode_has_one_row
 alter table stepwell.development_mode add constraint development_mode_has_one_row CHECK (only_one);
 
@@ -1991,6 +2054,24 @@ alter table stepwell.information_unit_version add constraint information_unit_ve
 
 -- constraint: stepwell.information_unit_version.version_unit_exists
 alter table stepwell.information_unit_version add constraint version_unit_exists FOREIGN KEY (tenant_id, iu_id) REFERENCES stepwell.information_unit(tenant_id, iu_id);
+
+-- constraint: stepwell.iu_lifecycle_log.iu_lifecycle_log_pkey
+alter table stepwell.iu_lifecycle_log add constraint iu_lifecycle_log_pkey PRIMARY KEY (tenant_id, iu_code, entry_id);
+
+-- constraint: stepwell.iu_lifecycle_log.severity_is_known
+alter table stepwell.iu_lifecycle_log add constraint severity_is_known CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'error'::text])));
+
+-- constraint: stepwell.iu_lifecycle_log.what_is_known
+alter table stepwell.iu_lifecycle_log add constraint what_is_known CHECK ((what = ANY (ARRAY['written'::text, 'split'::text, 'merged'::text, 'restaged'::text, 'cut_failed'::text, 'shown_by_step'::text])));
+
+-- constraint: stepwell.iu_lineage.it_comes_from_a_version
+alter table stepwell.iu_lineage add constraint it_comes_from_a_version FOREIGN KEY (tenant_id, from_iu_id, from_version_no) REFERENCES stepwell.information_unit_version(tenant_id, iu_id, version_no);
+
+-- constraint: stepwell.iu_lineage.it_is_a_version
+alter table stepwell.iu_lineage add constraint it_is_a_version FOREIGN KEY (tenant_id, to_iu_id, to_version_no) REFERENCES stepwell.information_unit_version(tenant_id, iu_id, version_no);
+
+-- constraint: stepwell.iu_lineage.iu_lineage_pkey
+alter table stepwell.iu_lineage add constraint iu_lineage_pkey PRIMARY KEY (tenant_id, to_iu_id, to_version_no, from_iu_id);
 
 -- constraint: stepwell.job_dead_letter.job_dead_letter_pkey
 alter table stepwell.job_dead_letter add constraint job_dead_letter_pkey PRIMARY KEY (tenant_id, unit_id, died_at);
@@ -2213,7 +2294,7 @@ alter table stepwell.state_facet_def add constraint facet_state_exists FOREIGN K
 alter table stepwell.state_facet_def add constraint state_facet_def_pkey PRIMARY KEY (state_machine_id, state_code, facet_code);
 
 -- constraint: stepwell.state_machine_def.scope_is_known
-alter table stepwell.state_machine_def add constraint scope_is_known CHECK ((scope = ANY (ARRAY['step'::text, 'task'::text, 'workflow_run'::text, 'job'::text, 'approval'::text, 'proposal'::text, 'receipt'::text])));
+alter table stepwell.state_machine_def add constraint scope_is_known CHECK ((scope = ANY (ARRAY['step'::text, 'task'::text, 'workflow_run'::text, 'job'::text, 'approval'::text, 'proposal'::text, 'receipt'::text, 'cut_request'::text])));
 
 -- constraint: stepwell.state_machine_def.state_machine_def_pkey
 alter table stepwell.state_machine_def add constraint state_machine_def_pkey PRIMARY KEY (state_machine_id);
@@ -2670,6 +2751,9 @@ CREATE TRIGGER bundle_items_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON ste
 -- trigger: stepwell.information_unit_version.versions_are_final
 CREATE TRIGGER versions_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.information_unit_version FOR EACH STATEMENT EXECUTE FUNCTION stepwell._content_refuse();
 
+-- trigger: stepwell.iu_lifecycle_log.lifecycle_is_final
+CREATE TRIGGER lifecycle_is_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.iu_lifecycle_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._content_refuse();
+
 -- trigger: stepwell.job_ready.ready_rows_wake_workers
 CREATE TRIGGER ready_rows_wake_workers AFTER INSERT ON stepwell.job_ready FOR EACH STATEMENT WHEN ((current_setting('stepwell.notifies'::text, true) IS DISTINCT FROM 'at_end'::text)) EXECUTE FUNCTION stepwell._ready_notify();
 
@@ -2739,6 +2823,9 @@ create policy tenant_is_bound on stepwell.concurrency_slot as permissive for all
 -- policy: stepwell.credential.tenant_is_bound
 create policy tenant_is_bound on stepwell.credential as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.cut_request_detail.tenant_is_bound
+create policy tenant_is_bound on stepwell.cut_request_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
 -- policy: stepwell.development_mode.tenant_is_bound
 create policy tenant_is_bound on stepwell.development_mode as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -2798,6 +2885,12 @@ create policy tenant_is_bound on stepwell.information_unit_label as permissive f
 
 -- policy: stepwell.information_unit_version.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_unit_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.iu_lifecycle_log.tenant_is_bound
+create policy tenant_is_bound on stepwell.iu_lifecycle_log as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.iu_lineage.tenant_is_bound
+create policy tenant_is_bound on stepwell.iu_lineage as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.job_dead_letter.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -2958,6 +3051,27 @@ create policy tenant_is_bound on stepwell.workflow_version as permissive for all
 -- policy: stepwell.workspace.tenant_is_bound
 create policy tenant_is_bound on stepwell.workspace as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- view: stepwell.cut_request
+create view stepwell.cut_request (
+    tenant_id integer,
+    cut_request_id bigint,
+    cut_no bigint,
+    op text,
+    state_machine_id text,
+    state_code text,
+    sources text[],
+    targets text[],
+    attempt_count integer,
+    reason text,
+    error_code text,
+    requested_by text,
+    requested_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    last_transition_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.job_queue
 create view stepwell.job_queue (
     tenant_id integer,
@@ -2994,7 +3108,8 @@ create view stepwell.job_queue (
     started_at timestamp with time zone,
     completed_at timestamp with time zone,
     last_transition_at timestamp with time zone,
-    progress jsonb
+    progress jsonb,
+    workspace_id integer
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3664,7 +3779,8 @@ create view stepwell.v_schedule (
     next_at timestamp with time zone,
     last_at timestamp with time zone,
     created_at timestamp with time zone,
-    created_by text
+    created_by text,
+    workspace text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4289,6 +4405,29 @@ create function stepwell._correction_run_open(p_tenant_id integer, p_run_id bigi
 -- function: stepwell._corrections_settle(p_tenant_id integer, p_run_id bigint)
 create function stepwell._corrections_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._cut_answer(p_tenant_id integer, p_cut_request_id bigint)
+create function stepwell._cut_answer(p_tenant_id integer, p_cut_request_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._cut_apply(p_cut stepwell.cut_request_detail, p_actor text)
+create function stepwell._cut_apply(p_cut stepwell.cut_request_detail, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._cut_carry_out(p_tenant_id integer, p_cut_request_id bigint, p_actor text)
+create function stepwell._cut_carry_out(p_tenant_id integer, p_cut_request_id bigint, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._cut_enter(p_tenant_id integer, p_cut_request_id bigint, p_actor text)
+create function stepwell._cut_enter(p_tenant_id integer, p_cut_request_id bigint, p_actor text) returns text language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._cut_problem_close(p_tenant_id integer, p_cut_request_id bigint, p_actor text, p_reason text)
+create function stepwell._cut_problem_close(p_tenant_id integer, p_cut_request_id bigint, p_actor text, p_reason text) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._cut_request(p_tenant_id integer, p_op text, p_sources jsonb, p_targets jsonb, p_actor text, p_key text)
+create function stepwell._cut_request(p_tenant_id integer, p_op text, p_sources jsonb, p_targets jsonb, p_actor text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._cut_write(p_cut stepwell.cut_request_detail, p_parts jsonb, p_actor text)
+create function stepwell._cut_write(p_cut stepwell.cut_request_detail, p_parts jsonb, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._cycle_find(p_step_count integer, p_edges jsonb)
 create function stepwell._cycle_find(p_step_count integer, p_edges jsonb) returns integer[] language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4747,6 +4886,9 @@ create function stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[]
 
 -- function: stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lifecycle_note(p_tenant_id integer, p_code text, p_what text, p_severity text, p_detail text, p_cut_request_id bigint, p_actor text, p_axis_inconsistency boolean)
+create function stepwell._lifecycle_note(p_tenant_id integer, p_code text, p_what text, p_severity text, p_detail text, p_cut_request_id bigint, p_actor text, p_axis_inconsistency boolean) returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._limit(p_key text)
 create function stepwell._limit(p_key text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
@@ -6217,6 +6359,26 @@ create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell.fn_iu_op_cancel(p_tenant_id integer, p_cut_request_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_iu_op_cancel(p_tenant_id integer, p_cut_request_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_iu_op_merge(p_tenant_id integer, p_codes text[], p_into text, p_actor text, p_separator text, p_labels jsonb, p_key text)
+create function stepwell.fn_iu_op_merge(p_tenant_id integer, p_codes text[], p_into text, p_actor text, p_separator text, p_labels jsonb, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_iu_op_restage(p_tenant_id integer, p_code text, p_version_no integer, p_actor text, p_key text)
+create function stepwell.fn_iu_op_restage(p_tenant_id integer, p_code text, p_version_no integer, p_actor text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_iu_op_retry(p_tenant_id integer, p_cut_request_id bigint, p_actor text)
+create function stepwell.fn_iu_op_retry(p_tenant_id integer, p_cut_request_id bigint, p_actor text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_iu_op_split(p_tenant_id integer, p_code text, p_parts jsonb, p_actor text, p_version_no integer, p_key text)
+create function stepwell.fn_iu_op_split(p_tenant_id integer, p_code text, p_parts jsonb, p_actor text, p_version_no integer, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_job_cancel(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
@@ -6229,8 +6391,8 @@ create function stepwell.fn_job_claim(p_session_key bigint, p_limit integer) ret
 create function stepwell.fn_job_claim_each(p_session_key bigint, p_limit integer) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision)
-create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- function: stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision, p_workspace text)
+create function stepwell.fn_job_enqueue(p_tenant_id integer, p_operation_name text, p_payloads jsonb[], p_keys text[], p_priority integer, p_process_after timestamp with time zone, p_concurrency_key text, p_max_concurrency integer, p_max_attempts integer, p_actor text, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text, p_rate_count integer, p_rate_seconds double precision, p_workspace text) returns TABLE(job_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
@@ -6492,8 +6654,8 @@ create function stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name t
 create function stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name text, p_is_paused boolean) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text)
-create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text, p_workspace text)
+create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name text, p_workflow_name text, p_cron text, p_time_zone text, p_input jsonb, p_misfire text, p_backfill_limit integer, p_next_at timestamp with time zone, p_actor text, p_workspace text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_search(p_tenant_id integer, p_text text, p_limit integer)

@@ -82,7 +82,8 @@ def list_schedules(tenant: int, name: str | None = None) -> Call[list[Schedule]]
     return Call(
         "select s.schedule_name, s.workflow, s.cron, s.time_zone, s.input, s.misfire, s.backfill_limit,"
         " s.is_paused, s.next_at, s.last_at, s.created_at, s.created_by, s.workspace"
-        " from stepwell.v_schedule as s where s.tenant_id = %s and (%s::text is null or s.schedule_name = %s) order by s.schedule_name",
+        " from stepwell.v_schedule as s"
+        " where s.tenant_id = %s and (%s::text is null or s.schedule_name = %s) order by s.schedule_name",
         (tenant, name, name),
         lambda rows: [Schedule(*row) for row in rows],
     )
