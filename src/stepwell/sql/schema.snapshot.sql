@@ -4840,6 +4840,9 @@ create function stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item
 -- function: stepwell._items_release(p_tenant_id integer, p_map_ids bigint[])
 create function stepwell._items_release(p_tenant_id integer, p_map_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._job_place(p_tenant_id integer, p_workspace text, p_slot_key text, OUT workspace_id integer, OUT slot_key text)
+create function stepwell._job_place(p_tenant_id integer, p_workspace text, p_slot_key text, OUT workspace_id integer, OUT slot_key text) returns record language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[])
 create function stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
 

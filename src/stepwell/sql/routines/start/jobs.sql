@@ -33,8 +33,7 @@ declare
     v_machine constant text := stepwell._machine_of('job');
     v_later constant boolean := coalesce(p_process_after > v_now, false);
     v_operation stepwell.operation;
-    v_workspace_id int;
-    v_slot_key text := 'key:' || p_concurrency_key;
+    v_place record;
     v_new_ids bigint[];
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
@@ -42,10 +41,7 @@ begin
         p_rate_count, p_rate_seconds);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
     perform stepwell._event_type_check('job.enqueued');
-    if p_workspace is not null then
-        v_workspace_id := stepwell._workspace_find(p_tenant_id, p_workspace);
-        v_slot_key := coalesce(v_slot_key, stepwell._workspace_slot(p_tenant_id, v_workspace_id));
-    end if;
+    v_place := stepwell._job_place(p_tenant_id, p_workspace, 'key:' || p_concurrency_key);
     -- Numbers in the order of the payloads, rows in the order of the keys: two calls with the same keys never wait for
     -- each other.
     with numbered as materialized (
@@ -56,7 +52,7 @@ begin
             tenant_id, job_id, payload, idempotency_key, source_ref, target_ref, payload_ref, trace_id, correlation_id,
             created_at, created_by, workspace_id)
         select p_tenant_id, n.job_id, n.payload, n.job_key, p_source_ref, p_target_ref, p_payload_ref, p_trace_id,
-            p_correlation_id, v_now, p_actor, v_workspace_id
+            p_correlation_id, v_now, p_actor, v_place.workspace_id
         from numbered as n
         order by n.job_key collate "C", n.job_id
         on conflict do nothing
@@ -66,7 +62,7 @@ begin
             tenant_id, unit_id, operation_id, executor_class_id, priority, max_attempts, last_transition_at, scope,
             state_machine_id, state_code, slot_key)
         select p_tenant_id, b.job_id, v_operation.operation_id, v_operation.executor_class_id, p_priority,
-            coalesce(p_max_attempts, v_operation.max_attempts), v_now, 'job', v_machine, 'ready', v_slot_key
+            coalesce(p_max_attempts, v_operation.max_attempts), v_now, 'job', v_machine, 'ready', v_place.slot_key
         from born as b
     ), logged as (
         insert into stepwell.event_log (
@@ -76,20 +72,19 @@ begin
         from born as b
     ), queued as (
         insert into stepwell.job_ready (tenant_id, workspace_id, executor_class_id, rank, operation_id, unit_id, is_retry)
-        select p_tenant_id, coalesce(v_workspace_id, 0), v_operation.executor_class_id, -p_priority, v_operation.operation_id, b.job_id, false
+        select p_tenant_id, coalesce(v_place.workspace_id, 0), v_operation.executor_class_id, -p_priority, v_operation.operation_id, b.job_id, false
         from born as b
-        where not v_later and v_slot_key is null
+        where not v_later and v_place.slot_key is null
     ), delayed as (
         insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
         select p_tenant_id, b.job_id, 'start', p_process_after
-        from born as b
-        where v_later
+        from born as b where v_later
     )
     select array_agg(b.job_id order by b.job_id) into v_new_ids from born as b;
     if p_concurrency_key is not null then
-        perform stepwell._slot_set(p_tenant_id, 'key:' || p_concurrency_key, p_max_concurrency, p_rate_count, p_rate_seconds);
+        perform stepwell._slot_set(p_tenant_id, v_place.slot_key, p_max_concurrency, p_rate_count, p_rate_seconds);
     end if;
-    if v_new_ids is not null and not v_later and v_slot_key is not null then
+    if v_new_ids is not null and not v_later and v_place.slot_key is not null then
         perform stepwell._slots_take(array_fill(p_tenant_id, array[cardinality(v_new_ids)]), v_new_ids);
     end if;
     if p_keys is null then
@@ -100,6 +95,24 @@ begin
         from unnest(p_keys) with ordinality as q (job_key, ord)
         inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.idempotency_key = q.job_key
         order by q.ord;
+    end if;
+end
+$$;
+
+-- The workspace of new jobs and their concurrency key: that of the caller, else that of a workspace with a cap, else none.
+-- Locks: the row of the key of the workspace, when its limit has changed.
+-- Raises: SW002 when there is no such workspace.
+create or replace function stepwell._job_place(
+    p_tenant_id int, p_workspace text, p_slot_key text, out workspace_id int, out slot_key text
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    slot_key := p_slot_key;
+    if p_workspace is not null then
+        workspace_id := stepwell._workspace_find(p_tenant_id, p_workspace);
+        slot_key := coalesce(slot_key, stepwell._workspace_slot(p_tenant_id, workspace_id));
     end if;
 end
 $$;
