@@ -6,6 +6,7 @@ transactions that wrote. Runs in every contestant's environment, so it needs psy
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,7 @@ class Reading:
 
     at_seconds: float
     python_cpu_seconds: float
-    # By process, because the counter of a process that ends between two readings is gone.
-    postgres_cpu_seconds: dict[int, float] | None
+    postgres_cpu_seconds: float | None
     wal_bytes: int
     xid: int
 
@@ -56,8 +56,11 @@ class Meter:
     def close(self) -> None:
         self._connection.close()
 
-    def _postgres_cpu_seconds(self) -> dict[int, float] | None:
-        """On-CPU time of the postmaster and its living children; None where they are not on this machine."""
+    def _postgres_cpu_seconds(self) -> float | None:
+        """On-CPU time of the postmaster and all its children, ended ones too; None for a distant server.
+
+        A keeper's seal or a vacuum may end between two readings: its time must not vanish with its process.
+        """
         if self._postmaster_pid is None:
             return None
         children = _PROC / str(self._postmaster_pid) / "task" / str(self._postmaster_pid) / "children"
@@ -65,16 +68,13 @@ class Meter:
             pids = [self._postmaster_pid, *map(int, children.read_text().split())]
         except OSError:
             return None
-        return {pid: _on_cpu_seconds(pid) for pid in pids}
+        return _ended_cpu_seconds(self._postmaster_pid) + sum(map(_on_cpu_seconds, pids))
 
 
 def postgres_cpu_between(before: Reading, after: Reading) -> float | None:
     if before.postgres_cpu_seconds is None or after.postgres_cpu_seconds is None:
         return None
-    return sum(
-        seconds - before.postgres_cpu_seconds.get(pid, 0.0)
-        for pid, seconds in after.postgres_cpu_seconds.items()
-    )
+    return after.postgres_cpu_seconds - before.postgres_cpu_seconds
 
 
 def cost_between(before: Reading, after: Reading, units: int) -> dict[str, float | None]:
@@ -99,6 +99,15 @@ def _parent_pid(backend_pid: int) -> int | None:
     name, _, rest = stat.partition("(")[2].rpartition(")")
     # The pid of a server in another namespace may belong to another process here, which must not be counted.
     return int(rest.split()[1]) if name.startswith("postgres") else None
+
+
+def _ended_cpu_seconds(pid: int) -> float:
+    """What the ended children of a process took, as the kernel adds it up when the parent collects them."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def _on_cpu_seconds(pid: int) -> float:

@@ -1,12 +1,14 @@
 """Seal the log at intervals, write to the anchor and make bundles: receives the time of the database.
 
 It runs in a separate thread with its own connection: hashing takes time and an anchor may be slow, but timers
-and leases must not wait for them. An evidence bundle is made after the seal that it needs.
+and leases must not wait for them. An evidence bundle is made after the seal that it needs. A seal is never
+urgent, so a pass pauses between blocks and leaves the processors to the work itself; see `pace.py`.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -14,6 +16,7 @@ from datetime import datetime, timedelta
 from stepwell.errors import StepwellError
 from stepwell.govern.anchor import tell
 from stepwell.keeper.bundles import make_bundles
+from stepwell.keeper.pace import Pace
 from stepwell.store.calls import keep, sealing
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection
 
@@ -38,8 +41,10 @@ class Sealing:
         self._key_file = key_file
         self._evidence = evidence
         self._due_at: datetime | None = None
+        self._has_more = False
         self._period = LOOK_PERIOD
-        self._closed = False
+        self._closed = threading.Event()
+        self._pace = Pace()
         self._looking: Future[int] | None = None
         self._connection: KeeperConnection | None = None
         self._thread: ThreadPoolExecutor | None = None
@@ -47,7 +52,7 @@ class Sealing:
     def look(self, now: datetime) -> None:
         """Start a pass if it is due and the last one has ended; returns immediately."""
         is_due = self._due_at is None or now >= self._due_at
-        if self._closed or not is_due or not (self._looking is None or self._looking.done()):
+        if self._closed.is_set() or not is_due or not (self._looking is None or self._looking.done()):
             return
         self._due_at = now + self._period
         self._thread = self._thread or ThreadPoolExecutor(1, "stepwell-seal")
@@ -60,14 +65,14 @@ class Sealing:
 
     def cancel(self) -> None:
         """Close, and cancel the current statement; the pass of the next keeper repeats it."""
-        self._closed = True
+        self._closed.set()
         connection = self._connection
         if connection is not None:
             connection.cancel()
 
     def close(self) -> None:
         """Close: a pass ends after its current block. It does not wait long for a slow anchor."""
-        self._closed = True
+        self._closed.set()
         if self._thread is not None:
             if self._looking is not None:
                 futures.wait([self._looking], CLOSE_SECONDS)
@@ -80,10 +85,10 @@ class Sealing:
                 self._connection = connection
                 count = self._seal_all(connection)
                 if self._anchor is not None:
-                    tell(connection, self._anchor, self._key_file, lambda: self._closed)
-                make_bundles(connection, self._conninfo, self._evidence, lambda: self._closed)
+                    tell(connection, self._anchor, self._key_file, self._closed.is_set)
+                make_bundles(connection, self._conninfo, self._evidence, self._closed.is_set)
         except StepwellError as error:
-            if not self._closed:
+            if not self._closed.is_set():
                 _log.warning("sealing or anchoring failed; the next pass continues: %s", error)
         finally:
             self._connection = None
@@ -92,22 +97,30 @@ class Sealing:
     def _seal_all(self, connection: KeeperConnection) -> int:
         due = connection.perform(sealing.due(TENANT_LIMIT))
         self._period = timedelta(seconds=due.interval_seconds) if due.interval_seconds > 0 else LOOK_PERIOD
-        count = 0
+        count, self._has_more = 0, False
+        self._pace.begin()
         for tenant_id in due.tenant_ids:
             try:
                 count += self._seal(connection, tenant_id)
             except StepwellError as error:
-                if self._closed or error.is_transient or connection.is_broken:
+                if self._closed.is_set() or error.is_transient or connection.is_broken:
                     raise
                 # A log that cannot be sealed does not stop the others.
                 _log.warning("the seal of tenant %s was set aside: %s", tenant_id, error)
                 connection.perform(keep.set_aside(tenant_id, "seal", str(tenant_id), error))
+        if self._has_more:
+            self._due_at = None
+        else:
+            self._pace.caught_up()
         return count
 
     def _seal(self, connection: KeeperConnection, tenant_id: int) -> int:
         for count in range(ROUND_LIMIT):
-            block = None if self._closed else connection.perform(sealing.seal(tenant_id))
+            if self._closed.wait(self._pace.pause_seconds()):
+                return count
+            with self._pace.working():
+                block = connection.perform(sealing.seal(tenant_id))
             if block is None or not block.is_full:
                 return count + (block is not None)
-        self._due_at = None
+        self._has_more = True
         return ROUND_LIMIT
