@@ -34,6 +34,7 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
         ("_transition_problems", "_run_of", "_run_unit", "_unit_no", "_has_ended", "_attempt_no"), INLINED
     ),
     **dict.fromkeys(("_workspace_of", "_walked_count", "_walked_far", "_is_same_lane"), INLINED),
+    **dict.fromkeys(("_sent_size", "_value_size"), INLINED),
     **dict.fromkeys(("_path_is_plain", "_inputs_join", "_chain_path", "_is_list", "_catches"), INLINED),
     **dict.fromkeys(("_regex_fault", "_path_count", "_site_extend", "_site_outside", "_sites_of"), INLINED),
     **dict.fromkeys(

@@ -4256,7 +4256,7 @@ create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limi
 create function stepwell._audit_leaves_remove() returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[])
-create function stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[]) returns TABLE(unit_id bigint, label text, at timestamp with time zone, content text, facts json) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[]) returns TABLE(unit_id bigint, label text, at timestamp with time zone, content text, facts json) language sql stable set search_path=stepwell, pg_temp set enable_seqscan=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5594,7 +5594,7 @@ create function stepwell._seconds_problem(p_field text, p_value jsonb) returns t
 create function stepwell._secret_number() returns bigint language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._sent_size(p_value jsonb)
-create function stepwell._sent_size(p_value jsonb) returns integer language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._sent_size(p_value jsonb) returns integer language sql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6027,7 +6027,7 @@ create function stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[]
 create function stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._value_size(p_value jsonb)
-create function stepwell._value_size(p_value jsonb) returns integer language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._value_size(p_value jsonb) returns integer language sql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

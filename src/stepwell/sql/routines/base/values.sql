@@ -12,10 +12,10 @@ as $$
 $$;
 
 -- How many bytes a value has when it is sent: a number with an exponent is short only where it is stored. The text of a large
--- value with such numbers is not made, because it may have gigabytes: the answer is then the highest number.
+-- value with such numbers is not made, because it may have gigabytes: the answer is then the highest number. This function and
+-- the next one have no setting of their own, so that they become a part of the query that asks for ten thousand sizes.
 create or replace function stepwell._sent_size(p_value jsonb) returns int
-language sql immutable
-set search_path = stepwell, pg_temp
+language sql stable
 as $$
     select case when pg_column_size(p_value) > 8000 and
         jsonb_path_exists(p_value, 'strict $.** ? (@ > 1e1000 || @ < -1e1000 || (@ != 0 && @ > -1e-1000 && @ < 1e-1000))', '{}', true)
@@ -24,8 +24,7 @@ $$;
 
 -- How many bytes a value has, stored or sent, whichever is more.
 create or replace function stepwell._value_size(p_value jsonb) returns int
-language sql immutable
-set search_path = stepwell, pg_temp
+language sql stable
 as $$
     select greatest(pg_column_size(p_value), stepwell._sent_size(p_value))
 $$;
