@@ -193,3 +193,17 @@ def test_a_run_is_succeeded_only_if_every_step_is(engine: Engine):
     for run_id in (whole, part):
         rows = engine.db.execute("select status from runtime_step where run_id = %s", (run_id,)).fetchall()
         assert (status(engine, run_id) == "succeeded") == all(word == "succeeded" for (word,) in rows)
+
+
+@pytest.mark.requirement("LN-09", "LN-11")
+def test_an_instance_with_a_dead_step_has_failed_in_the_words_of_document_004(engine: Engine):
+    engine.publish("w", operation("a", mandatory=False), operation("b"), edges=[])
+    run_id = engine.start("w")
+    session = engine.worker()
+    for lease in engine.claim(session):
+        dead = lease.unit_id == engine.unit(run_id, "a")
+        body = {"error": {"type": "E", "message": "no"}} if dead else {}
+        engine.report(session, (lease, "dead" if dead else "completed", body))
+    query = "select status, completed_at is null, failed_at is null from workflow_instance"
+    assert engine.db.execute(query).fetchone() == ("FAILED", True, False)
+    assert engine.run_state(run_id) == "completed"

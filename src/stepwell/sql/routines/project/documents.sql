@@ -8,19 +8,20 @@ select
     r.run_id as instance_id,
     w.workflow_name as workflow_type,
     v.version_no as workflow_version,
-    (
-        select d.linear_code from stepwell.v_unit_dialect as d
-        where d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
-    ) as status,
+    x.status,
     c.step_seq as current_step_seq,
     c.step_type as current_step_type,
     r.created_at,
-    case when u.state_code = 'completed' then r.finished_at end as completed_at,
-    case when u.state_code = 'failed' then r.finished_at end as failed_at
+    case when x.status = 'COMPLETED' then r.finished_at end as completed_at,
+    case when x.status = 'FAILED' then r.finished_at end as failed_at
 from stepwell.run_detail as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id
 inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
 inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+cross join lateral (
+    select (select d.linear_code from stepwell.v_unit_dialect as d where d.tenant_id = u.tenant_id and d.unit_id = u.unit_id) as status
+    offset 0
+) as x
 left join lateral (
     select stepwell._unit_no(s.unit_id) - 1 as step_seq, d.step_id as step_type
     from stepwell.work_unit as s
