@@ -97,6 +97,9 @@ def test_with_a_mistake_at_the_start_the_worker_starts_after_its_correction(shop
         running.wait_for(r"shop\.py:1: shop needs the module stepwel")
         running.wait_for(r"The worker ended \(exit code 2\)\. It starts when a file changes\.")
         assert client.get("/readyz").status_code == 200
+        shop.write_text(APP.replace("import stepwell as sw", "import stepwll as sw"))
+        running.wait_for(r"shop\.py changed, but the app cannot be loaded; no worker runs:")
+        running.wait_for(r"shop\.py:1: shop needs the module stepwll")
         shop.write_text(APP)
         running.wait_for(READY)
         assert result(used_dir) == "hello Ada"

@@ -8,11 +8,12 @@ import typer
 
 from stepwell.cli.connect import JsonOption, ask, json_object, print_json
 from stepwell.cli.ids import RunArgument
-from stepwell.store.calls.runs import Signalled
+from stepwell.store.calls import words
 from stepwell.unit_numbers import short
 
 if TYPE_CHECKING:
     from stepwell.client import Client
+    from stepwell.store.calls.runs import Signalled
 
 app = typer.Typer(add_completion=False)
 
@@ -34,10 +35,15 @@ def signal(
     """Send an event: the step that waits for it continues; if none waits yet, the event is stored for it."""
     given = json_object(payload, "--payload")
 
-    async def send(client: Client) -> Signalled:
-        return await client.signal(run.target, event_type, given, event_id=event_id)
+    async def send(client: Client) -> tuple[Signalled, str]:
+        sent = await client.signal(run.target, event_type, given, event_id=event_id)
+        woken = sent.woken_unit_id
+        if woken is None or as_json:
+            return sent, ""
+        name = (await client.perform(words.units(client.tenant_id, [woken]))).get(woken)
+        return sent, f"{name.name if name else 'step'} ({short(woken)})"
 
-    sent = ask(context, send)
+    sent, receiver = ask(context, send)
     if as_json:
         print_json(sent)
     elif not sent.accepted:
@@ -45,4 +51,4 @@ def signal(
     elif sent.woken_unit_id is None:
         typer.echo("stored: no step waits for it yet")
     else:
-        typer.echo(f"delivered to step {short(sent.woken_unit_id)}")
+        typer.echo(f"delivered to {receiver}")

@@ -131,7 +131,8 @@ async def _follow(supervisor: Supervisor, app_name: str, folders: Sequence[Path]
         more = f" and {len(changed) - NAMES_LIMIT} more" if len(changed) > NAMES_LIMIT else ""
         found = await examine(app_name)
         if found.problem is not None:
-            typer.echo(f"{names}{more} changed, but the app cannot be loaded; the old worker keeps running:")
+            stays = "the old worker keeps running" if supervisor.is_running("worker") else "no worker runs"
+            typer.echo(f"{names}{more} changed, but the app cannot be loaded; {stays}:")
             typer.echo(f"  {found.problem}", err=True)
             continue
         typer.echo(f"{names}{more} changed; the worker restarts.")

@@ -90,6 +90,9 @@ class Supervisor:
         await self._ready()
         self._was_ready = True
 
+    def is_running(self, name: str) -> bool:
+        return self._children[name].is_running
+
     async def restart(self, name: str) -> None:
         """Stop a child within its grace time and start it again; a child that has ended is only started."""
         self._restarts[name].set()

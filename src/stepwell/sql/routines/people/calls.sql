@@ -110,6 +110,29 @@ begin
 end
 $$;
 
+-- A step or task that waited or was blocked continues: the event says what has come, the reference names the proof.
+create or replace function stepwell._step_continue(
+    p_tenant_id int, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text, p_call text, p_actor_class text,
+    p_trigger_ref text
+) returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, p_call, p_key);
+begin
+    p_resolution_ref := stepwell._redact_text(p_resolution_ref);
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
+    if v_answer is null then
+        perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');
+        v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', p_actor_class, 'event', p_trigger_ref, p_actor,
+            jsonb_strip_nulls(jsonb_build_object('resolution_ref', p_resolution_ref)));
+        v_answer := stepwell._step_leave(p_tenant_id, p_unit_id, p_call, p_key, v_answer);
+    end if;
+    return v_answer;
+end
+$$;
+
 -- Checks that this person may make this call, by the named guard: actor_oversees accepts those who oversee the unit,
 -- actor_is_responsible also the person in charge, actor_takes_part also candidates. Returns the id of the person.
 -- Raises: SW002 when there is no such person; SW004 naming the guard.

@@ -109,17 +109,7 @@ create or replace function stepwell.fn_step_resume(
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
-declare
-    v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_resume', p_key);
 begin
-    p_resolution_ref := stepwell._redact_text(p_resolution_ref);
-    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
-    if v_answer is null then
-        perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');
-        v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'system', 'event', 'facet_resolved', p_actor,
-            jsonb_strip_nulls(jsonb_build_object('resolution_ref', p_resolution_ref)));
-        v_answer := stepwell._step_leave(p_tenant_id, p_unit_id, 'step_resume', p_key, v_answer);
-    end if;
-    return v_answer;
+    return stepwell._step_continue(p_tenant_id, p_unit_id, p_actor, p_resolution_ref, p_key, 'step_resume', 'system', 'facet_resolved');
 end
 $$;

@@ -28,12 +28,9 @@ begin
     select t.* into v_before from stepwell.tenant as t where t.tenant_code = p_tenant_code for update;
     update stepwell.tenant as t set
         weight = coalesce((p_settings ->> 'weight')::int, t.weight),
-        max_concurrency = case when p_settings ? 'max_concurrency'
-            then (p_settings ->> 'max_concurrency')::int else t.max_concurrency end,
-        max_runs_per_min = case when p_settings ? 'max_runs_per_min'
-            then (p_settings ->> 'max_runs_per_min')::int else t.max_runs_per_min end,
-        max_writes_per_run = case when p_settings ? 'max_writes_per_run'
-            then (p_settings ->> 'max_writes_per_run')::int else t.max_writes_per_run end
+        max_concurrency = stepwell._cap_given(p_settings, 'max_concurrency', t.max_concurrency),
+        max_runs_per_min = stepwell._cap_given(p_settings, 'max_runs_per_min', t.max_runs_per_min),
+        max_writes_per_run = stepwell._cap_given(p_settings, 'max_writes_per_run', t.max_writes_per_run)
     where t.tenant_code = p_tenant_code
     returning t.tenant_id into v_tenant_id;
     if v_before.max_concurrency is null and p_settings ->> 'max_concurrency' is not null then
@@ -69,25 +66,25 @@ begin
     perform stepwell._verb_check(p_tenant_id, 'workflow.publish');
     perform stepwell._caps_check(p_settings, array['max_concurrency', 'max_runs_per_min', 'max_writes_per_run']);
     update stepwell.workflow_registry as w set
-        max_concurrency = case when p_settings ? 'max_concurrency'
-            then (p_settings ->> 'max_concurrency')::int else w.max_concurrency end,
-        max_runs_per_min = case when p_settings ? 'max_runs_per_min'
-            then (p_settings ->> 'max_runs_per_min')::int else w.max_runs_per_min end,
-        max_writes_per_run = case when p_settings ? 'max_writes_per_run'
-            then (p_settings ->> 'max_writes_per_run')::int else w.max_writes_per_run end
+        max_concurrency = stepwell._cap_given(p_settings, 'max_concurrency', w.max_concurrency),
+        max_runs_per_min = stepwell._cap_given(p_settings, 'max_runs_per_min', w.max_runs_per_min),
+        max_writes_per_run = stepwell._cap_given(p_settings, 'max_writes_per_run', w.max_writes_per_run)
     where w.tenant_id = p_tenant_id and w.workflow_name = p_workflow_name
     returning w.* into v_workflow;
     if not found then
         raise exception using errcode = 'SW002', column = 'workflow', message = format('workflow %s is not published', p_workflow_name),
             hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'workflow', p_workflow_name), '');
     end if;
-    perform stepwell._slots_lock(array[p_tenant_id], array['workflow:' || v_workflow.workflow_id]);
-    update stepwell.concurrency_slot as s set max_count = coalesce(v_workflow.max_concurrency, 2147483647)
-    where s.tenant_id = p_tenant_id and s.slot_key = 'workflow:' || v_workflow.workflow_id;
-    if found then
-        perform stepwell._slots_fill(array[p_tenant_id], array['workflow:' || v_workflow.workflow_id], null);
-    end if;
+    perform stepwell._slot_bound_set(p_tenant_id, 'workflow:' || v_workflow.workflow_id, v_workflow.max_concurrency);
 end
+$$;
+
+-- A cap after a change: the one that is given, where null removes it; else the one before.
+create or replace function stepwell._cap_given(p_settings jsonb, p_name text, p_before int) returns int
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select case when p_settings ? p_name then (p_settings ->> p_name)::int else p_before end
 $$;
 
 -- Refuses caps that are unknown or out of range.

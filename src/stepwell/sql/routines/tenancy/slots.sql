@@ -184,6 +184,23 @@ begin
 end
 $$;
 
+-- Sets how many units may have this key at the same time; null removes the bound. Units that wait for the key enter the
+-- queue if there is room now.
+-- Locks: the row of the key.
+create or replace function stepwell._slot_bound_set(p_tenant_id int, p_slot_key text, p_max_count int) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._slots_lock(array[p_tenant_id], array[p_slot_key]);
+    update stepwell.concurrency_slot as s set max_count = coalesce(p_max_count, 2147483647)
+    where s.tenant_id = p_tenant_id and s.slot_key = p_slot_key;
+    if found then
+        perform stepwell._slots_fill(array[p_tenant_id], array[p_slot_key], null);
+    end if;
+end
+$$;
+
 -- Frees the entries of rate limits whose time has passed, and lets the next units in line enter the queue. Returns
 -- how many came back.
 -- Locks: the tokens that are due, without those that another keeper holds; then the slots, as _slots_lock.

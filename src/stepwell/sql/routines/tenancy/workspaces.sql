@@ -21,20 +21,12 @@ begin
     insert into stepwell.workspace (tenant_id, workspace_name) values (p_tenant_id, p_workspace)
     on conflict (tenant_id, workspace_name) do nothing;
     update stepwell.workspace as w set
-        max_concurrency = case when p_settings ? 'max_concurrency'
-            then (p_settings ->> 'max_concurrency')::int else w.max_concurrency end,
-        max_runs_per_min = case when p_settings ? 'max_runs_per_min'
-            then (p_settings ->> 'max_runs_per_min')::int else w.max_runs_per_min end,
-        max_writes_per_run = case when p_settings ? 'max_writes_per_run'
-            then (p_settings ->> 'max_writes_per_run')::int else w.max_writes_per_run end
+        max_concurrency = stepwell._cap_given(p_settings, 'max_concurrency', w.max_concurrency),
+        max_runs_per_min = stepwell._cap_given(p_settings, 'max_runs_per_min', w.max_runs_per_min),
+        max_writes_per_run = stepwell._cap_given(p_settings, 'max_writes_per_run', w.max_writes_per_run)
     where w.tenant_id = p_tenant_id and w.workspace_name = p_workspace
     returning w.* into v_found;
-    perform stepwell._slots_lock(array[p_tenant_id], array['workspace:' || v_found.workspace_id]);
-    update stepwell.concurrency_slot as s set max_count = coalesce(v_found.max_concurrency, 2147483647)
-    where s.tenant_id = p_tenant_id and s.slot_key = 'workspace:' || v_found.workspace_id;
-    if found then
-        perform stepwell._slots_fill(array[p_tenant_id], array['workspace:' || v_found.workspace_id], null);
-    end if;
+    perform stepwell._slot_bound_set(p_tenant_id, 'workspace:' || v_found.workspace_id, v_found.max_concurrency);
     return v_found.workspace_id;
 end
 $$;
