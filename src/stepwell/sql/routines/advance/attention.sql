@@ -141,8 +141,8 @@ as $$
     ) end
 $$;
 
--- Stores who ended these approvals and when, as the events of their end say, and deletes their timers. Replay requests of an approval that was not granted are
--- rejected.
+-- Stores who ended these approvals and when, as the events of their end say, and deletes their timers. Replay
+-- requests of an approval that was not granted are rejected.
 create or replace function stepwell._approvals_close(p_tenant_ids int[], p_approval_ids bigint[], p_actor text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp

@@ -2,9 +2,9 @@
 -- for all to read; its key is a secret that only its worker has, and that every call of the worker carries. How a session
 -- ends is in keep/leases.sql.
 
--- Opens the session of a worker and returns its key, of which only the hash is stored. All its leases will belong to it. Its claims get only the operations it names; without
--- names they get everything of its executor classes. First the partitions of the log are made that its reports will
--- write to.
+-- Opens the session of a worker and returns its key, of which only the hash is stored. All its leases will belong to
+-- it. Its claims get only the operations it names; without names they get everything of its executor classes. First
+-- the partitions of the log are made that its reports will write to.
 -- Locks: as fn_partitions_ensure.
 -- Idempotency: each call opens another session.
 -- Raises: SW001 when a class is not registered or a number is out of range.

@@ -60,8 +60,8 @@ begin
 end
 $$;
 
--- A path whose outer filters also let pass what they cannot tell: ?(P) becomes ?((P) || ((P) is unknown)). The text that PostgreSQL
--- prints for a path has quotes only around names and texts, and its brackets match.
+-- A path whose outer filters also let pass what they cannot tell: ?(P) becomes ?((P) || ((P) is unknown)). The text
+-- that PostgreSQL prints for a path has quotes only around names and texts, and its brackets match.
 create or replace function stepwell._path_doubtful(p_path text) returns text
 language plpgsql immutable
 set search_path = stepwell, pg_temp

@@ -257,9 +257,9 @@ begin
 end
 $$;
 
--- The approval that an action requires: an earlier one for the same unit, the same action with the same arguments, the same
--- rule with the same approvers, under the same policy version; or a new one. So a rule that is made stricter while a question is
--- open asks again, and no unit waits for the question of another.
+-- The approval that an action requires: an earlier one for the same unit, the same action with the same arguments,
+-- the same rule with the same approvers, under the same policy version; or a new one. So a rule that is made
+-- stricter while a question is open asks again, and no unit waits for the question of another.
 create or replace function stepwell._action_approval(
     p_tenant_id int, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb
 ) returns bigint

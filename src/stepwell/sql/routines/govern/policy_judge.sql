@@ -134,9 +134,9 @@ begin
 end
 $$;
 
--- The answer of an expression with filters that is false when it is read strictly: a filter leaves out what it cannot compare, such
--- as a list or a text in place of a number. True when it holds for an item of a list, unknown when a filter cannot tell; a value that
--- is missing stays false.
+-- The answer of an expression with filters that is false when it is read strictly: a filter leaves out what it
+-- cannot compare, such as a list or a text in place of a number. True when it holds for an item of a list, unknown
+-- when a filter cannot tell; a value that is missing stays false.
 create or replace function stepwell._policy_filter_answer(p_match text, p_action jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp

@@ -2,8 +2,10 @@
 
 -- Removes what is older than its retention (dot_config retention.*): ended runs and jobs with all their rows, stored
 -- answers of repeated calls, events from outside that were taken, rejected events, closed sessions, settled dead
--- letters, replay requests and receipts, stored bundles, answers to HTTP requests, concurrency keys without jobs, whole months of the log. Returns how much of each it removed.
--- Locks: the runs it removes (without those in use); event_log exclusively, last and briefly, when a month is dropped.
+-- letters, replay requests and receipts, stored bundles, answers to HTTP requests, concurrency keys without jobs,
+-- whole months of the log. Returns how much of each it removed.
+-- Locks: the runs it removes (without those in use); event_log exclusively, last and briefly, when a month is
+--   dropped.
 -- Idempotency: a second sweep finds nothing.
 -- Raises: nothing.
 create or replace function stepwell.fn_retention_sweep(p_limit int default null)

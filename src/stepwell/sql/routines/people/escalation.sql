@@ -68,8 +68,8 @@ begin
 end
 $$;
 
--- Moves the deadline of an open step or task, whoever carries it out. An overdue one that has time again is in progress again (T6); the record
--- that it was late stays.
+-- Moves the deadline of an open step or task, whoever carries it out. An overdue one that has time again is in
+-- progress again (T6); the record that it was late stays.
 -- Locks: the run.
 -- Idempotency: by key.
 -- Raises: SW001 without a time; SW002 when step or person do not exist; SW003 when it has ended; SW004 when the

@@ -266,8 +266,8 @@ as $$
         stepwell._limit('limits.writes_per_run'))
 $$;
 
--- The concurrency key of a workflow's steps when the workflow has a cap, else that of the workspace when it has one, else null. Steps of a Parallel or a Map with a
--- limit of its own use the key of that limit instead.
+-- The concurrency key of a workflow's steps when the workflow has a cap, else that of the workspace when it has one,
+-- else null. Steps of a Parallel or a Map with a limit of its own use the key of that limit instead.
 -- Locks: the row of the key, when its limit has changed.
 create or replace function stepwell._workflow_slot(p_tenant_id int, p_workflow_id int, p_workspace_id int default null) returns text
 language plpgsql volatile
@@ -282,30 +282,31 @@ begin
     if v_max_concurrency is null then
         return case when p_workspace_id is not null then stepwell._workspace_slot(p_tenant_id, p_workspace_id) end;
     end if;
-    insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count)
-    values (p_tenant_id, 'workflow:' || p_workflow_id, v_max_concurrency)
-    on conflict (tenant_id, slot_key) do update set max_count = excluded.max_count where s.max_count <> excluded.max_count;
-    return 'workflow:' || p_workflow_id;
+    return stepwell._slot_key(p_tenant_id, 'workflow:' || p_workflow_id, v_max_concurrency);
 end
 $$;
 
 -- The concurrency key of a workspace with a cap, else null.
 -- Locks: the row of the key, when its limit has changed.
 create or replace function stepwell._workspace_slot(p_tenant_id int, p_workspace_id int) returns text
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    select stepwell._slot_key(w.tenant_id, 'workspace:' || w.workspace_id, w.max_concurrency)
+    from stepwell.workspace as w
+    where w.tenant_id = p_tenant_id and w.workspace_id = p_workspace_id and w.max_concurrency is not null
+$$;
+
+-- Returns the concurrency key after its row has this limit.
+-- Locks: the row of the key, when its limit has changed.
+create or replace function stepwell._slot_key(p_tenant_id int, p_slot_key text, p_max_count int) returns text
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
-declare
-    v_max_concurrency int;
 begin
-    select w.max_concurrency into v_max_concurrency from stepwell.workspace as w
-    where w.tenant_id = p_tenant_id and w.workspace_id = p_workspace_id;
-    if v_max_concurrency is null then
-        return null;
-    end if;
     insert into stepwell.concurrency_slot as s (tenant_id, slot_key, max_count)
-    values (p_tenant_id, 'workspace:' || p_workspace_id, v_max_concurrency)
+    values (p_tenant_id, p_slot_key, p_max_count)
     on conflict (tenant_id, slot_key) do update set max_count = excluded.max_count where s.max_count <> excluded.max_count;
-    return 'workspace:' || p_workspace_id;
+    return p_slot_key;
 end
 $$;

@@ -148,10 +148,10 @@ as $$
     where r.rolname = any (stepwell._process_roles()) and not g.is_granted
 $$;
 
--- The rights of one role, as grant statements, with a name for people, and whether the role has it. The API and readers read tables and views, under row level security;
--- functions that only read run as their caller, so that it holds in them too, and these two roles may call them all.
--- Functions that change something run as their owner and are granted by name. The other roles read only what says which
--- release the database has, and the clock of tests.
+-- The rights of one role, as grant statements, with a name for people, and whether the role has it. The API and
+-- readers read tables and views, under row level security; functions that only read run as their caller, so that it
+-- holds in them too, and these two roles may call them all. Functions that change something run as their owner and
+-- are granted by name. The other roles read only what says which release the database has, and the clock of tests.
 create or replace function stepwell._rights(p_role text)
 returns table (statement text, right_name text, is_granted boolean)
 language sql stable
