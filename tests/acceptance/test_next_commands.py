@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 import stepwell as sw
+from stepwell import config
 from stepwell.cli.next_steps import commands, describe
 from stepwell.config import Settings
 from stepwell.define import freeze, write_yaml
@@ -65,3 +66,11 @@ def test_an_assignee_is_the_person_and_a_step_in_a_map_is_not_suggested(dsn, tmp
         "inbox --all",
         "runs list",
     ]
+
+
+def test_the_commands_name_a_data_folder_that_only_this_terminal_knows(monkeypatch, tmp_path):
+    """The other terminal has no STEPWELL_DATA_DIR: without the option it would make another database."""
+    folder = tmp_path / "a folder"
+    monkeypatch.setenv("STEPWELL_DATA_DIR", str(folder))
+    (line,) = commands(describe(freeze(sw.Workflow("one", sw.Operation("op"))), {}), config.load())
+    assert shlex.split(line)[1:3] == ["--data-dir", str(folder)]

@@ -106,12 +106,13 @@ def _sample(parameter: Parameter) -> str:
 
 
 def program(settings: Settings) -> str:
-    """The command that calls this program from another terminal in the same folder."""
+    """The command that calls this program, with this database, from another terminal in the same folder."""
     own = Path(sys.executable).parent / "stepwell"
     found = shutil.which("stepwell")
     name = "stepwell"
     if own.exists() and (found is None or not own.samefile(found)):
         name = os.path.relpath(own) if own.is_relative_to(Path.cwd()) else str(own)
-    if settings.is_embedded and settings.data_dir != config.load().data_dir:
+    # The other terminal may not have the variables of this one.
+    if settings.is_embedded and settings.data_dir != config.load({}).data_dir:
         name += f" --data-dir {shlex.quote(str(settings.data_dir))}"
     return name
