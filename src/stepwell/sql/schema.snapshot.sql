@@ -4301,6 +4301,11 @@ create function stepwell._caller_name() returns text language sql stable set sea
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._cap_given(p_settings jsonb, p_name text, p_before integer)
+create function stepwell._cap_given(p_settings jsonb, p_name text, p_before integer) returns integer language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._caps_check(p_settings jsonb, p_known text[])
 create function stepwell._caps_check(p_settings jsonb, p_known text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5673,6 +5678,12 @@ create function stepwell._slack_card_face(p_tenant_id integer, p_approval_id big
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._slot_bound_set(p_tenant_id integer, p_slot_key text, p_max_count integer)
+create function stepwell._slot_bound_set(p_tenant_id integer, p_slot_key text, p_max_count integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._slot_key(p_tenant_id integer, p_slot_key text, p_max_count integer)
+create function stepwell._slot_key(p_tenant_id integer, p_slot_key text, p_max_count integer) returns text language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._slot_place(p_tenant_id integer, p_slot_key text)
 create function stepwell._slot_place(p_tenant_id integer, p_slot_key text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5750,6 +5761,9 @@ create function stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id 
 create function stepwell._step_candidate_check(p_unit stepwell.work_unit, p_person_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._step_continue(p_tenant_id integer, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text, p_call text, p_actor_class text, p_trigger_ref text)
+create function stepwell._step_continue(p_tenant_id integer, p_unit_id bigint, p_actor text, p_resolution_ref text, p_key text, p_call text, p_actor_class text, p_trigger_ref text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text)
 create function stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
@@ -6140,7 +6154,7 @@ create function stepwell._workspace_of(p_tenant_id integer, p_unit_id bigint) re
 create function stepwell._workspace_rate_check(p_tenant_id integer, p_workspace_id integer, p_new_count integer, p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._workspace_slot(p_tenant_id integer, p_workspace_id integer)
-create function stepwell._workspace_slot(p_tenant_id integer, p_workspace_id integer) returns text language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._workspace_slot(p_tenant_id integer, p_workspace_id integer) returns text language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._writes_cap(p_tenant_id integer, p_run_id bigint)
 create function stepwell._writes_cap(p_tenant_id integer, p_run_id bigint) returns integer language sql stable set search_path=stepwell, pg_temp;
