@@ -57,7 +57,5 @@ def decide(
 ) -> str:
     """Decides without the web console, as Slack, the command line or the API do."""
     engine.person(person)
-    state: str = engine.one(
-        deciding(PLACE, PLACE, PLACE), (approval, decision, person, reason)
-    )
+    state: str = engine.one(deciding(PLACE, PLACE, PLACE), (approval, decision, person, reason))
     return state

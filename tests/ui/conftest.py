@@ -13,6 +13,7 @@ from stepwell.api.envelope import LOOPBACK_NAMES
 from stepwell.api.ui import UI_DIST
 from stepwell.config import Settings
 from tests.api.serving import serving
+from tests.support.roles import as_process, bound_token
 from tests.ui.browsing import browsing
 
 
@@ -27,15 +28,24 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def base_url(dsn: str, tmp_path: Path) -> Iterator[str]:
-    settings = Settings(database_url=dsn, data_dir=tmp_path)
-    with serving(create_app(settings, dsn, allowed_hosts=LOOPBACK_NAMES)) as client:
+    address = as_process(dsn, "api")
+    settings = Settings(database_url=address, data_dir=tmp_path)
+    with serving(create_app(settings, address, allowed_hosts=LOOPBACK_NAMES)) as client:
         yield str(client.base_url).rstrip("/")
 
 
 @pytest.fixture
-def context(browser: Browser, base_url: str) -> Iterator[BrowserContext]:
+def headers(dsn: str) -> dict[str, str]:
+    """What a browser of these tests sends with each request: it is signed in as an administrator."""
+    return {"Authorization": f"Bearer {bound_token(dsn)}"}
+
+
+@pytest.fixture
+def context(browser: Browser, base_url: str, headers: dict[str, str]) -> Iterator[BrowserContext]:
     """An English visitor without stored settings; a test that needs another one makes its own."""
-    made = browser.new_context(base_url=base_url, locale="en-GB", viewport={"width": 1280, "height": 800})
+    made = browser.new_context(
+        base_url=base_url, locale="en-GB", viewport={"width": 1280, "height": 800}, extra_http_headers=headers
+    )
     yield made
     made.close()
 

@@ -55,7 +55,13 @@ async def book(dsn: str, ledger: Ledger) -> str:
 @pytest.mark.requirement("RT-07")
 @pytest.mark.parametrize(("word", "ended"), [("Approve", "A-1"), ("Reject", "failed")])
 def test_an_action_is_shown_decided_and_performed_or_not(
-    page: Page, db: psycopg.Connection, dsn: str, ledger: Ledger, worker_thread: ThreadPoolExecutor, word, ended
+    page: Page,
+    db: psycopg.Connection,
+    dsn: str,
+    ledger: Ledger,
+    worker_thread: ThreadPoolExecutor,
+    word,
+    ended,
 ):
     put_in_force(db, rule("money", "needs_approval", tier="high", reason="money leaves the house"))
     ending = worker_thread.submit(lambda: asyncio.run(book(dsn, ledger)))
@@ -67,7 +73,9 @@ def test_an_action_is_shown_decided_and_performed_or_not(
     writes = page.get_by_role("region", name="Proposed writes")
     expect(writes.get_by_role("row", name="amount 40")).to_be_visible()
     expect(writes.get_by_role("row", name="password [redacted]")).to_be_visible()
-    expect(page.get_by_role("region", name="Why an approval is required")).to_contain_text("money leaves the house")
+    expect(page.get_by_role("region", name="Why an approval is required")).to_contain_text(
+        "money leaves the house"
+    )
     assert ledger.lines() == []
     page.get_by_label("Deciding as").fill("ben")
     page.get_by_label("Your reason").fill("seen the order")

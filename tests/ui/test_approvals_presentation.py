@@ -106,7 +106,9 @@ def test_the_pages_are_shown_in_vietnamese(browser: Browser, base_url: str, engi
 
 @pytest.mark.parametrize("language", ["en", "vi"])
 @pytest.mark.parametrize("theme", ["system", "light", "dark", "contrast"])
-def test_axe_finds_no_violation(context: BrowserContext, page: Page, engine: Engine, theme: str, language: str):
+def test_axe_finds_no_violation(
+    context: BrowserContext, page: Page, engine: Engine, theme: str, language: str
+):
     prefer(context, theme=theme, language=language)
     for _ in range(2):
         approval = ask_to_act(engine, quorum=2)

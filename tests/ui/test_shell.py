@@ -37,8 +37,10 @@ def test_the_language_changes_at_once_and_is_stored(page: Page):
     expect(page.get_by_role("heading", level=1)).to_have_text("System health")
 
 
-def test_a_vietnamese_browser_gets_the_page_in_vietnamese(browser: Browser, base_url: str):
-    with browser.new_context(base_url=base_url, locale="vi-VN") as context:
+def test_a_vietnamese_browser_gets_the_page_in_vietnamese(
+    browser: Browser, base_url: str, headers: dict[str, str]
+):
+    with browser.new_context(base_url=base_url, locale="vi-VN", extra_http_headers=headers) as context:
         page = context.new_page()
         page.goto("/")
         expect(page.get_by_role("heading", level=1)).to_have_text("Tình trạng hệ thống")
@@ -141,18 +143,23 @@ def test_the_page_can_be_used_by_keyboard(page: Page):
 def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
     ready(page)
     order = []
-    for _ in range(7):
+    for _ in range(12):
         page.keyboard.press("Tab")
-        order.append(page.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel"))
+        order.append(page.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     assert [text.splitlines()[0] for text in order] == [
         "Skip to content",
         "Stepwell",
+        "Find or do",
+        "Runs",
+        "Workflows",
+        "Approvals",
+        "Verify evidence",
+        "System health",
         "EN",
         "VI",
         "System",
-        "System health",
-        "Approvals",
+        "Keys",
     ]
 
 
@@ -164,9 +171,14 @@ def test_the_focus_moves_to_the_heading_of_the_next_page(page: Page):
 
 @pytest.mark.parametrize("width", [1280, 400, 320])
 @pytest.mark.parametrize("language", ["en", "vi"])
-def test_nothing_is_cut_off_at_any_width(browser: Browser, base_url: str, width: int, language: str):
+def test_nothing_is_cut_off_at_any_width(
+    browser: Browser, base_url: str, headers: dict[str, str], width: int, language: str
+):
     with browser.new_context(
-        base_url=base_url, locale=language, viewport={"width": width, "height": 800}
+        base_url=base_url,
+        locale=language,
+        viewport={"width": width, "height": 800},
+        extra_http_headers=headers,
     ) as context:
         page = context.new_page()
         ready(page)
@@ -178,7 +190,7 @@ def test_nothing_is_cut_off_at_any_width(browser: Browser, base_url: str, width:
 def test_axe_finds_no_violation(page: Page, name: str, language: str):
     for path in ("/", "/no/such/page"):
         ready(page, path)
-        page.locator("header select").select_option(THEMES[name])
+        page.get_by_test_id("theme").select_option(THEMES[name])
         page.get_by_role("button", name=language).click()
         expect(page.locator(".card").first).to_be_visible()
         results = Axe().run(page)

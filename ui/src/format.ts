@@ -43,3 +43,35 @@ export function formatRelative(at: Date, now: Date, locale: string): string {
 export function formatExact(at: Date, locale: string): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" }).format(at);
 }
+
+const durationUnits: [unit: "day" | "hour" | "minute" | "second", milliseconds: number][] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+];
+
+const narrowFormats = new Map<string, Intl.NumberFormat>();
+
+/** A format costs far more to make than to use, and a graph has thousands of durations. */
+function narrow(locale: string, unit: string, digits: number): Intl.NumberFormat {
+  const key = `${locale}/${unit}/${digits}`;
+  let found = narrowFormats.get(key);
+  if (!found) {
+    found = new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "narrow", maximumFractionDigits: digits });
+    narrowFormats.set(key, found);
+  }
+  return found;
+}
+
+/** The two largest units: `5h 12m`, `40s`, `1.2s`. */
+export function formatDuration(milliseconds: number, locale: string): string {
+  const at = durationUnits.findIndex(([, size]) => milliseconds >= size);
+  const [unit, size] = durationUnits[at === -1 ? durationUnits.length - 1 : at] ?? ["second", 1_000];
+  const write = (value: number, name: string, digits = 0) => narrow(locale, name, digits).format(value);
+  if (unit === "second") return write(milliseconds / size, unit, milliseconds < 10_000 ? 1 : 0);
+  const next = durationUnits[at + 1];
+  const rest = next ? Math.floor((milliseconds % size) / next[1]) : 0;
+  const whole = write(Math.floor(milliseconds / size), unit);
+  return next && rest > 0 && unit !== "minute" ? `${whole} ${write(rest, next[0])}` : whole;
+}

@@ -1,7 +1,9 @@
 import { watch } from "vue";
 import { createI18n } from "vue-i18n";
 
+import enWork from "./locales/en-work.json";
 import en from "./locales/en.json";
+import viWork from "./locales/vi-work.json";
 import vi from "./locales/vi.json";
 import { language } from "./settings/language";
 
@@ -9,7 +11,7 @@ export const i18n = createI18n({
   legacy: false,
   locale: language.value,
   fallbackLocale: "en",
-  messages: { en, vi },
+  messages: { en: { ...en, ...enWork }, vi: { ...vi, ...viWork } },
 });
 
 watch(

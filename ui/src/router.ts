@@ -10,20 +10,47 @@ declare module "vue-router" {
   interface RouteMeta {
     /** Translation key of the page name, for the document title and the navigation; route parameters fill it. */
     titleKey: string;
-    /** True if the navigation lists the page. */
-    inNavigation?: boolean;
+    /** Icon in the navigation; a page without one is not listed there. */
+    icon?: string;
     /** Path of its parent page in the navigation. */
     section?: string;
+    /** True if the page fills the window and scrolls inside. */
+    whole?: boolean;
+    /** True if the page needs the width of the navigation. */
+    rail?: boolean;
   }
 }
 
 export const routes: RouteRecordRaw[] = [
-  { path: "/", name: "health", component: HealthPage, meta: { titleKey: "health.title", inNavigation: true } },
+  {
+    path: "/runs",
+    name: "runs",
+    component: () => import("./pages/runs/RunsPage.vue"),
+    meta: { titleKey: "runs.title", icon: "runs", whole: true },
+  },
+  {
+    path: "/runs/:id(\\d{1,15})",
+    name: "run",
+    component: () => import("./pages/run/RunPage.vue"),
+    meta: { titleKey: "run.number", section: "/runs", whole: true, rail: true },
+  },
+  {
+    path: "/workflows",
+    name: "workflows",
+    component: () => import("./pages/workflows/WorkflowsPage.vue"),
+    meta: { titleKey: "workflows.title", icon: "flows", whole: true },
+  },
+  {
+    path: "/workflows/:id",
+    name: "workflow",
+    component: () => import("./pages/workflows/WorkflowPage.vue"),
+    meta: { titleKey: "workflows.one", section: "/workflows", whole: true, rail: true },
+  },
   {
     path: "/approvals",
     name: "approvals",
     component: ApprovalsPage,
-    meta: { titleKey: "approvals.title", inNavigation: true },
+    meta: { titleKey: "approvals.title", icon: "approve" },
   },
   {
     path: "/approvals/:id(\\d+)",
@@ -35,8 +62,9 @@ export const routes: RouteRecordRaw[] = [
     path: "/evidence",
     name: "evidence",
     component: EvidencePage,
-    meta: { titleKey: "evidence.title", inNavigation: true },
+    meta: { titleKey: "evidence.title", icon: "audit" },
   },
+  { path: "/", name: "health", component: HealthPage, meta: { titleKey: "health.title", icon: "health" } },
   { path: "/:rest(.*)*", name: "not-found", component: NotFoundPage, meta: { titleKey: "notFound.title" } },
 ];
 

@@ -8,7 +8,7 @@ export function isForTyping(target: { tagName?: string; isContentEditable?: bool
 }
 
 /** The keys of one page: name of the key → action. */
-export function useKeys(keys: Record<string, () => void>): void {
+export function useKeys(keys: Record<string, () => unknown>): void {
   function onKey(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (isForTyping(event.target as HTMLElement | null) || document.querySelector("dialog[open]")) return;

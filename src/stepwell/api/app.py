@@ -29,6 +29,7 @@ from stepwell.api import (
     problems,
     receipts,
     reference,
+    registry_tokens,
     run_control,
     runs,
     schedules,
@@ -69,6 +70,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     evidence.router,
     governance.router,
     machines.router,
+    registry_tokens.router,
     search.router,
     slack.router,
 )

@@ -28,11 +28,15 @@ export function resolveTheme(choice: ThemeChoice, preferences: Preferences): The
 
 export const themeChoice = ref<ThemeChoice>("system");
 
+/** The theme that is painted now. */
+export const theme = ref<Theme>("light");
+
 function paint(): void {
-  document.documentElement.dataset.theme = resolveTheme(themeChoice.value, {
+  theme.value = resolveTheme(themeChoice.value, {
     dark: window.matchMedia(darkQuery).matches,
     moreContrast: window.matchMedia(contrastQuery).matches,
   });
+  document.documentElement.dataset.theme = theme.value;
 }
 
 export function chooseTheme(choice: ThemeChoice): void {

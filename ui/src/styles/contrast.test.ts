@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
+import { contrast } from "../registry/contrast";
+
 // WCAG 2.1 contrast, computed from the tokens: the test fails if a colour becomes unreadable.
 
 const css = readFileSync(new URL("./tokens.css", import.meta.url), "utf8");
@@ -11,26 +13,15 @@ function tokensOf(theme: string): Record<string, string> {
   return Object.fromEntries([...block.matchAll(/--([\w-]+):\s*(#[0-9a-f]{6});/g)].map((m) => [m[1], m[2]]));
 }
 
-function luminance(hex: string): number {
-  const channel = (offset: number) => {
-    const value = Number.parseInt(hex.slice(offset, offset + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  };
-  return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
-}
-
-function contrast(a: string, b: string): number {
-  const [high, low] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
-  return (high + 0.05) / (low + 0.05);
-}
-
-const textColours = ["text", "text-quiet", "accent", "ok", "warning", "failed"];
-const surfaces = ["surface", "surface-raised", "surface-sunken"];
-const statusPairs: [string, string][] = [
-  ["ok", "ok-surface"],
-  ["warning", "warning-surface"],
-  ["failed", "failed-surface"],
+const textColours = ["text", "text-quiet", "text-faint", "accent"];
+const surfaces = ["surface", "surface-raised", "surface-sunken", "surface-hover"];
+const pairs: [string, string][] = [
+  ...textColours.flatMap((text) => surfaces.map((surface): [string, string] => [text, surface])),
   ["on-accent", "accent"],
+  ["on-accent", "accent-hover"],
+  ["accent", "accent-surface"],
+  ["text", "accent-surface"],
+  ["text-quiet", "accent-surface"],
 ];
 
 describe.each([
@@ -39,12 +30,12 @@ describe.each([
   ["contrast", 7],
 ])("theme %s", (theme, atLeast) => {
   const tokens = tokensOf(theme);
-  const pairs = [...textColours.flatMap((text) => surfaces.map((s): [string, string] => [text, s])), ...statusPairs];
+  const colour = (name: string) => tokens[name] ?? expect.fail(`no token ${name}`);
   test.each(pairs)(`%s on %s is at least ${atLeast}:1`, (text, surface) => {
-    expect(contrast(tokens[text] ?? "#000000", tokens[surface] ?? "#000000")).toBeGreaterThanOrEqual(atLeast);
+    expect(contrast(colour(text), colour(surface))).toBeGreaterThanOrEqual(atLeast);
   });
-  test.each(surfaces)("focus ring and borders of controls on %s are at least 3:1", (surface) => {
-    for (const name of ["focus", "border-control"])
-      expect(contrast(tokens[name] ?? "#000000", tokens[surface] ?? "#000000")).toBeGreaterThanOrEqual(3);
+  test.each(surfaces)("focus ring, borders of controls and critical lines on %s are at least 3:1", (surface) => {
+    for (const name of ["focus", "border-control", "edge-strong"])
+      expect(contrast(colour(name), colour(surface))).toBeGreaterThanOrEqual(3);
   });
 });

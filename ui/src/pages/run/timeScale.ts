@@ -1,0 +1,93 @@
+// The time scale of a timeline: receives what the server measured, returns places, rows and ticks.
+
+import type { Timeline } from "../../api/time";
+import type { StepState, StepStates } from "../../graph/steps";
+
+export type Fold = [from: number, to: number, drawnFrom: number, drawnTo: number];
+
+/** The folds of the server, or one part without folds. */
+export function folds(timeline: Timeline, folded: boolean): Fold[] {
+  if (folded && timeline.scale.length > 0) return timeline.scale;
+  const ends = timeline.scale.map(([, to]) => to);
+  const whole = Math.max(1, ...ends, new Date(timeline.to).getTime() - new Date(timeline.from).getTime());
+  return [[0, whole, 0, whole]];
+}
+
+/** Where a moment is drawn; what is after the last fold is drawn at its own scale. */
+export function toDrawn(scale: readonly Fold[], milliseconds: number): number {
+  for (const [from, to, drawnFrom, drawnTo] of scale)
+    if (milliseconds <= to) return drawnFrom + ((Math.max(milliseconds, from) - from) / Math.max(1, to - from)) * (drawnTo - drawnFrom);
+  return scale.at(-1)?.[3] ?? 0;
+}
+
+export interface Part {
+  kind: string;
+  attempt: number;
+  from: number;
+  to: number;
+}
+
+export interface Row {
+  key: string;
+  group?: string;
+  count?: number;
+  step?: StepState;
+  parts?: Part[];
+  expected?: [number, number];
+}
+
+/** Groups in the order of the server, each with its steps in the order in which they began. */
+export function rowsOf(timeline: Timeline, steps: StepStates): Row[] {
+  const now = new Date(timeline.now).getTime() - new Date(timeline.from).getTime();
+  const parts = new Map<number, Part[]>();
+  const { segments } = timeline;
+  segments.no.forEach((no, at) => {
+    const list = parts.get(no) ?? [];
+    list.push({
+      kind: timeline.kinds[segments.kind[at] ?? 0] ?? "working",
+      attempt: segments.attempt[at] ?? 1,
+      from: segments.from[at] ?? 0,
+      to: segments.to[at] ?? now,
+    });
+    parts.set(no, list);
+  });
+  const begins = (no: number) => parts.get(no)?.[0]?.from ?? timeline.expected[no]?.[0] ?? Number.POSITIVE_INFINITY;
+  return Object.entries(timeline.groups).flatMap(([group, nos]) => {
+    const known = nos.filter((no) => steps.has(no) && begins(no) !== Number.POSITIVE_INFINITY);
+    if (known.length === 0) return [];
+    const rows: Row[] = known
+      .sort((a, b) => begins(a) - begins(b) || a - b)
+      .map((no) => ({
+        key: String(no),
+        step: steps.get(no) as StepState,
+        parts: parts.get(no) ?? [],
+        ...(timeline.expected[no] ? { expected: timeline.expected[no] } : {}),
+      }));
+    return [{ key: group, group, count: known.length }, ...rows];
+  });
+}
+
+const tickSizes = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 604_800, 2_592_000].map((s) => s * 1000);
+const ticksWanted = 9;
+
+/** Round moments, each at least a ninth of the drawn width after the one before. */
+export function ticksOf(timeline: Timeline, scale: readonly Fold[], locale: string): { at: number; text: string }[] {
+  const whole = scale.at(-1)?.[3] ?? 1;
+  const size = tickSizes.find((one) => whole / one <= ticksWanted) ?? whole / ticksWanted;
+  const begin = new Date(timeline.from).getTime();
+  const end = scale.at(-1)?.[1] ?? 0;
+  const found: { at: number; text: string }[] = [];
+  let last = Number.NEGATIVE_INFINITY;
+  let day = "";
+  for (let at = Math.ceil(begin / size) * size - begin, count = 0; at <= end && count < 5_000; at += size, count += 1) {
+    const drawn = toDrawn(scale, at);
+    if (drawn - last < whole / (ticksWanted + 3)) continue;
+    last = drawn;
+    const date = new Date(begin + at);
+    const today = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric" }).format(date);
+    const time = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...(size < 60_000 ? { second: "2-digit" } : {}) }).format(date);
+    found.push({ at, text: today === day ? time : `${today} ${time}` });
+    day = today;
+  }
+  return found;
+}
