@@ -6372,7 +6372,7 @@ create function stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_rol
 -- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_invariants_check()
-create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp set enable_nestloop=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
