@@ -36,7 +36,15 @@ def test_a_log_is_sealed_and_verified_and_a_change_is_found(
     assert (good.returncode, good.stdout.startswith("✓ intact")) == (0, True)
     (block,) = json.loads(stepwell(*database, "audit", "blocks", "--json").stdout)
     assert block["block_hash"] in good.stdout
-    assert stepwell(*database, "audit", "verify", "--head", block["block_hash"]).returncode == 0
+    assert "compared with the anchor: 1 block, signatures were not checked" in good.stdout
+    assert "2 values, 0 approvals, 0 votes, 0 verdicts, 0 receipts, 2 units, 1 definition\n" in good.stdout
+    known = stepwell(*database, "audit", "verify", "--head", block["block_hash"])
+    assert known.returncode == 0
+    assert "compared with --head: it is block 1 of 1\n" in known.stdout
+    assert "could have made what comes after that block again" in known.stdout
+    unknown = stepwell(*database, "audit", "verify", "--head", "00" * 32)
+    assert (unknown.returncode, "compared with --head: no block has it" in unknown.stdout) == (1, True)
+    assert "could have made the chain again" in stepwell(*database, "audit", "verify").stdout
     db.execute("set session_replication_role = replica")
     db.execute("update event_log set actor = 'eve' where event_type = 'workflow.completed'")
     bad = stepwell(*database, "audit", "verify", "--anchor", anchor)

@@ -20,8 +20,10 @@ Change = Callable[[Entries], None]
 
 
 class Case(NamedTuple):
+    """`files` makes the changed files."""
+
     name: str
-    make: Callable[[], bytes]
+    files: Callable[[], Entries]
 
 
 def cases(data: bytes) -> Iterator[Case]:
@@ -33,12 +35,12 @@ def cases(data: bytes) -> Iterator[Case]:
             yield Case(f"{name}, {effort.__name__[1:]}", _maker(entries, change, effort))
 
 
-def _maker(entries: Entries, change: Change, effort: Change) -> Callable[[], bytes]:
-    def make() -> bytes:
+def _maker(entries: Entries, change: Change, effort: Change) -> Callable[[], Entries]:
+    def make() -> Entries:
         mine = dict(entries)
         change(mine)
         effort(mine)
-        return v.pack(mine)
+        return mine
 
     return make
 

@@ -1,4 +1,7 @@
-"""Fixtures of the tests of seals and evidence: `sample` is a database with one run and its bundles."""
+"""Fixtures of the tests of seals and evidence.
+
+`sample` is a database with one run and its bundles; `disarmed` is a sealed database to tamper with.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,22 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 from stepwell.client import Client
 from stepwell.govern.evidence import Exported, export
+from tests.govern import tamper
 from tests.govern.sample_run import make_sample_run
+from tests.govern.sample_units import make_units
+from tests.govern.sealing import check, seal
+from tests.sql.drive import Engine
+from tests.support.clock import Clock
 from tests.support.databases import Databases
+
+BLOCK_EVENTS = 9
 
 
 @dataclass(frozen=True)
@@ -49,3 +60,41 @@ def sample(databases: Databases, template: str, tmp_path_factory: pytest.TempPat
         plain = export_run(dsn, run_id, folder)
         full = export_run(dsn, run_id, folder / "full.zip", with_payloads=True)
         yield Sample(dsn, run_id, plain, full, Path(plain.url).read_bytes(), Path(full.url).read_bytes())
+
+
+@dataclass(frozen=True)
+class Disarmed:
+    """A sealed database without its constraints and triggers, and the lines of its anchor."""
+
+    db: psycopg.Connection
+    anchored: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def disarmed(databases: Databases, template: str) -> Iterator[Disarmed]:
+    """What a superuser makes of a sealed database first; each case is rolled back."""
+    with (
+        databases.fresh(template) as dsn,
+        psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
+    ):
+        limit = "update dot_config set config_value = to_jsonb(%s) where config_key = 'audit.block_events'"
+        db.execute(limit, (BLOCK_EVENTS,))
+        make_sample_run(db)
+        clock = Clock(dsn)
+        make_units(db, clock)
+        engine = Engine(db)
+        engine.enqueue("job.send", 2)
+        engine.drain(engine.worker())
+        other = Engine(db, db.execute("select fn_tenant_set('other')").fetchall()[0][0])
+        other.enqueue("job.send", 2)
+        for tenant_id in (1, other.tenant_id):
+            seal(db, tenant_id)
+        rows = db.execute(
+            "select c.chain_id::text, b.block_no, encode(b.block_hash, 'hex')"
+            " from audit_block as b inner join audit_chain as c on b.tenant_id = c.tenant_id"
+        ).fetchall()
+        anchored = [{"chain_id": c, "block_no": no, "block_hash": found} for c, no, found in rows]
+        clock.close()
+        tamper.disarm(db)
+        assert check(db, anchored=anchored).problems == []
+        yield Disarmed(db, anchored)

@@ -7,7 +7,7 @@ repairs as much of the seal as he can. Columns are read from the catalog: a new 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -39,6 +39,9 @@ MOVES = {
     "later": "{c} + interval '1 month'", "earlier": "{c} - interval '1 month'",
     "never": "'infinity'::timestamptz", "always": "'-infinity'::timestamptz",
 }  # fmt: skip
+KINDS = (
+    "select distinct concat(scope, ' ', state_code) from stepwell.work_unit where tenant_id = 1 order by 1"
+)
 HERE = "(tableoid, ctid) = (%s, %s::tid)"
 # Gives each of two rows the value of the other.
 SWAP = (
@@ -52,13 +55,18 @@ REPAIRS = ("nothing", "leaves", "block", "chain")
 
 @dataclass(frozen=True)
 class Case:
+    """`kind` is the kind and state of the units whose rows are attacked; empty: any row."""
+
     table: str
     column: str
     way: str
     repair: str
+    kind: str = ""
 
     def __str__(self) -> str:
-        return f"{self.way} {self.table}.{self.column}, repairs {self.repair}"
+        return (
+            f"{self.way} {self.table}.{self.column}{self.kind and f' ({self.kind})'}, repairs {self.repair}"
+        )
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,17 @@ def columns(db: psycopg.Connection, tables: Any = TABLES) -> list[Column]:
 
 
 def cases(db: psycopg.Connection) -> list[Case]:
+    """Every column in every way. A row of a unit means something else for each kind and state of units."""
+    kinds = [kind for (kind,) in db.execute(KINDS).fetchall()]
+    found = []
+    for case in _cases(db):
+        found.append(case)
+        if case.table == "work_unit" and case.repair == REPAIRS[0]:
+            found += [replace(case, kind=kind) for kind in kinds]
+    return found
+
+
+def _cases(db: psycopg.Connection) -> list[Case]:
     found = []
     for column in columns(db):
         ways = ["edit", "null"]
@@ -132,8 +151,13 @@ def carry_out(db: psycopg.Connection, case: Case, rng: random.Random) -> bool:
     column = next(one for one in columns(db, [case.table]) if one.name == case.column)
     rows = db.execute(
         _text(
-            "select tableoid, ctid::text from {t} where tenant_id = 1 order by 1, 2", case.table, case.column
-        )
+            "select tableoid, ctid::text from {t} where tenant_id = 1"
+            + (" and concat(scope, ' ', state_code) = %s" if case.kind else "")
+            + " order by 1, 2",
+            case.table,
+            case.column,
+        ),
+        (case.kind,) if case.kind else None,
     ).fetchall()
     rng.shuffle(rows)
     for at, row in enumerate(rows):

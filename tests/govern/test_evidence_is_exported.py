@@ -142,18 +142,6 @@ def test_the_verifier_of_a_bundle_runs_without_any_package(
     assert absent.returncode == 2
 
 
-def test_the_verifier_imports_only_the_standard_library():
-    import stepwell.govern.verify as verifier
-
-    source = Path(verifier.__file__).read_text(encoding="utf-8")
-    imported = {
-        line.split()[1].partition(".")[0]
-        for line in source.splitlines()
-        if line.startswith(("import ", "from "))
-    }
-    assert imported <= set(sys.stdlib_module_names)
-
-
 def test_a_run_that_has_not_ended_is_refused(dsn: str, db: psycopg.Connection, tmp_path: Path):
     engine = Engine(db)
     engine.publish("w", wait("parcel", "came"))

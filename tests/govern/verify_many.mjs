@@ -1,8 +1,10 @@
-// Runs the JavaScript verifier over many bundles: receives frames on standard input (size, options; size, data),
-// writes the findings of each as one line of JSON.
+// Runs the JavaScript verifier over many bundles: receives frames on standard input, writes the findings of each as one
+// line of JSON. A frame is a size and so many bytes. First comes a frame of options: with `files` the names of as many frames
+// that follow (null: this file is missing), without it one frame, a whole bundle. Files that do not follow are those of the
+// bundle before, so that a change of one file needs neither to be sent nor read as a whole.
 import { readSync } from 'node:fs'
 
-const { parse, verify } = await import(process.argv[2])
+const { parse, unpack, verify, verifyFiles } = await import(process.argv[2])
 
 function take(size) {
   const made = new Uint8Array(size)
@@ -15,8 +17,26 @@ function take(size) {
 }
 
 const frame = () => take(new DataView(take(4).buffer).getUint32(0))
+let known = new Map()
+
+function changed(names) {
+  const entries = new Map(known)
+  for (const [name, isThere] of names) {
+    if (isThere) entries.set(name, frame())
+    else entries.delete(name)
+  }
+  return entries
+}
+
 for (;;) {
-  const options = parse(new TextDecoder().decode(frame()), false)
-  const found = verify(frame(), options).map(({ code, place }) => [code, place])
-  process.stdout.write(`${JSON.stringify(found)}\n`)
+  const { files = null, ...options } = parse(new TextDecoder().decode(frame()), false)
+  let found
+  if (files === null) {
+    const data = frame()
+    found = verify(data, options)
+    known = unpack(data) ?? known
+  } else {
+    found = verifyFiles(changed(files), options)
+  }
+  process.stdout.write(`${JSON.stringify(found.map(({ code, place }) => [code, place]))}\n`)
 }

@@ -184,7 +184,7 @@ def verify(
     else:
         for name, one in verdicts.items():
             _show(name, one)
-        _say_what_was_read(verdicts, not_read, anchor, keys)
+        _say_what_was_read(verdicts, not_read, anchor, keys, head)
     if not all(one.is_intact for one in verdicts.values()):
         raise typer.Exit(1)
 
@@ -241,7 +241,7 @@ def list_blocks(
 
 
 def _say_what_was_read(
-    verdicts: dict[str, Verdict], not_read: list[str], anchor: str | None, keys: str | None
+    verdicts: dict[str, Verdict], not_read: list[str], anchor: str | None, keys: str | None, head: str | None
 ) -> None:
     """The sentences that say exactly what was read and compared, and what was not."""
     found = list(verdicts.values())
@@ -253,9 +253,9 @@ def _say_what_was_read(
     typer.echo(said)
     records = [
         _many(sum(getattr(one, f"{what}_count") for one in found), what)
-        for what in ("value", "approval", "vote", "verdict", "receipt")
+        for what in ("value", "approval", "vote", "verdict", "receipt", "unit", "definition")
     ]
-    said = f"compared with these events: {', '.join(records)}, and the state of every unit"
+    said = f"compared with these events: {', '.join(records)}"
     earlier = sum(one.earlier_count for one in found)
     removed = sum(one.removed_count for one in found)
     if earlier:
@@ -263,9 +263,19 @@ def _say_what_was_read(
     if removed:
         said += f"; removed by retention: {_many(removed, 'run, job, approval or receipt')}"
     typer.echo(said)
+    _say_what_vouches(found, anchor, keys, head)
+
+
+def _say_what_vouches(found: list[Verdict], anchor: str | None, keys: str | None, head: str | None) -> None:
+    """The sentences about what is kept in another place: a known block, an anchor."""
+    if head is not None:
+        number = found[0].head_no
+        what = "no block has it" if number is None else f"it is block {number} of {found[0].block_count}"
+        typer.echo(f"compared with --head: {what}")
     if anchor is None:
+        since = "the chain" if head is None else "what comes after that block"
         typer.echo(
-            "compared with no anchor: somebody who can change everything here could have made the chain again"
+            f"compared with no anchor: somebody who can change everything here could have made {since} again"
         )
         return
     checked = (

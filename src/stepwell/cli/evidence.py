@@ -205,8 +205,9 @@ def _proof(path: str) -> Any:
 
 
 def _manifest(data: bytes) -> dict[str, Any]:
-    entries, findings = verify.read_entries(data)
-    if not entries:
+    entries = verify.unpack(data)
+    findings = verify.list_findings(entries) if entries else verify.verify(data)
+    if findings or not entries:
         raise InvalidInput(f"file: {findings[0]}")
     found: dict[str, Any] = json.loads(entries["manifest.json"])
     return found
@@ -231,7 +232,7 @@ def _show(data: bytes, sha256: str, findings: list[verify.Finding], known: bool,
         screen.print(Text.assemble(("NOT verified", "bold red"), f"  {count} findings  sha256 {sha256}"))
         return
     said = _manifest(data)
-    event_count = len(verify.read_lines(verify.read_entries(data)[0]["events.jsonl"]))
+    event_count = len(verify.read_lines((verify.unpack(data) or {})["events.jsonl"]))
     what = f"run {said['run_id']} ({said['workflow']}, {said['state']}), {event_count} events"
     screen.print(
         Text.assemble(("✓ verified", "bold green"), f"  {what}, sealed in block {said['head']['block_no']}")

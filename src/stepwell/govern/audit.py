@@ -65,10 +65,11 @@ def verify_log(reader: AuditReader, head: str | None = None, anchored: Anchored 
         verdict.unsealed_count = reader.unsealed_count(chain)
     if hashes:
         verdict.head_hash = hashes[max(hashes)]
-    if head is not None and head not in hashes.values():
-        verdict.say(
-            "truncated", "the chain", f"no block has the hash {head}: the chain was cut off or made again"
-        )
+    if head is not None:
+        verdict.head_no = next((number for number, found in hashes.items() if found == head), None)
+        if verdict.head_no is None:
+            detail = f"no block has the hash {head}: the chain was cut off or made again"
+            verdict.say("truncated", "the chain", detail)
     if anchored is not None:
         _check_anchor(verdict, reader.tenant_id, hashes, anchored, reader.other_chains())
     return verdict

@@ -11,6 +11,7 @@ from stepwell.govern.audit_beside import check_beside
 from stepwell.govern.audit_complete import check_complete
 from stepwell.govern.audit_governed import GovernedCheck
 from stepwell.govern.audit_places import event_place, name_records, position_of, sealed_record
+from stepwell.govern.audit_units import check_definitions, check_units
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.verify import (
     PROBLEM_LIMIT,
@@ -263,9 +264,15 @@ class BlockWalk:
             )
         for tx, event_id in reader.impossible_events(PROBLEM_LIMIT):
             verdict.say("inserted", f"event {tx}/{event_id}", "no transaction has this number yet")
+        check_units(reader, verdict)
+        check_definitions(reader, verdict, self.archived)
         governed = GovernedCheck(reader, self.chain, verdict, self.archived)
         governed.check()
         check_complete(reader, verdict, self.archived, governed.judged)
+        if not self.archived.is_whole:
+            verdict.say(
+                "altered", "the archived months", "the newest event about them names no months and no number"
+            )
         if any(month >= self.archived.said_in for month in self.archived.months):
             detail = f"an event of {self.archived.said_in} says that a month which had not ended was archived"
             verdict.say("altered", "the archived months", detail)

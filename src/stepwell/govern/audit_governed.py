@@ -19,6 +19,7 @@ from stepwell.store.calls.audit import Archived, AuditReader, Chain, Position
 PAGE = 500
 NO_RUN = -1
 EVENT_LIMIT = 1_000_000
+NEEDED = ("tx", "event_id", "at", "stream_id", "unit_id", "event_type")
 # Field of a document → column of the table of verdicts.
 VERDICT_COLUMNS = {"attempt": "lease_no", "rule": "rule_name"}
 
@@ -91,8 +92,11 @@ class GovernedCheck:
             self._compare(f"verdict {one['verdict_id']}", wanted, row, {*wanted} - {"receipt_id"})
 
     def _check_records(self, ids: list[int]) -> None:
-        events = self.reader.stream_events(sorted({one >> 20 for one in ids}), EVENT_LIMIT)
+        found = self.reader.stream_events(sorted({one >> 20 for one in ids}), EVENT_LIMIT)
+        # An event that lost a field is a finding of its block; here it says nothing.
+        events = [event for event in found if None not in (event[name] for name in NEEDED)]
         story = Story(NO_RUN, events)
+        keys = _keys(events)
         approvals = self._by_key(tables.approvals(self.reader, ids), "approval_id", "approval")
         receipts = self._by_key(tables.receipts(self.reader, ids), "receipt_id", "receipt")
         votes: dict[int, list[Row]] = {}
@@ -103,9 +107,11 @@ class GovernedCheck:
             if approval is None and receipt is None:
                 self._say_unknown(number, approvals.get(number) or receipts.get(number))
             if approval is not None:
-                self._check_approval(number, approval, approvals.get(number), votes.get(number, []), story)
+                row = _with_key(approvals.get(number), keys.get(number), "request_key")
+                self._check_approval(number, approval, row, votes.get(number, []), story)
             if receipt is not None:
-                self._check_receipt(number, receipt, receipts.get(number), story)
+                row = _with_key(receipts.get(number), keys.get(number), "intent_token")
+                self._check_receipt(number, receipt, row, story)
 
     def _say_unknown(self, number: int, row: Row | None) -> None:
         began = None if row is None else row.get("requested_at") or row.get("intended_at")
@@ -150,6 +156,7 @@ class GovernedCheck:
             self.verdict.say("missing", place, "the log has its events, but its row is gone")
             return
         wrong = sorted(name for name in names if row[name] != wanted[name])
+        wrong += row.get("wrong_key", [])
         if wrong:
             detail = f"the sealed events say something else about its {', '.join(wrong[:5])}"
             self.verdict.say("altered", place, detail)
@@ -173,6 +180,22 @@ class GovernedCheck:
                 self.verdict.say("inserted", f"{what} {row[key]}", "its row is there twice")
             found[row[key]] = row
         return found
+
+
+def _keys(events: Iterable[Row]) -> dict[int, Row]:
+    """The last request of each approval and the last intent of each receipt: they name their keys."""
+    return {
+        event["unit_id"]: payload_of(event)
+        for event in sorted(events, key=lambda event: event["event_id"])
+        if event["event_type"] == "approval.requested" or event["to_state"] == "intended"
+    }
+
+
+def _with_key(row: Row | None, told: Row | None, name: str) -> Row | None:
+    """Note whether the key is the one of the event. Events of earlier releases do not name it."""
+    if row is None or told is None or name not in told or (row[name] or "") == told[name]:
+        return row
+    return {**row, "wrong_key": [name]}
 
 
 def _pages(ids: list[int]) -> Iterator[list[int]]:

@@ -32,6 +32,11 @@ class Verdict:
     # How many blocks the anchor vouches for, and the newest of them.
     anchored_count: int = 0
     anchored_until: int = 0
+    # The number of the block that the caller named by its hash.
+    head_no: int | None = None
+    # The rows of units and the definitions of workflows and policies that were compared.
+    unit_count: int = 0
+    definition_count: int = 0
     # The values beside the log that were compared; the runs and jobs that retention has removed with theirs.
     value_count: int = 0
     removed_count: int = 0

@@ -15,10 +15,12 @@ from typing import Any
 from stepwell.errors import Conflict
 from stepwell.govern import verify
 from stepwell.govern.audit_places import sealed_record
+from stepwell.govern.single_file import single_file
 from stepwell.govern.verify import EVENT_FIELDS, Story, commitment, run_facts, salt_of, value_hash
 from stepwell.store.calls.audit import AuditReader, BrokenLeaves, Chain, Leaves, Position, StreamEntry
 
-VERIFIERS = ("verify.py", "verify.mjs")
+# The verifier in JavaScript: one file, also in the console.
+SCRIPT = Path(__file__).with_name("verify.mjs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,12 @@ class Contents:
     graph: bytes
 
     def files(self) -> dict[str, bytes]:
-        folder = Path(verify.__file__).parent
         return {
             **{name: verify.write_json(document) for name, document in self.documents.items()},
             "values.json": verify.write_json(self.values),
             "graph.json": self.graph,
-            **{name: (folder / name).read_bytes() for name in VERIFIERS},
+            "verify.py": single_file(),
+            "verify.mjs": SCRIPT.read_bytes(),
         }
 
     @property

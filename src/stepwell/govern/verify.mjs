@@ -108,9 +108,26 @@ const finding = (code, place) => ({ code, place, kind: CODES[code][0], detail: C
 const encoder = new TextEncoder()
 const utf8 = (text) => encoder.encode(text)
 const text = (data) => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data)
-const hex = (data) => Array.from(data, (byte) => byte.toString(16).padStart(2, '0')).join('')
-const unhex = (digits) => Uint8Array.from({ length: digits.length / 2 }, (_, at) => parseInt(digits.substr(at * 2, 2), 16))
-const same = (one, other) => one.length === other.length && one.every((byte, at) => byte === other[at])
+const PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const BYTES = new Map(PAIRS.map((pair, byte) => [pair, byte]))
+
+function hex(data) {
+  let made = ''
+  for (let at = 0; at < data.length; at++) made += PAIRS[data[at]]
+  return made
+}
+
+function unhex(digits) {
+  const made = new Uint8Array(digits.length / 2)
+  for (let at = 0; at < made.length; at++) made[at] = BYTES.get(digits.slice(at * 2, at * 2 + 2))
+  return made
+}
+
+function same(one, other) {
+  if (one.length !== other.length) return false
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false
+  return true
+}
 
 function join(parts) {
   const made = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
@@ -170,7 +187,14 @@ export function sha256(data) {
     for (let i = 0; i < 64; i++) {
       const one = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + ROUND[i] + w[i]) | 0
       const two = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
-      ;[h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0]
+      h = g
+      g = f
+      f = e
+      e = (d + one) | 0
+      d = c
+      c = b
+      b = a
+      a = (one + two) | 0
     }
     ;[a, b, c, d, e, f, g, h].forEach((value, i) => (hash[i] = (hash[i] + value) | 0))
   }
@@ -526,7 +550,7 @@ function pack(entries) {
   return join([...files, ...index, utf8('PK\x05\x06'), end])
 }
 
-function unpack(data) {
+export function unpack(data) {
   const view = new DataView(data.buffer, data.byteOffset, data.length)
   const entries = new Map()
   const mark = (at) => (at + 4 <= data.length ? view.getUint32(at) : 0)
@@ -545,15 +569,24 @@ function unpack(data) {
 
 const fileNames = (entries, without) => [...entries.keys()].filter((name) => !without.includes(name)).sort(byText)
 
+// A file is hashed and read once; nobody changes its bytes.
+const fileHashes = new WeakMap()
+const fileRecords = new WeakMap()
+
+function fileHash(data) {
+  if (!fileHashes.has(data)) fileHashes.set(data, hex(sha256(data)))
+  return fileHashes.get(data)
+}
+
 function contentsDigest(entries) {
   const lines = fileNames(entries, PROOF_FILES).map(
-    (name) => `${hex(sha256(entries.get(name)))} ${entries.get(name).length} ${name}\n`)
+    (name) => `${fileHash(entries.get(name))} ${entries.get(name).length} ${name}\n`)
   return hex(sha256(utf8(lines.join(''))))
 }
 
 function manifestOf(entries, run, head) {
   const files = fileNames(entries, ['manifest.json']).map(
-    (name) => ({ name, size: entries.get(name).length, sha256: hex(sha256(entries.get(name))) }))
+    (name) => ({ name, size: entries.get(name).length, sha256: fileHash(entries.get(name)) }))
   return {
     format: FORMAT, run_id: run.run_id, workflow: run.workflow ?? null, state: run.state_code ?? null,
     with_payloads: run.with_payloads, contents_digest: contentsDigest(entries),
@@ -563,8 +596,15 @@ function manifestOf(entries, run, head) {
 }
 
 function parseFile(name, data) {
+  const isLines = !name.endsWith('.json')
+  const known = fileRecords.get(data)
+  if (known?.isLines !== isLines) fileRecords.set(data, { isLines, found: readFile(data, isLines) })
+  return fileRecords.get(data).found
+}
+
+function readFile(data, isLines) {
   try {
-    if (name.endsWith('.json')) {
+    if (!isLines) {
       const found = [parse(text(data), true)]
       return same(writeJson(found[0]), data) ? found : null
     }
@@ -1193,20 +1233,18 @@ function difference(name, wanted, told) {
   return name
 }
 
-function readEntries(data) {
-  const entries = unpack(data)
-  if (entries === null) return [null, [finding('zip.broken', 'the bundle')]]
-  const findings = same(pack(entries), data) ? [] : [finding('zip.bytes', 'the bundle')]
-  if (!entries.has('manifest.json')) return [null, [finding('file.missing', 'manifest.json'), ...findings]]
+/** What is wrong with the list of files; such a bundle is not checked further. */
+function listFindings(entries) {
+  if (!entries.has('manifest.json')) return [finding('file.missing', 'manifest.json')]
   const told = parseFile('manifest.json', entries.get('manifest.json'))
-  if (told === null || !isObject(told[0])) return [null, [finding('json.form', 'manifest.json'), ...findings]]
+  if (told === null || !isObject(told[0])) return [finding('json.form', 'manifest.json')]
   if (told[0].format !== FORMAT) {
-    const code = OLD_FORMATS.includes(told[0].format) ? 'format.old' : 'format.unknown'
-    return [null, [finding(code, 'manifest.json'), ...findings]]
+    return [finding(OLD_FORMATS.includes(told[0].format) ? 'format.old' : 'format.unknown', 'manifest.json')]
   }
-  const wrong = FILES.filter((name) => !entries.has(name)).map((name) => finding('file.missing', name))
-  wrong.push(...fileNames(entries, FILES).map((name) => finding('file.unknown', name)))
-  return wrong.length > 0 ? [null, [...wrong, ...findings]] : [entries, findings]
+  return [
+    ...FILES.filter((name) => !entries.has(name)).map((name) => finding('file.missing', name)),
+    ...fileNames(entries, FILES).map((name) => finding('file.unknown', name)),
+  ]
 }
 
 function readRecords(entries) {
@@ -1239,21 +1277,28 @@ function readRecords(entries) {
 }
 
 /** All findings; none if the bundle is intact, and the trusted block or the anchor vouches for it. */
-export function verify(data, { head = null, anchored = null, later = null, keys = null } = {}) {
-  const [entries, form] = readEntries(data)
-  if (entries === null) return form
+export function verify(data, options = {}) {
+  const entries = unpack(data)
+  if (entries === null) return [finding('zip.broken', 'the bundle')]
+  const form = same(pack(entries), data) ? [] : [finding('zip.bytes', 'the bundle')]
+  return [...verifyFiles(entries, options), ...form]
+}
+
+/** The findings of the files of a bundle, by name. */
+export function verifyFiles(entries, { head = null, anchored = null, later = null, keys = null } = {}) {
+  const listed = listFindings(entries)
+  if (listed.length > 0) return listed
   const [records, wrong] = readRecords(entries)
-  if (wrong.length > 0) return [...wrong, ...form]
+  if (wrong.length > 0) return wrong
   const bundle = new Bundle(entries, records)
   bundle.check()
   bundle.checkTrust(head, anchored, later, keys)
-  return [...bundle.findings, ...form]
+  return bundle.findings
 }
 
 /** What a verified bundle says about itself: its manifest, and the documents by file name. */
 export function read(data) {
-  const [entries] = readEntries(data)
-  const [records] = readRecords(entries)
+  const [records] = readRecords(unpack(data))
   return { manifest: records['manifest.json'][0], records }
 }
 

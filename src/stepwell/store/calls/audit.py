@@ -22,6 +22,8 @@ from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
 PAGE_BLOCKS = 1000
+# No number of a block is lower; a reader begins before everything that a table can hold.
+BEFORE_ALL = -(1 << 63)
 
 Position = tuple[int, int]
 
@@ -99,6 +101,8 @@ class Archived:
     months: frozenset[str]
     event_count: int
     said_in: str = ""
+    # False: the event that should say it says something else.
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ class AuditReader:
 
     def blocks(self, numbers: list[int] | None = None) -> Iterator[dict[str, Any]]:
         """Headers in the order of their numbers: all of them, read page by page, or only `numbers`."""
-        after = 0
+        after = BEFORE_ALL
         while True:
             wanted = "b.block_no = any (%s)" if numbers is not None else "b.block_no > %s"
             rows = self.rows(
@@ -273,7 +277,15 @@ class AuditReader:
         if not rows:
             return Archived(frozenset(), 0)
         payload, at = rows[0]
-        return Archived(frozenset(payload["months"]), int(payload["event_count"]), at[:7])
+        told = payload if isinstance(payload, dict) else {}
+        months, count = told.get("months"), told.get("event_count")
+        if (
+            not isinstance(months, list)
+            or not all(isinstance(one, str) for one in months)
+            or type(count) is not int
+        ):
+            return Archived(frozenset(), 0, str(at)[:7], is_whole=False)
+        return Archived(frozenset(months), count, str(at)[:7])
 
     def values(self, unit_ids: list[int]) -> list[Value]:
         """The values of units beside the log, ordered by unit and label."""
@@ -307,6 +319,17 @@ class AuditReader:
         return self.support(
             "audit_lives", ends=json_text.encode(ends, "ends"), is_whole=is_whole, limit=limit
         )
+
+    def row_counts(self) -> tuple[int, int]:
+        """How many units the tenant has, and how many versions of workflows and policies."""
+        rows = self.rows(
+            "select (select count(*) from stepwell.work_unit where tenant_id = %s),"
+            " (select count(*) from stepwell.workflow_version where tenant_id = %s)"
+            " + (select count(*) from stepwell.policy_set where tenant_id = %s)",
+            *[self.tenant_id] * 3,
+        )
+        units, definitions = rows[0]
+        return units, definitions
 
     def support(self, name: str, **values: Any) -> list[TupleRow]:
         given = {"tenant_id": self.tenant_id, **values}

@@ -45,7 +45,7 @@ def effects(reader: AuditReader) -> list[tuple[int, bool, str | None]]:
 
 
 def approvals(reader: AuditReader, ids: list[int]) -> list[Row]:
-    return _read(reader, "approval_detail", APPROVAL, APPROVAL_VALUES, "approval_id", ids)
+    return _read(reader, "approval_detail", (*APPROVAL, "request_key"), APPROVAL_VALUES, "approval_id", ids)
 
 
 def votes(reader: AuditReader, ids: list[int]) -> list[Row]:
@@ -53,7 +53,7 @@ def votes(reader: AuditReader, ids: list[int]) -> list[Row]:
 
 
 def receipts(reader: AuditReader, ids: list[int]) -> list[Row]:
-    return _read(reader, "action_receipt", RECEIPT, RECEIPT_VALUES, "receipt_id", ids)
+    return _read(reader, "action_receipt", (*RECEIPT, "intent_token"), RECEIPT_VALUES, "receipt_id", ids)
 
 
 def judgements(reader: AuditReader, after: Position, limit: int) -> list[Row]:

@@ -89,7 +89,7 @@ begin
 end
 $$;
 
--- Stores when and how runs ended, and notifies clients that watch them.
+-- Stores when and how runs ended, as the last event of each says, and notifies clients that watch them.
 -- Locks: the rows of the runs in run_detail.
 create or replace function stepwell._runs_finish(p_tenant_ids int[], p_run_ids bigint[], p_state text) returns void
 language plpgsql volatile
@@ -99,8 +99,9 @@ declare
     v_told_count bigint;
 begin
     with finished as (
-        update stepwell.run_detail as r set finished_state = p_state, finished_at = stepwell.now()
+        update stepwell.run_detail as r set finished_state = p_state, finished_at = u.last_transition_at
         from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
+        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and stepwell._run_unit(q.run_id) = u.unit_id
         where r.tenant_id = q.tenant_id and r.run_id = q.run_id
         returning r.run_id, r.is_watched
     )

@@ -224,7 +224,7 @@ begin
     perform stepwell._event_born(p_tenant_id, v_approval_id, 'approval.requested', 'requested', p_actor,
         jsonb_strip_nulls(jsonb_build_object('action', p_action, 'subject_unit_id', p_subject_unit_id, 'reason', v_reason,
             'tier', p_tier, 'quorum', p_quorum, 'acting', p_acting, 'approvers', p_approvers, 'approver_role', v_role,
-            'expires_at', to_char(v_expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+            'request_key', coalesce(p_key, ''), 'expires_at', to_char(v_expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
             'about', stepwell._value_digest(p_tenant_id, 'approval:' || v_approval_id || ':about', v_about))), 'pic_human', null, v_now);
     perform stepwell._event_append(p_tenant_id, p_subject_unit_id, 'approval.opened', p_actor,
         jsonb_build_object('approval_id', v_approval_id, 'action', p_action));

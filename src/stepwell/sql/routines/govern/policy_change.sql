@@ -49,7 +49,7 @@ begin
         tenant_id, unit_id, last_transition_at, started_at, scope, state_machine_id, state_code)
     values (p_tenant_id, v_proposal_id, v_now, v_now, 'proposal', stepwell._machine_of('proposal'), 'draft');
     perform stepwell._event_born(p_tenant_id, v_proposal_id, 'proposal.drafted', 'draft', p_actor,
-        jsonb_build_object('kind', 'policy', 'rules_hash', stepwell._policy_hash(p_rules)), 'pic_human', null);
+        jsonb_build_object('kind', 'policy', 'rules_hash', stepwell._policy_hash(p_rules)), 'pic_human', null, v_now);
     perform stepwell._units_move(array[p_tenant_id], array[v_proposal_id], 'submitted', 'pic_human', 'rpc', 'proposal_submit',
         p_actor, array[jsonb_build_object('audit_ref', 'actor:' || p_actor)]);
     v_approval_id := stepwell._approval_request(p_tenant_id, 'proposal', v_proposal_id, p_actor,

@@ -90,7 +90,8 @@ declare
     v_requested_by constant text := coalesce(p_document ->> 'started_by', 'engine');
     v_acting constant text := coalesce(p_document ->> 'actor', 'session:' || p_session_id);
     v_payload jsonb := jsonb_strip_nulls(jsonb_build_object('idempotency_key', p_action ->> 'key', 'unit_id', p_unit_id,
-        'step_id', p_document ->> 'step', 'verdict_id', p_verdict_id, 'approval_id', p_approval_id));
+        'step_id', p_document ->> 'step', 'verdict_id', p_verdict_id, 'approval_id', p_approval_id,
+        'intent_token', coalesce(p_action ->> 'token', '')));
 begin
     if p_is_again then
         perform stepwell._units_move(array[p_tenant_id], array[p_receipt_id], 'intended', 'executor_worker', 'rpc',

@@ -66,9 +66,9 @@ begin
         from born as b
     ), logged as (
         insert into stepwell.event_log (
-            tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, trace_id, correlation_id)
+            tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, trace_id, correlation_id)
         select p_tenant_id, v_now, stepwell._run_of(b.job_id), b.job_id, 'job.enqueued', 'ready', 'system', p_actor,
-            p_trace_id, p_correlation_id
+            'operation:' || v_operation.operation_name, p_trace_id, p_correlation_id
         from born as b
     ), queued as (
         insert into stepwell.job_ready (tenant_id, workspace_id, executor_class_id, rank, operation_id, unit_id, is_retry)

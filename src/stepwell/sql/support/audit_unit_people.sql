@@ -1,0 +1,52 @@
+-- Units whose person in charge or deadline differs from what the log and the definition say: number of the unit, names of
+-- the columns. The last event about it counts, else the definition. Two deadlines cannot be computed again: one in working
+-- hours, whose calendar may have changed, and one that began when a person took the step or when it was opened again. Of
+-- those only the presence is compared.
+with told as materialized (
+    select e.unit_id,
+        (array_agg(coalesce(e.payload ->> 'pic', '') order by e.event_id desc) filter (where e.event_type ~ '\.pic_changed$'))[1] as pic,
+        (array_agg(e.payload ->> 'deadline_at' order by e.event_id desc)
+            filter (where e.event_type ~ '\.deadline_changed$'))[1]::timestamptz as deadline_at,
+        min(e.at) filter (where e.to_state = 'ready') as ready_at,
+        bool_or(e.to_state in ('in_progress', 'overdue')) as has_begun,
+        bool_or(e.event_type ~ '\.reopened_for_correction$') as was_reopened
+    from stepwell.event_log as e
+    where e.tenant_id = %(tenant_id)s and e.unit_id is not null
+        and (e.to_state is not null or e.event_type ~ '\.(pic_changed|deadline_changed)$')
+    group by e.unit_id
+), asked as (
+    select u.unit_id, u.pic_id, u.deadline_at, u.has_deadline, u.state_code, e.pic, e.deadline_at as told_at, e.ready_at, a.expires_at,
+        coalesce(e.was_reopened, false) as was_reopened, coalesce(e.has_begun, false) as has_begun, d.has_deadline as def_deadline,
+        coalesce(t.assignee, d.config ->> 'assignee') as assignee, d.step_kind,
+        case when t.unit_id is null then d.config end as config, coalesce(p.person_name, '') as person_name, p.name_key
+    from stepwell.work_unit as u
+    left join told as e on u.unit_id = e.unit_id
+    left join stepwell.workflow_step_def as d on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    left join stepwell.task_detail as t on u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
+    left join stepwell.approval_detail as a on u.tenant_id = a.tenant_id and u.unit_id = a.approval_id
+    left join stepwell.person as p on u.tenant_id = p.tenant_id and u.pic_id = p.person_id
+    where u.tenant_id = %(tenant_id)s
+), compared as (
+    select a.unit_id, array_remove(array[
+        case when case when a.pic is not null then a.person_name <> a.pic
+                when a.assignee is null then a.pic_id is not null
+                else a.pic_id is not null and a.assignee ~ '^[ -~]*$' and a.name_key is distinct from lower(btrim(a.assignee)) end then 'pic_id' end,
+        case when a.expires_at is not null then case when a.deadline_at is distinct from a.expires_at then 'deadline_at' end
+            when a.told_at is not null and not a.was_reopened
+            then case when a.deadline_at is distinct from a.told_at then 'deadline_at' end
+            when not coalesce(a.config ? 'deadline' or a.config ? 'due_at', false)
+            then case when a.deadline_at is not null and a.told_at is null then 'deadline_at' end
+            when a.ready_at is null then case when a.deadline_at is not null and not a.was_reopened then 'deadline_at' end
+            when a.was_reopened or a.config ->> 'deadline_from' = 'start'
+            then case when a.has_begun and a.deadline_at is null then 'deadline_at' end
+            when a.config ? 'due_at' and a.step_kind = 'human'
+            then case when a.deadline_at is distinct from (a.config ->> 'due_at')::timestamptz then 'deadline_at' end
+            when jsonb_typeof(a.config -> 'deadline') is distinct from 'number' or a.config ? 'calendar' and a.step_kind = 'human'
+            then case when a.deadline_at is null and jsonb_typeof(a.config -> 'deadline') = 'number' then 'deadline_at' end
+            when a.deadline_at is distinct from a.ready_at + make_interval(secs => (a.config ->> 'deadline')::float8)
+            then 'deadline_at' end,
+        case when a.told_at is null and a.has_deadline is distinct from coalesce(a.def_deadline, false) then 'has_deadline' end
+    ], null) as names
+    from asked as a
+)
+select c.unit_id, c.names from compared as c where c.names <> '{}' order by c.unit_id limit %(limit)s
