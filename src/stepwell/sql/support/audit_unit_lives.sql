@@ -25,7 +25,8 @@ with logged as materialized (
         (array_agg(l.at order by l.event_id) filter (where s.state_code is not null
             and l.event_id > coalesce(l.cleared_id, 0)))[1] as completed_at,
         count(*) filter (where l.event_id > coalesce(l.opened_id, 0)
-            and (l.to_state = 'failed' or l.event_type ~ '\.lease_expired$')) as attempt_count,
+            and (l.to_state = 'failed' and l.payload ->> 'failure_class' is distinct from 'subworkflow_red'
+                or l.event_type ~ '\.lease_expired$')) as attempt_count,
         (array_agg(l.payload ->> 'failure_class' order by l.event_id desc) filter (where l.to_state = 'failed'))[1] as failure_class,
         (array_agg(l.payload order by l.event_id desc) filter (where l.to_state is not null))[1] as last_payload,
         (array_agg(l.payload order by l.event_id desc)
@@ -48,7 +49,8 @@ with logged as materialized (
         case when u.completed_at is distinct from l.completed_at then 'completed_at' end,
         case when u.attempt_count is distinct from l.attempt_count then 'attempt_count' end,
         case when u.failure_class is distinct from l.failure_class then 'failure_class' end,
-        case when u.waiting_facet is distinct from case when u.state_code = 'waiting' then l.last_payload ->> 'waiting_facet' end
+        case when u.waiting_facet is distinct from case u.state_code when 'waiting' then l.last_payload ->> 'waiting_facet'
+            when 'blocked' then case l.last_payload ->> 'waiting_facet' when 'waiting_dependency' then 'waiting_dependency' end end
             then 'waiting_facet' end,
         case when u.waiting_facets is distinct from case when u.state_code = 'waiting' then array(
             select jsonb_array_elements_text(l.last_payload -> 'waiting_facets')) end then 'waiting_facets' end,
