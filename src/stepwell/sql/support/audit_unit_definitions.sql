@@ -4,7 +4,7 @@ with unit as materialized (
     select u.*, u.unit_id & 1048575 as unit_no, r.version_id as run_version_id, r.parent_unit_id, w.priority as run_priority,
         r.run_id is not null as has_run, j.job_id is not null as is_job, a.approval_id is not null as is_approval,
         a.subject_unit_id, a.expires_at, c.receipt_id is not null as is_receipt, c.unit_id as effect_unit_id,
-        p.proposal_id is not null as is_proposal, t.unit_id is not null as is_task, t.step_run_id, t.form is not null as has_form
+        p.proposal_id is not null as is_proposal, k.cut_request_id is not null as is_cut, t.unit_id is not null as is_task, t.step_run_id, t.form is not null as has_form
     from stepwell.work_unit as u
     left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
     left join stepwell.work_unit as w on r.tenant_id = w.tenant_id and r.run_id << 20 = w.unit_id
@@ -12,11 +12,12 @@ with unit as materialized (
     left join stepwell.approval_detail as a on u.tenant_id = a.tenant_id and u.unit_id = a.approval_id
     left join stepwell.action_receipt as c on u.tenant_id = c.tenant_id and u.unit_id = c.receipt_id
     left join stepwell.policy_set as p on u.tenant_id = p.tenant_id and u.unit_id = p.proposal_id
+    left join stepwell.cut_request_detail as k on u.tenant_id = k.tenant_id and u.unit_id = k.cut_request_id
     left join stepwell.task_detail as t on u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
     where u.tenant_id = %(tenant_id)s
 ), known as (
     select u.*, case when u.is_job then 'job' when u.is_approval then 'approval' when u.is_receipt then 'receipt'
-        when u.is_proposal then 'proposal' when u.is_task then 'task' when u.has_run and u.unit_no = 0 then 'workflow_run'
+        when u.is_proposal then 'proposal' when u.is_cut then 'cut_request' when u.is_task then 'task' when u.has_run and u.unit_no = 0 then 'workflow_run'
         when u.has_run then 'step' end as kind,
         -- A step outside a Map has the number of its definition.
         coalesce(z.step_no, u.def_no) as step_no, z.step_no is not null as is_outside

@@ -21,7 +21,7 @@ with logged as materialized (
         (array_agg(l.actor order by l.event_id desc)
             filter (where l.to_state = 'in_progress' and l.from_state is distinct from 'overdue'))[1] as taken_by,
         min(l.at) filter (where l.to_state = 'in_progress' or l.from_state is null and l.to_state is not null
-            and u.scope in ('approval', 'proposal', 'receipt')) as started_at,
+            and u.scope <> 'job') as started_at,
         (array_agg(l.at order by l.event_id) filter (where s.state_code is not null
             and l.event_id > coalesce(l.cleared_id, 0)))[1] as completed_at,
         count(*) filter (where l.event_id > coalesce(l.opened_id, 0)

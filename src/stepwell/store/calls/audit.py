@@ -322,12 +322,7 @@ class AuditReader:
 
     def row_counts(self) -> tuple[int, int]:
         """How many units the tenant has, and how many versions of workflows and policies."""
-        rows = self.rows(
-            "select (select count(*) from stepwell.work_unit where tenant_id = %s),"
-            " (select count(*) from stepwell.workflow_version where tenant_id = %s)"
-            " + (select count(*) from stepwell.policy_set where tenant_id = %s)",
-            *[self.tenant_id] * 3,
-        )
+        rows = self.support("audit_row_counts")
         units, definitions = rows[0]
         return units, definitions
 

@@ -170,7 +170,7 @@ begin
         'sources', (select jsonb_agg(x.part -> 'code') from jsonb_array_elements(p_sources) as x (part)),
         'targets', (select jsonb_agg(x.part -> 'code') from jsonb_array_elements(p_targets) as x (part)));
     perform stepwell._event_born(p_tenant_id, v_id, 'cut.requested', 'requested', p_actor,
-        v_codes || jsonb_build_object('op', p_op), 'pic_human', 'actor:' || p_actor);
+        v_codes || jsonb_build_object('op', p_op), 'pic_human', 'actor:' || p_actor, v_now);
     perform stepwell._units_move(array[p_tenant_id], array[v_id], 'in_progress', 'mow_orchestrator', 'rpc', 'iu_op', p_actor);
     perform stepwell._cut_carry_out(p_tenant_id, v_id, p_actor);
     return stepwell._cut_answer(p_tenant_id, v_id);
