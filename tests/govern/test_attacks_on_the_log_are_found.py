@@ -70,7 +70,7 @@ ATTACKS: dict[str, str | list[str]] = {
         " tenant_id = 1",
         """update unit_output set output = '{"paid": true}' where tenant_id = 1""",
     ],
-    "a stream that begins anew": (
+    "a stream that begins a second time": (
         "update audit_block_stream set previous_block_no = 0 where tenant_id = 1 and previous_block_no > 0"
     ),
     "the last block gone, and the row of the chain fits": [

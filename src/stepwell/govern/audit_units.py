@@ -18,7 +18,7 @@ SOURCES = {
 
 
 def check_units(reader: AuditReader, verdict: Verdict) -> None:
-    verdict.unit_count, verdict.definition_count = reader.row_counts()
+    ((verdict.unit_count, verdict.definition_count),) = reader.support("audit_row_counts")
     for query, source in SOURCES.items():
         for unit_id, names in reader.support(query, limit=PROBLEM_LIMIT):
             told = ", ".join(names[:5])

@@ -88,7 +88,7 @@ with unit as materialized (
         case when u.failure_caught is distinct from false and u.state_code is distinct from 'cannot_complete' then 'failure_caught' end,
         case when u.blocked_escalated is distinct from false and u.state_code is distinct from 'blocked' then 'blocked_escalated' end,
         case when u.slot_key is not null and (u.operation_id is null or not exists (select from stepwell.concurrency_slot as s
-            where s.tenant_id = u.tenant_id and s.slot_key = u.slot_key)) 
+            where s.tenant_id = u.tenant_id and s.slot_key = u.slot_key))
             and u.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete') then 'slot_key' end
     ], null) as names
     from known as u

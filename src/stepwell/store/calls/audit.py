@@ -320,12 +320,6 @@ class AuditReader:
             "audit_lives", ends=json_text.encode(ends, "ends"), is_whole=is_whole, limit=limit
         )
 
-    def row_counts(self) -> tuple[int, int]:
-        """How many units the tenant has, and how many versions of workflows and policies."""
-        rows = self.support("audit_row_counts")
-        units, definitions = rows[0]
-        return units, definitions
-
     def support(self, name: str, **values: Any) -> list[TupleRow]:
         given = {"tenant_id": self.tenant_id, **values}
         return self.connection.execute(support_text(name).encode(), given).fetchall()
