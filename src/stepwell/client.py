@@ -190,10 +190,11 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
             correlation_id=more.get("correlation_id"), is_watched=is_watched,
             workspace=more.get("workspace"),
         )  # fmt: skip
-        # A worker starts runs on its own connection, where nobody is bound.
-        is_local = connection is None and self._token is None
+        labels = more.get("labels")
+        # A worker starts runs on its own connection, where nobody is bound, and sets no labels.
+        is_local = connection is None and self._token is None and not labels
         started = await self.local_workers.start(start) if is_local else None
-        started = started or (await self.perform(runs.start_runs(start), connection))[0]
+        started = started or (await self.perform(runs.start_runs(start, labels), connection))[0]
         return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new, result_type)
 
     async def hear_ends(self) -> None:

@@ -133,6 +133,11 @@ class RunHandle(Generic[R]):
             runs.cancel_run(client.tenant_id, self.id, client.actor, reason, approval_id)
         )
 
+    async def label(self, labels: Mapping[str, str | None]) -> dict[str, str]:
+        """Set labels of the run, and remove those that are None. Returns its labels."""
+        call = runs.label_runs(self.client.tenant_id, [self.id], labels, self.client.actor)
+        return (await self.client.perform(call))[self.id]
+
     async def pause(self) -> str:
         """Start no further step until the run is resumed; running steps may finish."""
         return await self.client.perform(runs.pause_run(self.client.tenant_id, self.id, self.client.actor))

@@ -43,6 +43,8 @@ class StartOptions(TypedDict, total=False):
     correlation_id: str | None
     # A part of the tenant with its own turns in the queue; see `workspace_set`.
     workspace: str | None
+    # Texts by which the run is found, such as {"customer": "Acme"}; a run that exists keeps its own.
+    labels: Mapping[str, str] | None
 
 
 class RunCalls(Calls):
@@ -89,17 +91,18 @@ class RunCalls(Calls):
         keys: Sequence[str] | None = None,
         priority: int = 0,
         workspace: str | None = None,
+        labels: Mapping[str, str] | None = None,
         result_type: type[R] | None = None,
         connection: Connection | None = None,
     ) -> list[RunHandle[R]]:
-        """Start many runs in one call and one commit."""
+        """Start many runs in one call and one commit; all new ones get the same `labels`."""
         client = await self._connected()
         name, kind = _named(workflow, result_type)
         start = calls.run_start(
             client.tenant_id, name, inputs, trigger_refs=keys, priority=priority, actor=client.actor,
             workspace=workspace,
         )  # fmt: skip
-        started = await client.perform(calls.start_runs(start), connection)
+        started = await client.perform(calls.start_runs(start, labels), connection)
         return [RunHandle(client, run.run_id, run.is_new, result_type=kind) for run in started]
 
     async def find_run(

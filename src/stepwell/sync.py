@@ -119,13 +119,14 @@ class SyncCalls:
         keys: Sequence[str] | None = None,
         priority: int = 0,
         workspace: str | None = None,
+        labels: Mapping[str, str] | None = None,
         result_type: type[R] | None = None,
         connection: Connection | None = None,
     ) -> list[SyncRunHandle[R]]:
         """Start many runs in one call and one commit."""
         starting = self.target.start_many(
-            workflow, inputs, keys=keys, priority=priority, workspace=workspace, result_type=result_type,
-            connection=connection,
+            workflow, inputs, keys=keys, priority=priority, workspace=workspace, labels=labels,
+            result_type=result_type, connection=connection,
         )  # fmt: skip
         return [SyncRunHandle(handle, self) for handle in self.run_blocking(starting)]
 

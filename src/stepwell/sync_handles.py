@@ -79,6 +79,10 @@ class SyncRunHandle(Generic[R]):
     def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
         return self._calls.run_blocking(self.handle.cancel(reason, approval_id))
 
+    def label(self, labels: Mapping[str, str | None]) -> dict[str, str]:
+        """Set labels of the run, and remove those that are None. Returns its labels."""
+        return self._calls.run_blocking(self.handle.label(labels))
+
     def pause(self) -> str:
         return self._calls.run_blocking(self.handle.pause())
 

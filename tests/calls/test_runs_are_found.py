@@ -125,3 +125,30 @@ def test_a_time_is_compared_by_the_clock_of_the_database(square, play):
         assert await square.run_count(started_before=datetime(2000, 1, 1, tzinfo=UTC)) == 0
 
     play(scenario)
+
+
+def test_runs_are_found_by_their_labels(square, play):
+    async def scenario():
+        acme = await square.start("square", {"n": 1}, key="one", labels={"customer": "Acme", "order": "17"})
+        again = await square.start("square", {"n": 1}, key="one", labels={"customer": "Other"})
+        assert (again.id, again.is_new) == (acme.id, False)
+        others = await square.start_many("square", [{"n": 2}, {"n": 3}], labels={"customer": "Acme"})
+        plain = await square.start("square", {"n": 4})
+        assert (await acme.info()).labels == {"customer": "Acme", "order": "17"}
+        assert (await plain.info()).labels == {}
+        found = await square.runs(labels={"customer": "Acme"})
+        assert [run.run_id for run in found] == [others[1].id, others[0].id, acme.id]
+        assert [run.run_id for run in await square.runs(labels={"customer": "Acme", "order": "17"})] == [
+            acme.id
+        ]
+        assert await square.run_count(labels={"customer": "Other"}) == 0
+        assert await acme.label({"order": None, "state": "checked"}) == {
+            "customer": "Acme",
+            "state": "checked",
+        }
+        with pytest.raises(sw.InvalidInput) as caught:
+            await square.start("square", {"n": 9}, key="bad", labels={"Customer": "x"})
+        assert caught.value.field == "labels.Customer"
+        assert await square.runs(key="bad") == [], "a start with a bad label starts nothing"
+
+    play(scenario)

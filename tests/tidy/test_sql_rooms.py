@@ -21,6 +21,7 @@ MAY_CALL: dict[str, set[str]] = {
     "content": {"base", "tenancy"},
     "deadline": {"base", "tenancy"},
     "log": {"base", "tenancy"},
+    "label": {"base", "log", "tenancy"},
     "problem": {"base", "log", "tenancy"},
     "rollup": {"base", "tenancy"},
     "publish": {"base", "expression", "log", "tenancy"},
@@ -39,8 +40,8 @@ MAY_CALL: dict[str, set[str]] = {
         "tenancy",
         "transition",
     },
-    "report": {"advance", "base", "claim", "expression", "lock", "log", "problem", "tenancy", "transition"},
-    "start": {"advance", "base", "claim", "log", "publish", "tenancy", "transition"},
+    "report": {"advance", "base", "claim", "expression", "label", "lock", "log", "problem", "tenancy", "transition"},
+    "start": {"advance", "base", "claim", "label", "log", "publish", "tenancy", "transition"},
     "people": {
         "advance",
         "base",

@@ -24,6 +24,9 @@ T = TypeVar("T")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 LanguageOption = Annotated[Lang, typer.Option("--lang", help="Language of the labels: en or vi.")]
 LimitOption = Annotated[int, typer.Option(help="Number of rows to show.", min=1, max=500)]
+LabelOption = Annotated[
+    list[str] | None, typer.Option(help="Label of the run as name=text; may be repeated.")
+]
 ReasonOption = Annotated[str | None, typer.Option(help="The reason; it is stored in the log.")]
 
 
@@ -148,6 +151,17 @@ def named_values(pairs: list[str], option: str) -> dict[str, Any]:
             found[name] = json.loads(text)
         except json.JSONDecodeError:
             found[name] = text
+    return found
+
+
+def label_pairs(pairs: list[str], option: str = "--label") -> dict[str, str]:
+    """`name=text` pairs as a dict of texts."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {pair!r} is not name=text", hint="write customer=Acme", field=option)
+        found[name] = text
     return found
 
 

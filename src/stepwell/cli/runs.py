@@ -11,11 +11,13 @@ import typer
 from stepwell.cli import render
 from stepwell.cli.connect import (
     JsonOption,
+    LabelOption,
     LanguageOption,
     LimitOption,
     ReasonOption,
     ask,
     each,
+    label_pairs,
     print_json,
 )
 from stepwell.cli.ids import ApprovalOption, RunArgument, RunName, RunsArgument
@@ -37,6 +39,7 @@ def list_runs(
         str | None, typer.Option(help="Only runs in this state, such as in_progress, failed or completed.")
     ] = None,
     workflow: Annotated[str | None, typer.Option(help="Only runs of this workflow.")] = None,
+    label: LabelOption = None,
     limit: LimitOption = 20,
     after: Annotated[
         int | None, typer.Option(help="Only runs older than this one; give the last run of a page.")
@@ -48,8 +51,9 @@ def list_runs(
 
     async def read(client: Client) -> tuple[list[Run], render.Look | None]:
         found = await client.runs(
-            state=cast("RunState | None", state), workflow=workflow, after=after, limit=limit
-        )
+            state=cast("RunState | None", state), workflow=workflow, after=after, limit=limit,
+            labels=label_pairs(label or []),
+        )  # fmt: skip
         if not found and workflow is not None and not as_json:
             # No runs of a workflow, or no such workflow: the second is an error.
             await client.workflow(workflow)
@@ -197,6 +201,33 @@ def retry(
         context, "run", runs, lambda client, run: _handle(client, run).retry(reason), "in progress again",
         as_json=as_json,
     )  # fmt: skip
+
+
+@app.command("label")
+def label_run(
+    context: typer.Context,
+    run: RunArgument,
+    pairs: Annotated[list[str] | None, typer.Argument(help="Labels to set, as name=text.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="Label to remove; may be repeated.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set or remove labels of a run; without any, print them.
+
+    Example: stepwell runs label 7 customer=Acme --remove draft
+    """
+    changes: dict[str, str | None] = {**label_pairs(pairs or [], "label"), **dict.fromkeys(remove or [])}
+
+    async def change(client: Client) -> dict[str, str]:
+        handle = _handle(client, await run.number(client))
+        return await handle.label(changes) if changes else (await handle.info()).labels
+
+    found = ask(context, change)
+    if as_json:
+        print_json(found)
+    elif not found:
+        typer.echo("no labels")
+    for name, text in () if as_json else sorted(found.items()):
+        typer.echo(f"{name}={text}")
 
 
 def _handle(client: Client, run: int) -> RunHandle[Any]:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stepwell.cli.connect import LanguageOption, ask, json_object, named_values, print_json
+from stepwell.cli.connect import (
+    LabelOption,
+    LanguageOption,
+    ask,
+    json_object,
+    label_pairs,
+    named_values,
+    print_json,
+)
 from stepwell.cli.watch import watch_run
 from stepwell.define import parse_duration
 from stepwell.errors import StepwellError
@@ -42,6 +50,7 @@ def start(
     workspace: Annotated[
         str | None, typer.Option(help="Part of the tenant to which the run belongs.")
     ] = None,
+    label: LabelOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the result.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Draw the run until it ends.")] = False,
     timeout: Annotated[
@@ -56,8 +65,9 @@ def start(
 
     async def act(client: Client) -> tuple[RunHandle, str | None, Any]:
         run = await client.start(
-            workflow, given, key=key, version=version, priority=priority, workspace=workspace
-        )
+            workflow, given, key=key, version=version, priority=priority, workspace=workspace,
+            labels=label_pairs(label or []),
+        )  # fmt: skip
         if not as_json:
             typer.echo(_sentence(run, key), err=wait)
         if watch:

@@ -85,6 +85,9 @@ create sequence stepwell.rate_token_token_id_seq as bigint start 1 increment 1 m
 -- sequence: stepwell.run_seq
 create sequence stepwell.run_seq as bigint start 1 increment 1 minvalue 1 maxvalue 8796093022207 cache 1;
 
+-- sequence: stepwell.saved_view_view_id_seq
+create sequence stepwell.saved_view_view_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.step_run_output_snapshot_snapshot_id_seq
 create sequence stepwell.step_run_output_snapshot_snapshot_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
@@ -622,6 +625,20 @@ alter table stepwell.governance_problem enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.graph_layout
+create table stepwell.graph_layout (
+    tenant_id integer not null,
+    layout_hash text not null,
+    graph_hash text not null,
+    lanes_by text not null,
+    layout_version integer not null,
+    drawing jsonb not null,
+    drawn_at timestamp with time zone not null
+);
+alter table stepwell.graph_layout enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.guard_predicate
 create table stepwell.guard_predicate (
     predicate_name text not null,
@@ -1013,6 +1030,17 @@ create table stepwell.run_detail (
 ) with (fillfactor=80);
 alter table stepwell.run_detail enable row level security;
 
+-- table: stepwell.run_label
+create table stepwell.run_label (
+    tenant_id integer not null,
+    run_id bigint not null,
+    label_key text not null,
+    label_value text not null
+);
+alter table stepwell.run_label enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.run_progress
 create table stepwell.run_progress (
     tenant_id integer not null,
@@ -1050,6 +1078,21 @@ create table stepwell.run_write_count (
 alter table stepwell.run_write_count enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
+
+-- table: stepwell.saved_view
+create table stepwell.saved_view (
+    tenant_id integer not null,
+    view_id bigint generated always as identity not null,
+    page text not null,
+    view_name text not null,
+    name_key text not null,
+    filter jsonb not null,
+    columns text[] not null,
+    owner_id bigint not null,
+    is_shared boolean not null,
+    changed_at timestamp with time zone not null
+);
+alter table stepwell.saved_view enable row level security;
 
 -- table: stepwell.schema_migration
 create table stepwell.schema_migration (
@@ -1965,6 +2008,15 @@ alter table stepwell.governance_problem add constraint governance_problem_pkey P
 -- constraint: stepwell.governance_problem.it_is_closed_by_an_event
 alter table stepwell.governance_problem add constraint it_is_closed_by_an_event CHECK ((((closed_at IS NULL) = (closed_event_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL))));
 
+-- constraint: stepwell.graph_layout.graph_is_drawn_once
+alter table stepwell.graph_layout add constraint graph_is_drawn_once UNIQUE (tenant_id, graph_hash, lanes_by, layout_version);
+
+-- constraint: stepwell.graph_layout.graph_layout_pkey
+alter table stepwell.graph_layout add constraint graph_layout_pkey PRIMARY KEY (tenant_id, layout_hash);
+
+-- constraint: stepwell.graph_layout.layout_hash_is_sha256
+alter table stepwell.graph_layout add constraint layout_hash_is_sha256 CHECK ((layout_hash ~ '^[0-9a-f]{64}$'::text));
+
 -- constraint: stepwell.guard_predicate.guard_predicate_pkey
 alter table stepwell.guard_predicate add constraint guard_predicate_pkey PRIMARY KEY (predicate_name);
 
@@ -2200,6 +2252,15 @@ alter table stepwell.run_detail add constraint run_detail_pkey PRIMARY KEY (tena
 -- constraint: stepwell.run_detail.trace_id_is_w3c
 alter table stepwell.run_detail add constraint trace_id_is_w3c CHECK ((trace_id ~ '^[0-9a-f]{32}$'::text));
 
+-- constraint: stepwell.run_label.label_key_is_a_name
+alter table stepwell.run_label add constraint label_key_is_a_name CHECK ((label_key ~ '^[a-z][a-z0-9_.-]{0,62}$'::text));
+
+-- constraint: stepwell.run_label.label_value_is_one_short_line
+alter table stepwell.run_label add constraint label_value_is_one_short_line CHECK ((((length(label_value) >= 1) AND (length(label_value) <= 200)) AND (label_value !~ '[[:cntrl:]]'::text)));
+
+-- constraint: stepwell.run_label.run_label_pkey
+alter table stepwell.run_label add constraint run_label_pkey PRIMARY KEY (tenant_id, run_id, label_key);
+
 -- constraint: stepwell.run_progress.run_progress_pkey
 alter table stepwell.run_progress add constraint run_progress_pkey PRIMARY KEY (tenant_id, run_id);
 
@@ -2208,6 +2269,18 @@ alter table stepwell.run_write_count add constraint run_write_count_pkey PRIMARY
 
 -- constraint: stepwell.run_write_count.write_count_is_not_negative
 alter table stepwell.run_write_count add constraint write_count_is_not_negative CHECK ((write_count >= 0));
+
+-- constraint: stepwell.saved_view.saved_view_pkey
+alter table stepwell.saved_view add constraint saved_view_pkey PRIMARY KEY (tenant_id, view_id);
+
+-- constraint: stepwell.saved_view.view_filter_is_an_object
+alter table stepwell.saved_view add constraint view_filter_is_an_object CHECK ((jsonb_typeof(filter) = 'object'::text));
+
+-- constraint: stepwell.saved_view.view_owner_exists
+alter table stepwell.saved_view add constraint view_owner_exists FOREIGN KEY (tenant_id, owner_id) REFERENCES stepwell.principal(tenant_id, principal_id) ON DELETE CASCADE;
+
+-- constraint: stepwell.saved_view.view_page_is_a_name
+alter table stepwell.saved_view add constraint view_page_is_a_name CHECK ((page ~ '^[a-z][a-z_]{0,39}$'::text));
 
 -- constraint: stepwell.schema_migration.migration_number_is_positive
 alter table stepwell.schema_migration add constraint migration_number_is_positive CHECK ((migration_no > 0));
@@ -2667,6 +2740,9 @@ CREATE UNIQUE INDEX rollup_rule_pkey ON stepwell.rollup_rule USING btree (semant
 -- index: stepwell.runs_by_end
 CREATE INDEX runs_by_end ON stepwell.run_detail USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 
+-- index: stepwell.runs_by_label
+CREATE INDEX runs_by_label ON stepwell.run_label USING btree (tenant_id, label_key, label_value, run_id);
+
 -- index: stepwell.runs_by_workflow
 CREATE INDEX runs_by_workflow ON stepwell.run_detail USING btree (workflow_id, tenant_id, run_id);
 
@@ -2723,6 +2799,12 @@ CREATE INDEX units_by_parent ON stepwell.work_unit USING btree (tenant_id, paren
 
 -- index: stepwell.units_by_pic
 CREATE INDEX units_by_pic ON stepwell.work_unit USING btree (tenant_id, pic_id) WHERE (pic_id IS NOT NULL);
+
+-- index: stepwell.view_names_are_unique
+CREATE UNIQUE INDEX view_names_are_unique ON stepwell.saved_view USING btree (tenant_id, owner_id, page, name_key);
+
+-- index: stepwell.views_shared
+CREATE INDEX views_shared ON stepwell.saved_view USING btree (tenant_id, page) WHERE is_shared;
 
 -- index: stepwell.waits_by_event
 CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, run_id, event_type, unit_id);
@@ -2865,6 +2947,9 @@ create policy tenant_is_bound on stepwell.evidence_file as permissive for all to
 -- policy: stepwell.governance_problem.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.graph_layout.tenant_is_bound
+create policy tenant_is_bound on stepwell.graph_layout as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
 -- policy: stepwell.handler_event_type.tenant_is_bound
 create policy tenant_is_bound on stepwell.handler_event_type as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -2937,11 +3022,17 @@ create policy tenant_is_bound on stepwell.rate_token as permissive for all to pu
 -- policy: stepwell.run_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.run_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.run_label.tenant_is_bound
+create policy tenant_is_bound on stepwell.run_label as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
 -- policy: stepwell.run_progress.tenant_is_bound
 create policy tenant_is_bound on stepwell.run_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.run_write_count.tenant_is_bound
 create policy tenant_is_bound on stepwell.run_write_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.saved_view.tenant_is_bound
+create policy tenant_is_bound on stepwell.saved_view as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.sign_in_throttle.tenant_is_bound
 create policy tenant_is_bound on stepwell.sign_in_throttle as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -4076,7 +4167,8 @@ create view stepwell.workflow_run (
     workspace text,
     workflow_run_id bigint,
     workflow_def_id integer,
-    rollup_basis_jsonb jsonb
+    rollup_basis_jsonb jsonb,
+    labels jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4856,6 +4948,22 @@ create function stepwell._jsonpath_problem(p_expression text) returns text langu
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._label_run(p_tenant_id integer, p_run_id bigint, p_set jsonb, p_removed text[], p_limit integer, p_actor text, p_actor_class text)
+create function stepwell._label_run(p_tenant_id integer, p_run_id bigint, p_set jsonb, p_removed text[], p_limit integer, p_actor text, p_actor_class text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._labels_check(p_labels jsonb)
+create function stepwell._labels_check(p_labels jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._labels_of(p_tenant_id integer, p_run_id bigint)
+create function stepwell._labels_of(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._labels_set(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text, p_actor_class text)
+create function stepwell._labels_set(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text, p_actor_class text) returns TABLE(run_id bigint, labels jsonb) language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[])
 create function stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[]) returns boolean language plpgsql stable;
 -- granted to stepwell_api: execute
@@ -4875,6 +4983,11 @@ create function stepwell._lanes_find(p_executor_class_ids integer[], p_handler_i
 
 -- function: stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer)
 create function stepwell._lanes_from(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_rank integer, p_operation_id integer, p_count integer) returns stepwell.ready_lane[] language plpgsql;
+
+-- function: stepwell._layout_hash(p_graph_hash text, p_lanes_by text, p_layout_version integer)
+create function stepwell._layout_hash(p_graph_hash text, p_lanes_by text, p_layout_version integer) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._lease_hold(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell._lease_hold(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
@@ -5236,6 +5349,11 @@ create function stepwell._policy_rule_problems(p_rule jsonb) returns TABLE(field
 -- function: stepwell._policy_set_refuse()
 create function stepwell._policy_set_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._position_read(p_position text)
+create function stepwell._position_read(p_position text) returns pg_snapshot language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._principal_name_set()
 create function stepwell._principal_name_set() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
@@ -5253,6 +5371,11 @@ create function stepwell._problem_open(p_tenant_id integer, p_category text, p_d
 
 -- function: stepwell._process_roles()
 create function stepwell._process_roles() returns text[] language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._progress_counts(p_progress stepwell.run_progress)
+create function stepwell._progress_counts(p_progress stepwell.run_progress) returns json language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5471,6 +5594,11 @@ create function stepwell._roles_of(p_tenant_id integer, p_principal_id bigint) r
 
 -- function: stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
 create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._rollup_numbers(p_tenant_id integer, p_run_id bigint, p_progress stepwell.run_progress)
+create function stepwell._rollup_numbers(p_tenant_id integer, p_run_id bigint, p_progress stepwell.run_progress) returns json language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6073,6 +6201,16 @@ create function stepwell._version_find(p_tenant_id integer, p_workflow_name text
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._view_check(p_page text, p_name text, p_filter jsonb, p_columns text[])
+create function stepwell._view_check(p_page text, p_name text, p_filter jsonb, p_columns text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._view_owner(p_tenant_id integer)
+create function stepwell._view_owner(p_tenant_id integer) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._visible(p_text text)
 create function stepwell._visible(p_text text) returns text language plpgsql immutable parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6291,6 +6429,11 @@ create function stepwell.fn_event_type_schema(p_event_type text) returns jsonb l
 create function stepwell.fn_events_ack(p_tenant_id integer, p_reader text, p_tx bigint, p_event_id bigint) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_events_after(p_tenant_id integer, p_after text, p_until text, p_run_ids bigint[], p_types text[], p_limit integer)
+create function stepwell.fn_events_after(p_tenant_id integer, p_after text, p_until text, p_run_ids bigint[], p_types text[], p_limit integer) returns TABLE(reached text, is_behind boolean, tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, from_state text, to_state text, actor text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer)
 create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, request_id integer, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, trace_id text, correlation_id text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6432,6 +6575,10 @@ create function stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_a
 -- function: stepwell.fn_keeper_lead(p_holder text, p_fence bigint, p_seconds integer)
 create function stepwell.fn_keeper_lead(p_holder text, p_fence bigint, p_seconds integer) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_layout_keep(p_tenant_id integer, p_graph_hash text, p_lanes_by text, p_layout_version integer, p_drawing jsonb)
+create function stepwell.fn_layout_keep(p_tenant_id integer, p_graph_hash text, p_lanes_by text, p_layout_version integer, p_drawing jsonb) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_leases_find(p_from_page integer, p_page_count integer)
 create function stepwell.fn_leases_find(p_from_page integer, p_page_count integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -6616,9 +6763,22 @@ create function stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigi
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell.fn_run_expected_end(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_run_expected_end(p_tenant_id integer, p_run_id bigint) returns json language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_run_follow(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_follow(p_tenant_id integer, p_run_id bigint) returns TABLE(state_code text, last_event_id bigint, oldest_tx bigint, before_tx bigint) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_run_label(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text)
+create function stepwell.fn_run_label(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text) returns TABLE(run_id bigint, labels jsonb) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_run_label_here(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_labels jsonb)
+create function stepwell.fn_run_label_here(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_labels jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text)
 create function stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
@@ -6641,8 +6801,18 @@ create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text,
 create function stepwell.fn_run_start_here(p_session_key bigint, p_claim_limit integer, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text) returns SETOF stepwell.job_lease language plpgsql security definer set search_path=stepwell, pg_temp set stepwell.notifies=at_end set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_run_start_labelled(p_labels jsonb, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text)
+create function stepwell.fn_run_start_labelled(p_labels jsonb, p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
 create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone) returns TABLE(unit_id bigint, scope text, step_id text, item_no integer, state_code text, since_at timestamp with time zone, event_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_run_steps_columns(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[])
+create function stepwell.fn_run_steps_columns(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[]) returns json language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6876,6 +7046,18 @@ create function stepwell.fn_verbs_read() returns TABLE(verb text, description te
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_view_delete(p_tenant_id integer, p_view_id bigint)
+create function stepwell.fn_view_delete(p_tenant_id integer, p_view_id bigint) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_view_save(p_tenant_id integer, p_page text, p_name text, p_filter jsonb, p_columns text[], p_is_shared boolean, p_view_id bigint)
+create function stepwell.fn_view_save(p_tenant_id integer, p_page text, p_name text, p_filter jsonb, p_columns text[], p_is_shared boolean, p_view_id bigint) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_views_read(p_tenant_id integer, p_page text)
+create function stepwell.fn_views_read(p_tenant_id integer, p_page text) returns TABLE(view_id bigint, page text, view_name text, filter jsonb, columns text[], is_shared boolean, owner_name text, is_mine boolean, changed_at timestamp with time zone) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer)
 create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer) returns TABLE(code text, sentence_en text, sentence_vi text, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6916,6 +7098,11 @@ create function stepwell.fn_workflow_publish(p_tenant_id integer, p_graph jsonb,
 
 -- function: stepwell.fn_workflow_rollup_compute(p_workflow_run_id bigint, p_tenant_id integer)
 create function stepwell.fn_workflow_rollup_compute(p_workflow_run_id bigint, p_tenant_id integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_workflow_run_snapshot(p_tenant_id integer, p_run_id bigint, p_lanes_by text, p_layout_version integer)
+create function stepwell.fn_workflow_run_snapshot(p_tenant_id integer, p_run_id bigint, p_lanes_by text, p_layout_version integer) returns json language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

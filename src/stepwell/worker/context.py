@@ -33,6 +33,7 @@ class WorkerCalls(actions.WorkerCalls, Protocol):
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any: ...
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None: ...
+    async def label(self, lease: Lease, labels: str) -> Any: ...
     async def beat(self) -> None: ...
     def note_progress(self, lease: Lease, said: Progress) -> None: ...
 
@@ -158,6 +159,12 @@ class Context:
         self._require_lease()
         text = json_text.encode(payload or {}, f"event {event_type}")
         await self._worker.emit(self._lease, event_type, text)
+
+    async def label(self, **labels: str | None) -> dict[str, str]:
+        """Set labels of the run, and remove those that are None, immediately. Returns its labels."""
+        self._require_lease()
+        found: dict[str, str] = await self._worker.label(self._lease, json_text.encode(labels, "labels"))
+        return found
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Report the progress of the handler. The worker sends the last report every few seconds."""

@@ -326,6 +326,9 @@ class Worker:
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
         await self._ask(sessions.emit, self._exchange.session_key, lease, event_type, payload)
 
+    async def label(self, lease: Lease, labels: str) -> Any:
+        return await self._ask(sessions.label, self._exchange.session_key, lease, labels)
+
     @property
     def connectors(self) -> Mapping[str, Connector]:
         return self.app.connectors
@@ -346,7 +349,7 @@ class Worker:
         tasks = self._tasks()
         if tasks:
             hurry = asyncio.create_task(self._stop_now.wait())
-            ended = asyncio.create_task(_all_ended(tasks))
+            ended = asyncio.create_task(asyncio.wait(tasks))
             await asyncio.wait(
                 {hurry, ended}, timeout=self._grace_seconds, return_when=asyncio.FIRST_COMPLETED
             )
@@ -386,10 +389,6 @@ class Worker:
         except StepwellError as error:
             self._log.warning("session could not be closed; it will expire", error=error.sentence())
         await self._control.close()
-
-
-async def _all_ended(tasks: list[asyncio.Task[None]]) -> None:
-    await asyncio.wait(tasks)
 
 
 def _report(lease: Lease, outcome: str, body: str | None = None) -> Report:

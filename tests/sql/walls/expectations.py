@@ -73,6 +73,7 @@ FENCED = {
     "fn_job_report_free": "the session and the leases",
     "fn_job_report_set_aside": "the session and the lease",
     "fn_progress_save": "the session and the leases",
+    "fn_run_label_here": "the lease",
     "fn_run_start_here": "the session",
     "fn_worker_close": "the session",
     "fn_worker_heartbeat": "the session",

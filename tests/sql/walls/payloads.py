@@ -43,6 +43,7 @@ OPEN: dict[str, dict[str, str]] = {
     "dlq_replay_request": {"outcome_jsonb": "how the replay ended"},
     "dot_config": {"config_value": "settings"},
     "event_log": {"payload": _LOG},
+    "graph_layout": {"drawing": _PLAN},
     "handler_event_type": {"payload_schema": "the shape of events of handlers"},
     "job_dead_letter": {"error": _ERROR},
     "job_queue": {"last_error": _ERROR, "progress": _PROGRESS},
@@ -68,7 +69,7 @@ OPEN: dict[str, dict[str, str]] = {
     "v_workflow_version": {"document": _PLAN, "input_schema": _PLAN},
     "vw_audit_event_timeline": {"payload": _LOG},
     "worker_session": {"info": "versions of a worker"},
-    "workflow_run": {"rollup_basis_jsonb": "the colours of steps"},
+    "workflow_run": {"rollup_basis_jsonb": "the colours of steps", "labels": "what people call a run by"},
     "workflow_step_def": {"config": _PLAN, "inputs": _PLAN},
     "workflow_version": {"graph": _PLAN, "input_schema": _PLAN},
 }

@@ -5,7 +5,7 @@ Lists are pages, the newest run first: `after` is the number of the last run of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, TypedDict, Unpack, get_args
@@ -42,6 +42,7 @@ class Run:
     frozen_at: datetime | None
     deadline_at: datetime | None
     input: dict[str, Any]
+    labels: dict[str, str]
     now_at: datetime
 
     @property
@@ -68,6 +69,8 @@ class RunFilter(TypedDict, total=False):
     parent: int | None
     started_after: datetime | None
     started_before: datetime | None
+    # Labels that the run has, all of them.
+    labels: Mapping[str, str] | None
 
 
 _ACCEPTED = {"state": get_args(RunState), "colour": get_args(Colour)}
@@ -80,6 +83,8 @@ _ASKS = {
     "parent": "r.parent_run_id = %s",
     "started_after": "r.created_at >= %s",
     "started_before": "r.created_at < %s",
+    "labels": "r.run_id in (select l.run_id from stepwell.run_label as l where l.tenant_id = r.tenant_id"
+    " and l.label_key = %s and l.label_value = %s)",
 }
 
 
@@ -101,11 +106,11 @@ def runs(
     """The newest first."""
     asked = list(_asked(only))
     if after is not None:
-        asked.append(("r.run_id < %s", after))
+        asked.append(("r.run_id < %s", (after,)))
     return Call(
         f"select {RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r"
         f" where r.tenant_id = %s{_where(asked)} order by r.run_id desc limit %s",
-        (tenant, *(given for _, given in asked), page_size(limit)),
+        (tenant, *(one for _, given in asked for one in given), page_size(limit)),
         lambda rows: [Run(*row) for row in rows],
     )
 
@@ -114,16 +119,16 @@ def run_count(tenant: int, **only: Unpack[RunFilter]) -> Call[int]:
     asked = list(_asked(only))
     return Call(
         f"select count(*) from stepwell.workflow_run as r where r.tenant_id = %s{_where(asked)}",
-        (tenant, *(given for _, given in asked)),
+        (tenant, *(one for _, given in asked for one in given)),
         value,
     )
 
 
-def _where(asked: list[tuple[str, Any]]) -> str:
+def _where(asked: list[tuple[str, tuple[Any, ...]]]) -> str:
     return "".join(f" and {condition}" for condition, _ in asked)
 
 
-def _asked(only: RunFilter) -> Iterator[tuple[str, Any]]:
+def _asked(only: RunFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for name, given in only.items():
         if given is None:
             continue
@@ -142,4 +147,7 @@ def _asked(only: RunFilter) -> Iterator[tuple[str, Any]]:
             raise InvalidInput(
                 f"{name}: {given} has no time zone", hint="give a time with a zone, such as UTC", field=name
             )
-        yield _ASKS[name], given
+        if isinstance(given, Mapping):
+            yield from ((_ASKS[name], (str(key), str(text))) for key, text in given.items())
+        else:
+            yield _ASKS[name], (given,)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from stepwell import json_text
 from stepwell.store.connection.arrays import of_objects
-from stepwell.store.connection.call import Call, value, value_or_none
+from stepwell.store.connection.call import Call, Rows, value, value_or_none
 
 RUN_ENDS = ("completed", "failed", "cancelled")
 
@@ -47,6 +47,10 @@ class RunStart(NamedTuple):
     workspace: str | None
 
 
+def labels_text(labels: Mapping[str, str | None]) -> str:
+    return json_text.encode(dict(labels), "labels")
+
+
 def run_start(
     tenant: int,
     workflow: str,
@@ -70,12 +74,35 @@ def run_start(
     )  # fmt: skip
 
 
-def start_runs(start: RunStart) -> Call[list[Started]]:
+def start_runs(start: RunStart, labels: Mapping[str, str] | None = None) -> Call[list[Started]]:
+    """Start runs; those that are new get the labels, in the same transaction."""
+    if not labels:
+        return Call(
+            "select * from stepwell.fn_run_start("
+            "%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            start,
+            _started,
+        )
     return Call(
-        "select * from stepwell.fn_run_start("
-        "%s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        start,
-        lambda rows: [Started(*row) for row in rows],
+        "select * from stepwell.fn_run_start_labelled("
+        "%s::jsonb, %s, %s, %s::text[]::jsonb[], %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        (labels_text(labels), *start),
+        _started,
+    )
+
+
+def _started(rows: Rows) -> list[Started]:
+    return [Started(*row) for row in rows]
+
+
+def label_runs(
+    tenant: int, run_ids: Sequence[int], labels: Mapping[str, str | None], actor: str
+) -> Call[dict[int, dict[str, str]]]:
+    """Set labels, or remove those that are None; run → its labels after it."""
+    return Call(
+        "select l.run_id, l.labels from stepwell.fn_run_label(%s, %s::bigint[], %s::jsonb, %s) as l",
+        (tenant, list(run_ids), labels_text(labels), actor),
+        lambda rows: {row[0]: row[1] for row in rows},
     )
 
 

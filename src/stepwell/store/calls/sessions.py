@@ -126,6 +126,16 @@ async def emit(connection: Connection, session_key: int, lease: Lease, event_typ
     )
 
 
+async def label(connection: Connection, session_key: int, lease: Lease, labels: str) -> dict[str, str]:
+    rows = await _rows(
+        connection,
+        "select stepwell.fn_run_label_here(%s, %s, %s, %s, %s::jsonb)",
+        (session_key, lease.tenant_id, lease.unit_id, lease.lease_no, labels),
+    )
+    found: dict[str, str] = rows[0][0]
+    return found
+
+
 async def close(connection: Connection, session_key: int) -> int:
     rows = await _rows(connection, "select stepwell.fn_worker_close(%s)", (session_key,))
     return int(rows[0][0])

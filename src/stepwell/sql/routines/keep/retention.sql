@@ -158,6 +158,8 @@ begin
     where d.tenant_id = q.tenant_id and d.run_id = q.run_id;
     delete from stepwell.step_content_pin as c using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where c.tenant_id = q.tenant_id and c.run_id = q.run_id;
+    delete from stepwell.run_label as l using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
+    where l.tenant_id = q.tenant_id and l.run_id = q.run_id;
     delete from stepwell.run_progress as p using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where p.tenant_id = q.tenant_id and p.run_id = q.run_id;
     delete from stepwell.run_detail as r using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)

@@ -48,7 +48,8 @@ select
     -- The names of the source document (000, section 2.2).
     r.run_id as workflow_run_id,
     r.version_id as workflow_def_id,
-    stepwell.fn_workflow_rollup_compute(r.run_id, r.tenant_id) as rollup_basis_jsonb
+    stepwell.fn_workflow_rollup_compute(r.run_id, r.tenant_id) as rollup_basis_jsonb,
+    stepwell._labels_of(r.tenant_id, r.run_id) as labels
 from stepwell.run_detail as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id
 inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id

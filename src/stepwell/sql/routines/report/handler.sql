@@ -148,3 +148,24 @@ begin
     perform stepwell._handler_event_append(p_tenant_id, p_unit_id, v_session_id, p_type, p_payload);
 end
 $$;
+
+-- Labels the run of a unit while its session has the lease. A value that is null removes its label. Returns the labels that
+-- the run has after it.
+-- Locks: the unit row (shared), so that it cannot lose its lease meanwhile; then as fn_run_label.
+-- Idempotency: labels that are so already change nothing.
+-- Raises: SW005 when the session does not have the lease any more; SW001 and SW006 as fn_run_label.
+create or replace function stepwell.fn_run_label_here(
+    p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_labels jsonb
+) returns jsonb
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_session_id constant bigint := stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
+    v_labels jsonb;
+begin
+    select l.labels into v_labels from stepwell._labels_set(p_tenant_id, array[stepwell._run_of(p_unit_id)], p_labels,
+        'session:' || v_session_id, 'executor_worker') as l;
+    return v_labels;
+end
+$$;

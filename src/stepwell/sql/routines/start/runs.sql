@@ -36,6 +36,43 @@ begin
 end
 $$;
 
+-- Starts runs as fn_run_start, and labels those that are new, all of them the same.
+-- Locks: as fn_run_start; then the rows of the new runs.
+-- Idempotency: by trigger; a run that existed before keeps its labels.
+-- Raises: as fn_run_start; SW001 naming the label; SW006 for too many.
+create or replace function stepwell.fn_run_start_labelled(
+    p_labels jsonb,
+    p_tenant_id int,
+    p_workflow_name text,
+    p_inputs jsonb[],
+    p_trigger_refs text[] default null,
+    p_trigger_type text default null,
+    p_actor text default 'client',
+    p_version_no int default null,
+    p_priority int default 0,
+    p_trace_id text default null,
+    p_correlation_id text default null,
+    p_is_watched boolean default false,
+    p_workspace text default null
+) returns table (run_id bigint, is_new boolean)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_started record;
+begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
+    select array_agg(s.run_id order by s.place) as run_ids, array_agg(s.is_new order by s.place) as are_new,
+        array_agg(s.run_id) filter (where s.is_new) as new_ids
+    into v_started
+    from stepwell.fn_run_start(p_tenant_id, p_workflow_name, p_inputs, p_trigger_refs, p_trigger_type, p_actor, p_version_no,
+        p_priority, p_trace_id, p_correlation_id, p_is_watched, p_workspace) with ordinality as s (run_id, is_new, place);
+    perform stepwell._labels_set(p_tenant_id, coalesce(v_started.new_ids, '{}'), p_labels, p_actor, 'pic_human');
+    return query select s.run_id, s.is_new from unnest(v_started.run_ids, v_started.are_new) as s (run_id, is_new);
+end
+$$;
+
 -- Starts one run for a client with a worker in the same process, and leases to the session of that worker what it has
 -- room for, in the same commit: so the first step needs no notification, no queue and no claim. It gets what any claim
 -- would get. The first row is of kind `started`: the column of the unit has the run, that of the lease number says

@@ -71,7 +71,7 @@ as $$
             fn_mode_read, fn_verbs_read, fn_rights_missing}'::text[]),
         ('worker', '{fn_worker_register, fn_worker_serves, fn_worker_heartbeat, fn_worker_close, fn_worker_leases_read,
             fn_job_claim, fn_job_claim_each, fn_job_report, fn_job_report_free, fn_job_report_set_aside, fn_run_start_here,
-            fn_checkpoint_save, fn_progress_save, fn_event_emit, fn_event_type_register, fn_event_reject_note, fn_expression_evaluate,
+            fn_checkpoint_save, fn_progress_save, fn_event_emit, fn_run_label_here, fn_run_start_labelled, fn_event_type_register, fn_event_reject_note, fn_expression_evaluate,
             fn_action_propose, fn_action_limit, fn_action_settle, fn_action_reversal,
             fn_operation_register, fn_workflow_publish, fn_run_start, fn_job_enqueue, fn_signal}'),
         ('keeper', '{fn_keeper_lead, fn_partitions_ensure, fn_leases_recover, fn_leases_find, fn_receipts_recover,
@@ -82,7 +82,8 @@ as $$
             fn_evidence_due_seal, fn_evidence_due_store}'),
         ('slack', '{fn_slack_cards_take, fn_slack_card_note, fn_slack_callback_accept, fn_slack_user_find, fn_slack_approval_decide}'),
         ('api', '{fn_run_start, fn_job_enqueue, fn_signal, fn_runs_watch, fn_run_follow, fn_run_state_at,
-            fn_run_cancel, fn_run_pause, fn_run_resume, fn_run_retry, fn_job_cancel, fn_job_retry, fn_state_transition_validate,
+            fn_run_cancel, fn_run_pause, fn_run_resume, fn_run_retry, fn_run_label, fn_run_start_labelled, fn_view_save, fn_view_delete,
+            fn_views_read, fn_layout_keep, fn_job_cancel, fn_job_retry, fn_state_transition_validate,
             fn_step_claim, fn_step_release, fn_step_assign, fn_step_delegate, fn_step_complete, fn_step_cannot_complete,
             fn_step_wait, fn_step_resume, fn_step_block, fn_step_unblock, fn_step_block_escalate, fn_step_escalate,
             fn_step_deadline_change, fn_step_reopen_for_correction, fn_step_comment,
@@ -110,7 +111,7 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
-    ('development_mode', null), ('sign_in_throttle', null), ('http_trigger', null), ('http_answer', null), ('worker_session', 'session_key_hash'),
+    ('development_mode', null), ('sign_in_throttle', null), ('http_trigger', null), ('http_answer', null), ('saved_view', null), ('worker_session', 'session_key_hash'),
     ('run_detail', 'input'), ('job_detail', 'payload'), ('approval_detail', 'about'), ('workflow_schedule', 'input'),
     ('action_receipt', 'request_metadata'), ('action_receipt', 'response_metadata'), ('action_receipt', 'prior'),
     ('action_receipt', 'reversal'), ('event_inbox', 'payload'), ('unit_wake', 'payload'), ('event_validation_audit', 'payload')

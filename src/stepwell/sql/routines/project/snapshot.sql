@@ -1,0 +1,180 @@
+-- A run in one answer: what a page or a phone shows of it. Columns instead of rows: one array for each field, and what few
+-- steps have by the number of the step. Texts, colours and icons of states are in the registry; here are only their codes.
+
+-- The snapshot of a run: states, facets, people, deadlines, pinned content, roll-up, critical path, expected end, hash of the
+-- drawing, and the position of the log from which a stream continues. Everything is read in one statement, so that all of
+-- it belongs to this position.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW002 when there is no such run; SW007 for another tenant.
+create or replace function stepwell.fn_workflow_run_snapshot(
+    p_tenant_id int, p_run_id bigint, p_lanes_by text default 'role', p_layout_version int default 1
+) returns json
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_run record;
+    v_steps json;
+    v_found json;
+begin
+    select r.run_id, u.state_code, u.unit_id, u.priority, p as progress, v.graph_hash, v.version_no, v.step_count, w.workflow_name, r.trigger_type,
+        r.trigger_ref, r.started_by, r.created_at, u.started_at, r.finished_at, u.deadline_at, stepwell._run_of(r.parent_unit_id) as parent_run_id,
+        s.workspace_name, r.workflow_id
+    into v_run
+    from stepwell.run_detail as r
+    inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id
+    inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
+    inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
+    inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+    left join stepwell.workspace as s on p.tenant_id = s.tenant_id and p.workspace_id = s.workspace_id
+    where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
+    if not found then
+        raise exception using errcode = 'SW002', column = 'run', message = format('run %s does not exist', p_run_id);
+    end if;
+    v_steps := stepwell.fn_run_steps_columns(p_tenant_id, p_run_id);
+    select json_build_object(
+        'run', json_build_object('run_id', p_run_id, 'workflow', v_run.workflow_name, 'version_no', v_run.version_no,
+            'state', v_run.state_code, 'colour', (v_run.progress).rollup_state_code, 'key', v_run.trigger_ref, 'source', v_run.trigger_type,
+            'started_by', v_run.started_by, 'workspace', v_run.workspace_name, 'priority', v_run.priority,
+            'parent_run_id', v_run.parent_run_id, 'labels', stepwell._labels_of(p_tenant_id, p_run_id), 'created_at', v_run.created_at,
+            'started_at', v_run.started_at, 'finished_at', v_run.finished_at, 'frozen_at', (v_run.progress).frozen_at,
+            'deadline_at', v_run.deadline_at, 'counts', stepwell._progress_counts(v_run.progress)),
+        'position', pg_current_snapshot()::text,
+        'last_event_id', (select e.event_id from stepwell.event_log as e where e.tenant_id = p_tenant_id and e.run_id = p_run_id
+            order by e.event_id desc limit 1),
+        'now', stepwell.now(), 'at', null,
+        'layout_hash', stepwell._layout_hash(v_run.graph_hash, p_lanes_by, p_layout_version), 'graph_hash', v_run.graph_hash,
+        'rollup', stepwell._rollup_numbers(p_tenant_id, p_run_id, v_run.progress),
+        'critical_path', array(select stepwell._unit_no(c.unit_id) from stepwell.fn_run_critical_path(p_tenant_id, p_run_id) as c order by c.place),
+        'expected_end', stepwell.fn_run_expected_end(p_tenant_id, p_run_id),
+        'why', case when v_run.finished_at is null then (select json_build_object('code', y.code, 'en', y.sentence_en, 'vi', y.sentence_vi,
+            'who', y.who) from stepwell.fn_why_not_running(v_run.unit_id, p_tenant_id) as y) end)
+    into v_found;
+    -- Two objects become one without reading the large one again.
+    return (left(v_found::text, -1) || ', ' || substr(v_steps::text, 2))::json;
+end
+$$;
+
+-- The counters of a run, as its snapshot shows them.
+create or replace function stepwell._progress_counts(p_progress stepwell.run_progress) returns json
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select json_build_object('open', p_progress.open_count, 'mandatory', p_progress.mandatory_count, 'idle', p_progress.idle_count,
+        'active', p_progress.active_count, 'wait', p_progress.wait_count, 'red', p_progress.red_count,
+        'completed', p_progress.completed_count, 'skipped', p_progress.skipped_count, 'failed', p_progress.failed_count)
+$$;
+
+-- The step that decides the colour of a run: the first one of the class that gives it.
+create or replace function stepwell._rollup_numbers(p_tenant_id int, p_run_id bigint, p_progress stepwell.run_progress) returns json
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select json_build_object('red', p_progress.red_count, 'yellow', p_progress.wait_count, 'green', p_progress.active_count,
+        'skipped', p_progress.skipped_count, 'decisive_no', (
+            select stepwell._unit_no(u.unit_id)
+            from stepwell.work_unit as u
+            inner join stepwell.state_def as s on u.state_machine_id = s.state_machine_id and u.state_code = s.state_code
+            inner join stepwell.rollup_rule as r on r.semantic_class = case when u.blocked_escalated then 'red'
+                else coalesce(u.subrun_class, s.semantic_class) end
+            where u.tenant_id = p_tenant_id and u.scope = 'step' and u.mandatory and r.semantic_class <> 'idle'
+                and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+            order by r.rank, u.unit_id limit 1))
+$$;
+
+-- When the run is expected to end: after the time that half of the newest completed runs of its workflow took. Nothing with
+-- fewer than three of them.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing; null when there is no such run.
+create or replace function stepwell.fn_run_expected_end(p_tenant_id int, p_run_id bigint) returns json
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with past as (
+        select extract(epoch from x.finished_at - x.created_at) as seconds
+        from (
+            select o.finished_at, o.created_at, o.finished_state
+            from stepwell.run_detail as r
+            inner join stepwell.run_detail as o on r.tenant_id = o.tenant_id and r.workflow_id = o.workflow_id
+            where r.tenant_id = p_tenant_id and r.run_id = p_run_id and o.finished_at is not null and o.run_id <> p_run_id
+            order by o.run_id desc limit 100
+        ) as x
+        where x.finished_state = 'completed'
+    ), size as (
+        select count(*) as past_runs, percentile_cont(0.5) within group (order by p.seconds) as median_seconds,
+            percentile_cont(0.9) within group (order by p.seconds) as slow_seconds
+        from past as p
+    )
+    select json_build_object(
+        'at', case when z.past_runs >= 3 and r.finished_at is null
+            then greatest(r.created_at + make_interval(secs => z.median_seconds::float8), case when r.created_at
+                + make_interval(secs => z.median_seconds::float8) < stepwell.now() then r.created_at + make_interval(secs => z.slow_seconds::float8) end) end,
+        'past_runs', z.past_runs, 'median_seconds', round(z.median_seconds::numeric, 3), 'slow_seconds', round(z.slow_seconds::numeric, 3))
+    from size as z
+    cross join stepwell.run_detail as r
+    where r.tenant_id = p_tenant_id and r.run_id = p_run_id
+$$;
+
+-- The steps of a run as columns, as its snapshot shows them: all of them, or only these units.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.fn_run_steps_columns(p_tenant_id int, p_run_id bigint, p_unit_ids bigint[] default null) returns json
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with step as materialized (
+        select u.*, stepwell._unit_no(u.unit_id) as no
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.scope = 'step'
+            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+            and (p_unit_ids is null or u.unit_id = any (p_unit_ids))
+    ), word as (
+        select array_agg(distinct s.state_code) as states, array_agg(distinct s.waiting_facet) filter (where s.waiting_facet is not null) as facets,
+            array_agg(distinct s.pic_id) filter (where s.pic_id is not null) as pics
+        from step as s
+    )
+    select json_build_object(
+        'states', coalesce(to_json(w.states), '[]'), 'facets', coalesce(to_json(w.facets), '[]'),
+        'people', array(select stepwell._person_name(p_tenant_id, x.pic_id) from unnest(w.pics) with ordinality as x (pic_id, place) order by x.place),
+        'steps', (
+            select json_build_object('no', coalesce(array_agg(s.no order by s.no), '{}'), 'def', coalesce(array_agg(s.def_no order by s.no), '{}'),
+                'state', coalesce(array_agg(array_position(w.states, s.state_code) - 1 order by s.no), '{}'),
+                'facet', coalesce(array_agg(array_position(w.facets, s.waiting_facet) - 1 order by s.no), '{}'),
+                'started', coalesce(array_agg((extract(epoch from s.started_at - r.created_at) * 1000)::bigint order by s.no), '{}'),
+                'ended', coalesce(array_agg((extract(epoch from s.completed_at - r.created_at) * 1000)::bigint order by s.no), '{}'),
+                'pic', coalesce(array_agg(array_position(w.pics, s.pic_id) - 1 order by s.no), '{}'))
+            from step as s),
+        'items', (select coalesce(json_object_agg(s.no, json_build_array(stepwell._unit_no(s.parent_id), s.item_no)), '{}')
+            from step as s where s.item_no is not null),
+        'facets_more', (select coalesce(json_object_agg(s.no, to_json(s.waiting_facets)), '{}') from step as s where cardinality(s.waiting_facets) > 1),
+        'attempts', (select coalesce(json_object_agg(s.no, json_build_array(stepwell._attempt_no(s.state_code, s.attempt_count, s.started_at),
+            s.max_attempts)), '{}') from step as s where stepwell._attempt_no(s.state_code, s.attempt_count, s.started_at) > 1),
+        'deadlines', (select coalesce(json_object_agg(s.no, s.deadline_at), '{}') from step as s where s.deadline_at is not null),
+        'overdue', array(select s.no from step as s where s.overdue_first_at is not null and s.completed_at is null order by s.no),
+        'late', array(select s.no from step as s where s.completed_after_deadline order by s.no),
+        'escalated', array(select s.no from step as s where s.blocked_escalated order by s.no),
+        'failures', (select coalesce(json_object_agg(s.no, s.failure_class), '{}') from step as s where s.failure_class is not null),
+        'next_at', (select coalesce(json_object_agg(n.no, n.due_at), '{}') from (
+            select s.no, min(t.due_at) as due_at from step as s
+            inner join stepwell.timer as t on t.tenant_id = p_tenant_id and s.unit_id = t.unit_id and t.timer_kind in ('start', 'retry', 'sleep')
+            where s.state_code in ('ready', 'failed', 'waiting', 'not_started') group by s.no) as n),
+        'children', (select coalesce(json_object_agg(c.no, c.run_id), '{}') from (
+            select s.no, max(stepwell._run_of(c.unit_id)) as run_id from step as s
+            inner join stepwell.work_unit as c on c.tenant_id = p_tenant_id and s.unit_id = c.parent_id and c.scope = 'workflow_run'
+            where s.executor_class_id is null group by s.no) as c),
+        'pins', (select coalesce(json_object_agg(s.no, json_build_array(i.iu_code, p.version_no)), '{}') from step as s
+            inner join stepwell.step_content_pin as p on p.tenant_id = p_tenant_id and p.run_id = p_run_id and s.def_no = p.step_no
+            inner join stepwell.information_unit as i on p.tenant_id = i.tenant_id and p.iu_id = i.iu_id),
+        'approvals', (select coalesce(json_object_agg(s.no, a.approval_id), '{}') from step as s
+            inner join stepwell.approval_detail as a on a.tenant_id = p_tenant_id and s.unit_id = a.subject_unit_id and a.decided_at is null
+            where s.state_code = 'waiting'),
+        'progress', (select coalesce(json_object_agg(s.no, json_build_object('done', p.done, 'total', p.total, 'note', p.note)), '{}') from step as s
+            inner join stepwell.unit_progress as p on p.tenant_id = p_tenant_id and s.unit_id = p.unit_id and s.lease_no = p.lease_no
+            where s.state_code = 'in_progress'))
+    from word as w
+    cross join stepwell.run_detail as r
+    where r.tenant_id = p_tenant_id and r.run_id = p_run_id
+$$;
