@@ -46,6 +46,9 @@ def seeds(db: psycopg.Connection) -> dict[str, str]:
         "name": "w",
         "version_no": "1",
         "code": "guide",
+        "no": "1",
+        "view_id": "1",
+        "layout_hash": "0" * 64,
     }
 
 

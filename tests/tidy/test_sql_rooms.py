@@ -40,7 +40,18 @@ MAY_CALL: dict[str, set[str]] = {
         "tenancy",
         "transition",
     },
-    "report": {"advance", "base", "claim", "expression", "label", "lock", "log", "problem", "tenancy", "transition"},
+    "report": {
+        "advance",
+        "base",
+        "claim",
+        "expression",
+        "label",
+        "lock",
+        "log",
+        "problem",
+        "tenancy",
+        "transition",
+    },
     "start": {"advance", "base", "claim", "label", "log", "publish", "tenancy", "transition"},
     "people": {
         "advance",
@@ -86,7 +97,21 @@ MAY_CALL: dict[str, set[str]] = {
     },
     "cut": {"base", "content", "log", "problem", "tenancy", "transition"},
     "slack": {"base", "govern", "people", "tenancy"},
-    "project": {"advance", "base", "content", "govern", "guard", "keep", "people", "rollup", "tenancy"},
+    "project": {
+        "advance",
+        "base",
+        "claim",
+        "content",
+        "expression",
+        "govern",
+        "guard",
+        "keep",
+        "label",
+        "people",
+        "publish",
+        "rollup",
+        "tenancy",
+    },
 }
 
 # Routines that call each other outside advance/, and why.

@@ -10,13 +10,15 @@ import uvicorn
 
 from stepwell.api.app import create_app
 from stepwell.api.envelope import LOOPBACK_NAMES
+from stepwell.api.serving import Serving
 from stepwell.config import Settings
 from stepwell.govern.slack import settings as slack_settings
 
 # Time for open requests after a signal; then they are cut.
 STOP_LIMIT_SECONDS: Final = 5
 KEEP_ALIVE_SECONDS: Final = 15
-CONCURRENT_REQUESTS_LIMIT: Final = 1_000
+# Streams stay open, so there are more of them than of other requests.
+CONCURRENT_REQUESTS_LIMIT: Final = 5_000
 
 
 def serve(
@@ -40,7 +42,19 @@ def serve(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         limit_concurrency=CONCURRENT_REQUESTS_LIMIT,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config, app.state.serving).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Ends the open streams first when it stops; their pages connect again."""
+
+    def __init__(self, config: uvicorn.Config, serving: Serving) -> None:
+        super().__init__(config)
+        self._serving = serving
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._serving.hub.stop()
+        await super().shutdown(sockets)
 
 
 def _is_loopback(listener: socket.socket) -> bool:

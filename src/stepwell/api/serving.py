@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from starlette.requests import Request
 
 from stepwell.api.caller import Known
 from stepwell.api.limits import Buckets
+from stepwell.api.stream_hub import Hub
 from stepwell.config import Settings
 from stepwell.errors import DatabaseUnavailable
 from stepwell.store.connection import perform
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KNOWN_LIMIT = 10_000
+FEEDING_CONNECTIONS = 2
 # Refused calls of one caller that become events of their own: so many a second, and so many at once.
 NOTED_REFUSALS_PER_SECOND = 1
 NOTED_REFUSALS_BURST = 30
@@ -43,6 +46,9 @@ class Serving:
         self.unnoted: dict[str, int] = {}
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._pool: AsyncPool | None = None
+        self.hub = Hub(self)
+        # Connections that the reading for streams may have at a time.
+        self.feeding = asyncio.Semaphore(FEEDING_CONNECTIONS)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -51,6 +57,7 @@ class Serving:
             try:
                 yield
             finally:
+                await self.hub.close()
                 self._pool = None
 
     @property

@@ -58,6 +58,7 @@ HARMLESS = {
     "fn_sign_in_salt": "a salt, also for names that do not exist",
     "fn_sign_out": "ends the session of the caller",
     "fn_tenant_find": "the bound tenant only; refuses every other",
+    "fn_tokens_read_allowed": "only with the texts of tokens; whether they may read",
     "fn_trigger_fire": "only with a signature by the secret of a trigger; acts as its principal",
     "fn_verbs_read": "what the caller may do",
 }

@@ -56,6 +56,10 @@ _WORKFLOW = ", ".join(f"w.{field.name}" for field in fields(PublishedWorkflow))
 _VERSION = ", ".join(f"v.{field.name}" for field in fields(WorkflowVersion))
 
 
+def version_columns() -> str:
+    return _VERSION
+
+
 def workflows(
     tenant: int, *, has_caps: bool = False, after: str | None = None, limit: int = 100
 ) -> Call[list[PublishedWorkflow]]:

@@ -34,8 +34,9 @@ def was_cut(error: BaseException) -> bool:
 class BoundTransaction(Generic[Opened]):
     """`opened` is what the opening call returned, as soon as it was sent."""
 
-    def __init__(self, pool: AsyncPool, opening: Call[Opened]) -> None:
+    def __init__(self, pool: AsyncPool, opening: Call[Opened], *, begin: str = "begin") -> None:
         self._pool = pool
+        self._begin = begin
         self._opening = opening
         self._stack = AsyncExitStack()
         self._connection: psycopg.AsyncConnection[TupleRow] | None = None
@@ -77,7 +78,7 @@ class BoundTransaction(Generic[Opened]):
         opening = self._opening
         try:
             async with connection.pipeline():
-                await connection.execute("begin")
+                await connection.execute(self._begin.encode())
                 opened = await connection.execute(opening.text.encode(), opening.parameters)
                 cursor = (
                     None if call is None else await connection.execute(call.text.encode(), call.parameters)

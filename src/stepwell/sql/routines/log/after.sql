@@ -4,7 +4,8 @@
 
 -- The events that are committed now and were not at a position, in the order of their numbers. The position after them is
 -- the snapshot of this statement, so a page is never half read. With p_until only what that position has seen. With
--- p_run_ids only events of these runs, with p_types also those of these types in any run; without both all events. Where
+-- p_run_ids only events of these runs, with p_types also those of these types in any run, with p_with_people also changes of
+-- what people work on (is_people); without runs and types all events. Where
 -- more than p_limit events are new, or more than five times as many of all runs, no event is returned, and is_behind: the
 -- reader begins again at the position.
 -- A position may also be two snapshots and a number: of what only the second has seen, the events up to the number are read.
@@ -13,10 +14,10 @@
 -- Raises: SW001 when the position is none.
 create or replace function stepwell.fn_events_after(
     p_tenant_id int, p_after text, p_until text default null, p_run_ids bigint[] default null, p_types text[] default null,
-    p_limit int default null
+    p_with_people boolean default false, p_limit int default null
 ) returns table (
     reached text, is_behind boolean, tx bigint, event_id bigint, at timestamptz, run_id bigint, unit_id bigint, event_type text,
-    from_state text, to_state text, actor text
+    from_state text, to_state text, actor text, is_people boolean
 )
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -43,15 +44,22 @@ begin
         order by e.tx, e.event_id
         limit v_limit * 5 + 1)
     ), picked as materialized (
-        select s.* from scanned as s
+        select s.*, p.is_people
+        from scanned as s
+        cross join lateral (select p_with_people and s.to_state is not null and exists (
+            select from stepwell.work_unit as u
+            left join stepwell.workflow_step_def as d on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+            where u.tenant_id = p_tenant_id and u.unit_id = s.unit_id and u.executor_class_id is null
+                and (u.scope = 'task' or u.scope = 'step' and d.step_kind = 'human')) as is_people) as p
         where pg_visible_in_snapshot(s.tx, v_until)
             and (v_half is null or s.event_id > v_half_id or not pg_visible_in_snapshot(s.tx, v_half))
-            and (p_run_ids is null and p_types is null or s.run_id = any (p_run_ids) or s.event_type = any (p_types))
+            and (p_run_ids is null and p_types is null or s.run_id = any (p_run_ids) or s.event_type = any (p_types)
+                or p.is_people)
     ), size as (
         select (select count(*) from scanned) > v_limit * 5 or (select count(*) from picked) > v_limit as is_behind
     )
     select case when z.is_behind then v_now else v_until end::text, z.is_behind, p.tx::text::bigint, p.event_id, p.at, p.run_id, p.unit_id,
-        p.event_type, p.from_state, p.to_state, p.actor
+        p.event_type, p.from_state, p.to_state, p.actor, p.is_people
     from size as z
     left join picked as p on not z.is_behind
     order by p.event_id;

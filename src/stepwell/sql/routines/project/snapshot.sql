@@ -168,7 +168,7 @@ as $$
         'pins', (select coalesce(json_object_agg(s.no, json_build_array(i.iu_code, p.version_no)), '{}') from step as s
             inner join stepwell.step_content_pin as p on p.tenant_id = p_tenant_id and p.run_id = p_run_id and s.def_no = p.step_no
             inner join stepwell.information_unit as i on p.tenant_id = i.tenant_id and p.iu_id = i.iu_id),
-        'approvals', (select coalesce(json_object_agg(s.no, a.approval_id), '{}') from step as s
+        'approvals', (select coalesce(json_object_agg(s.no, a.approval_id::text), '{}') from step as s
             inner join stepwell.approval_detail as a on a.tenant_id = p_tenant_id and s.unit_id = a.subject_unit_id and a.decided_at is null
             where s.state_code = 'waiting'),
         'progress', (select coalesce(json_object_agg(s.no, json_build_object('done', p.done, 'total', p.total, 'note', p.note)), '{}') from step as s
@@ -177,4 +177,22 @@ as $$
     from word as w
     cross join stepwell.run_detail as r
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id
+$$;
+
+-- What a stream shows of runs whose units changed: state, colour and counters of each run, and the columns of these units.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.fn_run_changes(p_tenant_id int, p_run_ids bigint[], p_unit_ids bigint[])
+returns table (run_id bigint, changes json)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select g.run_id, (left(json_build_object('state', u.state_code, 'colour', p.rollup_state_code, 'counts', stepwell._progress_counts(p),
+        'finished_at', r.finished_at, 'frozen_at', p.frozen_at)::text, -1) || ', '
+        || substr(stepwell.fn_run_steps_columns(p_tenant_id, g.run_id, g.unit_ids)::text, 2))::json
+    from (select q.run_id, array_agg(q.unit_id) as unit_ids from unnest(p_run_ids, p_unit_ids) as q (run_id, unit_id) group by q.run_id) as g
+    inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and g.run_id = r.run_id
+    inner join stepwell.run_progress as p on p.tenant_id = p_tenant_id and g.run_id = p.run_id
+    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(g.run_id)
 $$;

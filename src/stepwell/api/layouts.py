@@ -1,0 +1,71 @@
+"""Show where the steps of a graph are drawn: receives a version or a hash, returns a drawing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from pydantic import BaseModel, Field
+from starlette.responses import JSONResponse
+
+from stepwell.api.caller import Caller
+from stepwell.api.resource import Resource
+from stepwell.errors import NotFound
+from stepwell.layout import LAYOUT_VERSION
+from stepwell.layout.document import draw
+from stepwell.layout.lanes import LanesBy
+from stepwell.store.calls import drawings
+
+# A drawing never changes: its hash names the graph, the lanes and the release of the layout.
+FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable"}
+
+router = Resource("layouts")
+
+
+class Layout(BaseModel):
+    """A drawing. Steps are columns; lanes, boxes and lines are lists in the order that docs/live.md tells."""
+
+    hash: str
+    graph_hash: str
+    version: int
+    lanes_by: LanesBy
+    box: list[int] = Field(description="width and height of every box", examples=[[128, 40]])
+    steps: dict[str, list[Any]]
+    conditionals: dict[str, list[list[Any]]]
+    scopes: list[dict[str, Any]]
+
+
+@router.read("/layouts/{layout_hash}", summary="A drawing, by its hash", response_model=Layout)
+async def layout_by_hash(
+    layout_hash: Annotated[str, Path(pattern="^[0-9a-f]{64}$")], caller: Caller
+) -> JSONResponse:
+    found = await caller.perform(drawings.by_hash(caller.tenant_id, layout_hash))
+    if found is None:
+        raise NotFound(
+            "no drawing has this hash", hint="ask for the layout of the version", field="path.layout_hash"
+        )
+    return JSONResponse({"hash": layout_hash, **found}, headers=FOR_EVER)
+
+
+@router.read(
+    "/workflows/{name}/versions/{version_no}/layout",
+    summary="Where each step of a version is drawn",
+    response_model=Layout,
+)
+async def layout_of_version(
+    name: Annotated[str, Path(min_length=1, max_length=200)],
+    version_no: Annotated[int, Path(ge=1, le=2**31 - 1)],
+    caller: Caller,
+    lanes: Annotated[LanesBy, Query(description="what a lane is")] = "role",
+) -> JSONResponse:
+    version = await caller.perform(drawings.version(caller.tenant_id, name, version_no))
+    if version is None:
+        raise NotFound(f"version {version_no} of {name} does not exist", field="path.version_no")
+    asked = (caller.tenant_id, version.graph_hash, lanes, LAYOUT_VERSION)
+    found = await caller.perform(drawings.by_graph(*asked))
+    if found is None:
+        # In a thread: a large graph takes some tens of milliseconds, and other requests go on meanwhile.
+        found = await asyncio.to_thread(draw, version.graph, version.graph_hash, lanes)
+    layout_hash = await caller.perform(drawings.keep(*asked, found))
+    return JSONResponse({"hash": layout_hash, **found})

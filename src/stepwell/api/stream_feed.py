@@ -1,0 +1,328 @@
+"""Read the log for the open streams of this process: receives topics, returns messages to each stream.
+
+One feed for each tenant reads what is new, a few times a second, whatever the number of streams. A message
+is written once for all streams with the same topics. Nothing is notified: writers pay nothing for streams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from fastapi.sse import format_sse_event
+
+from stepwell.api.stream_position import Seen, last_seen
+from stepwell.store.calls import live, requests
+from stepwell.store.calls.live import Asked, LiveEvent, NewEvents
+from stepwell.store.connection.bound import BoundTransaction
+from stepwell.store.connection.call import Call
+
+if TYPE_CHECKING:
+    from stepwell.api.serving import Serving
+
+T = TypeVar("T")
+
+TICK_SECONDS = 0.2
+RIGHTS_SECONDS = 5.0
+WORKERS_SECONDS = 2.0
+# A stream that is so far behind is closed; it continues from its last position.
+MESSAGES_LIMIT = 256
+BYTES_LIMIT = 2_000_000
+# Events in one message; more are sent in several.
+MESSAGE_EVENTS = 500
+STREAMS_LIMIT = 4_000
+STREAMS_PER_CALLER = 64
+
+ONE_SNAPSHOT: Final = "begin isolation level repeatable read read only"
+
+PROBLEM_TYPES: Final = ("problem.opened", "problem.resolved")
+APPROVAL_TYPES: Final = (
+    "approval.requested", "approval.vote_recorded", "approval.approved", "approval.rejected",
+    "approval.expired", "approval.cancelled",
+)  # fmt: skip
+# After these the rights of all streams are asked for at once.
+RIGHTS_TYPES: Final = frozenset({"principal.changed", "token.revoked", "session.ended"})
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """What a stream shows."""
+
+    names: tuple[str, ...]
+
+    @property
+    def run_ids(self) -> list[int]:
+        return [int(name[4:]) for name in self.names if name.startswith("run:")]
+
+    def asked(self) -> Asked:
+        return asked_by([self])
+
+    def of(self, event: LiveEvent) -> list[str]:
+        """The topics that this event belongs to."""
+        return [name for name in self.names if _belongs(event, name)]
+
+
+def _belongs(event: LiveEvent, name: str) -> bool:
+    match name:
+        case "problems":
+            return event.event_type in PROBLEM_TYPES
+        case "approvals":
+            return event.event_type in APPROVAL_TYPES
+        case "inbox":
+            return event.is_people or event.event_type in APPROVAL_TYPES
+        case "workers":
+            return False
+        case _:
+            return event.run_id == int(name[4:])
+
+
+def asked_by(topics: Iterable[Topics]) -> Asked:
+    names = {name for one in topics for name in one.names}
+    types: set[str] = set(RIGHTS_TYPES)
+    if "problems" in names:
+        types |= set(PROBLEM_TYPES)
+    if names & {"approvals", "inbox"}:
+        types |= set(APPROVAL_TYPES)
+    runs = sorted(int(name[4:]) for name in names if name.startswith("run:"))
+    return Asked(runs, sorted(types), "inbox" in names)
+
+
+@dataclass(eq=False)
+class Subscriber:
+    """One open stream: its messages that are not sent yet."""
+
+    token: str
+    topics: Topics
+    # Everything up to here is sent or waits in `messages`.
+    position: str
+    messages: deque[bytes] = field(default_factory=deque)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting_bytes: int = 0
+    # Why the stream ends; None while it is open.
+    end: str | None = None
+
+    def put(self, message: bytes) -> None:
+        if self.end is not None:
+            return
+        self.messages.append(message)
+        self.waiting_bytes += len(message)
+        if len(self.messages) > MESSAGES_LIMIT or self.waiting_bytes > BYTES_LIMIT:
+            self.close("slow_reader")
+        self.changed.set()
+
+    def take(self) -> bytes:
+        """All that waits, at once."""
+        found = b"".join(self.messages)
+        self.messages.clear()
+        self.waiting_bytes = 0
+        self.changed.clear()
+        return found
+
+    def close(self, reason: str) -> None:
+        if self.end is None:
+            self.end = reason
+            self.messages.clear()
+            self.waiting_bytes = 0
+        self.changed.set()
+
+
+class Feed:
+    """The streams of one tenant, and the one reader for all of them."""
+
+    def __init__(self, serving: Serving, tenant_id: int) -> None:
+        self._serving = serving
+        self.tenant_id = tenant_id
+        self.subscribers: set[Subscriber] = set()
+        self._position: str | None = None
+        self._reading = asyncio.Lock()
+        # Streams that are about to join; the feed stays for them.
+        self.joining = 0
+        # Set when the last stream has left.
+        self.left = asyncio.Event()
+        self._told: WeakKeyDictionary[Subscriber, tuple[int, int, int]] = WeakKeyDictionary()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.subscribers and not self.joining
+
+    async def join(self, token: str, topics: Topics, after: str | None) -> Subscriber:
+        """A new stream. Its first messages are what happened between its position and that of the feed."""
+        self.joining += 1
+        try:
+            return await self._join(token, topics, after)
+        finally:
+            self.joining -= 1
+
+    async def _join(self, token: str, topics: Topics, after: str | None) -> Subscriber:
+        async with self._reading:
+            if self._position is None:
+                self._position = await self._perform(live.position(), token)
+            elif after is not None and not Seen.of(self._position).covers(last_seen(after)):
+                await self._read(token)
+            reached = self._position
+            # No await between this position and the registration: the next read is for this stream too.
+            subscriber = Subscriber(token, topics, reached)
+            self.subscribers.add(subscriber)
+        try:
+            await self._catch_up(subscriber, after, reached)
+        except BaseException:
+            self.subscribers.discard(subscriber)
+            raise
+        return subscriber
+
+    async def _catch_up(self, subscriber: Subscriber, after: str | None, reached: str) -> None:
+        """Puts what is missing before the messages that have come meanwhile."""
+        first = [format_sse_event(event="open", retry=2_000, data_str=_text(
+            {"position": after or reached, "topics": list(subscriber.topics.names)}))]  # fmt: skip
+        if after is not None and after != reached:
+            found, runs = await self._fetch(after, subscriber.topics.asked(), subscriber.token, reached)
+            first += (
+                [_reset(reached)] if found.is_behind else _messages(subscriber.topics, found, after, runs)
+            )
+        subscriber.messages.extendleft(reversed(first))
+        subscriber.changed.set()
+
+    async def tick(self) -> None:
+        async with self._reading:
+            if self.subscribers:
+                await self._read(next(iter(self.subscribers)).token)
+
+    async def _read(self, token: str) -> None:
+        """Read what is new, and give it to the streams."""
+        assert self._position is not None
+        before, subscribers = self._position, list(self.subscribers)
+        asked = asked_by(one.topics for one in subscribers)
+        found, runs = await self._fetch(before, asked, token)
+        self._position = found.reached
+        if found.is_behind:
+            for one in subscribers:
+                one.position = found.reached
+                one.put(_reset(found.reached))
+            return
+        if not found.events:
+            return
+        if any(event.event_type in RIGHTS_TYPES for event in found.events):
+            await self.check_rights()
+        written: dict[Topics, list[bytes]] = {}
+        for one in subscribers:
+            if one.topics not in written:
+                written[one.topics] = _messages(one.topics, found, before, runs)
+            for message in written[one.topics]:
+                one.put(message)
+            one.position = found.reached
+
+    async def _fetch(
+        self, after: str, asked: Asked, token: str, until: str | None = None
+    ) -> tuple[NewEvents, dict[int, Any]]:
+        """New events, and the runs of them that are asked for, as they are in the same snapshot."""
+        async with self._bound(token) as bound:
+            found = await bound.perform(live.events_after(self.tenant_id, after, asked, until))
+            units = _changed_units(found.events, frozenset(asked.run_ids))
+            runs = await bound.perform(live.run_changes(self.tenant_id, units)) if units else {}
+        return found, runs
+
+    async def check_rights(self) -> None:
+        """Close the streams of those who may not read any more."""
+        by_token: dict[str, list[Subscriber]] = {}
+        for one in self.subscribers:
+            by_token.setdefault(one.token, []).append(one)
+        if not by_token:
+            return
+        tokens = list(by_token)
+        allowed = await self._serving.perform_unbound(live.tokens_allowed(tokens))
+        for token, is_allowed in zip(tokens, allowed, strict=True):
+            for one in () if is_allowed else by_token[token]:
+                one.close("not_allowed")
+                self.subscribers.discard(one)
+
+    async def tell_workers(self) -> None:
+        watching = [one for one in self.subscribers if "workers" in one.topics.names]
+        if not watching:
+            return
+        counts = await self._perform(live.worker_counts(), watching[0].token)
+        message = format_sse_event(event="workers", data_str=_text(
+            dict(zip(("open", "idle", "slots"), counts, strict=True))))  # fmt: skip
+        for one in watching:
+            if self._told.get(one) != counts:
+                self._told[one] = counts
+                one.put(message)
+
+    async def _perform(self, call: Call[T], token: str) -> T:
+        async with self._bound(token) as bound:
+            return await bound.perform(call)
+
+    @asynccontextmanager
+    async def _bound(self, token: str) -> AsyncIterator[BoundTransaction[requests.Opened]]:
+        """A transaction of the owner of the token. It is read only: a stream is no use of a session."""
+        opening = requests.open_request(requests.Opening(token, "read"))
+        async with (
+            self._serving.feeding,
+            BoundTransaction(self._serving.pool, opening, begin=ONE_SNAPSHOT) as bound,
+        ):
+            yield bound
+
+
+def _messages(topics: Topics, found: NewEvents, before: str, runs: dict[int, Any]) -> list[bytes]:
+    """What streams with these topics get. The last message has the position of the whole page."""
+    shown = [(event, names) for event in found.events if (names := topics.of(event))]
+    base = before.partition(";")[0]
+    made = []
+    for at in range(0, len(shown), MESSAGE_EVENTS):
+        part = shown[at : at + MESSAGE_EVENTS]
+        is_last = at + MESSAGE_EVENTS >= len(shown)
+        position = found.reached if is_last else f"{base};{found.reached};{part[-1][0].event_id}"
+        changed = {str(run_id): runs[run_id] for run_id in topics.run_ids if is_last and run_id in runs}
+        made.append(_message(position, part, topics, changed))
+    return made
+
+
+def _changed_units(events: Iterable[LiveEvent], run_ids: frozenset[int]) -> dict[int, list[int]]:
+    """Run → its units that changed; the run itself is among them."""
+    found: dict[int, set[int]] = {}
+    for event in events:
+        if event.run_id in run_ids:
+            found.setdefault(event.run_id, set()).add(event.unit_id)
+    return {run_id: sorted(units) for run_id, units in found.items()}
+
+
+def _message(
+    position: str, part: Sequence[tuple[LiveEvent, list[str]]], topics: Topics, runs: dict[str, Any]
+) -> bytes:
+    by_topic: dict[str, list[int]] = {name: [] for name in topics.names if name != "workers"}
+    for at, (_, names) in enumerate(part):
+        for name in names:
+            by_topic[name].append(at)
+    data = {
+        "position": position,
+        "last_event_id": max(event.event_id for event, _ in part),
+        "events": [_row(event) for event, _ in part],
+        "topics": by_topic,
+        "runs": runs,
+    }
+    return format_sse_event(event="changes", id=position, data_str=_text(data))
+
+
+def _row(event: LiveEvent) -> list[Any]:
+    return [
+        event.event_id, event.at.isoformat(), event.run_id, event.unit_id & 0xFFFFF, event.event_type,
+        event.from_state, event.to_state, event.actor,
+    ]  # fmt: skip
+
+
+def _reset(position: str) -> bytes:
+    data = {"position": position, "reason": "too_far_behind"}
+    return format_sse_event(event="reset", id=position, data_str=_text(data))
+
+
+def ended(position: str, reason: str) -> bytes:
+    return format_sse_event(event="end", data_str=_text({"position": position, "reason": reason}))
+
+
+def _text(data: object) -> str:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
