@@ -77,7 +77,7 @@ as $$
             from stepwell.work_unit as u
             inner join stepwell.state_def as s on u.state_machine_id = s.state_machine_id and u.state_code = s.state_code
             inner join stepwell.rollup_rule as r on r.semantic_class = case when u.blocked_escalated then 'red'
-                else coalesce(u.subrun_class, s.semantic_class) end
+                else s.semantic_class end
             where u.tenant_id = p_tenant_id and u.scope = 'step' and u.mandatory and r.semantic_class <> 'idle'
                 and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
             order by r.rank, u.unit_id limit 1))
