@@ -5880,6 +5880,11 @@ create function stepwell._step_asks(p_unit stepwell.work_unit) returns TABLE(ste
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._step_attempts(p_tenant_id integer, p_unit_id bigint, p_state_code text)
+create function stepwell._step_attempts(p_tenant_id integer, p_unit_id bigint, p_state_code text) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id bigint)
 create function stepwell._step_candidate(p_unit stepwell.work_unit, p_person_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5898,6 +5903,11 @@ create function stepwell._step_enter(p_tenant_id integer, p_unit_id bigint, p_ca
 
 -- function: stepwell._step_evaluate(p_tenant_id integer, p_unit_id bigint, p_kind text, p_config jsonb, p_inputs jsonb, p_is_alone boolean, OUT value jsonb, OUT problem text, OUT is_costly boolean)
 create function stepwell._step_evaluate(p_tenant_id integer, p_unit_id bigint, p_kind text, p_config jsonb, p_inputs jsonb, p_is_alone boolean, OUT value jsonb, OUT problem text, OUT is_costly boolean) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._step_events(p_tenant_id integer, p_unit_id bigint, p_before bigint, p_limit integer)
+create function stepwell._step_events(p_tenant_id integer, p_unit_id bigint, p_before bigint, p_limit integer) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6429,8 +6439,8 @@ create function stepwell.fn_event_type_schema(p_event_type text) returns jsonb l
 create function stepwell.fn_events_ack(p_tenant_id integer, p_reader text, p_tx bigint, p_event_id bigint) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_events_after(p_tenant_id integer, p_after text, p_until text, p_run_ids bigint[], p_types text[], p_limit integer)
-create function stepwell.fn_events_after(p_tenant_id integer, p_after text, p_until text, p_run_ids bigint[], p_types text[], p_limit integer) returns TABLE(reached text, is_behind boolean, tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, from_state text, to_state text, actor text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_events_after(p_tenant_id integer, p_after text, p_until text, p_run_ids bigint[], p_types text[], p_with_people boolean, p_limit integer)
+create function stepwell.fn_events_after(p_tenant_id integer, p_after text, p_until text, p_run_ids bigint[], p_types text[], p_with_people boolean, p_limit integer) returns TABLE(reached text, is_behind boolean, tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, from_state text, to_state text, actor text, is_people boolean) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6758,8 +6768,18 @@ create function stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id
 create function stepwell.fn_run_cancel(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text, p_evidence jsonb) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_run_changes(p_tenant_id integer, p_run_ids bigint[], p_unit_ids bigint[])
+create function stepwell.fn_run_changes(p_tenant_id integer, p_run_ids bigint[], p_unit_ids bigint[]) returns TABLE(run_id bigint, changes json) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_critical_path(p_tenant_id integer, p_run_id bigint) returns TABLE(place integer, unit_id bigint, step_id text, state_code text) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_run_density(p_tenant_id integer, p_run_id bigint, p_buckets integer, p_marks integer)
+create function stepwell.fn_run_density(p_tenant_id integer, p_run_id bigint, p_buckets integer, p_marks integer) returns json language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6791,6 +6811,11 @@ create function stepwell.fn_run_resume(p_tenant_id integer, p_run_id bigint, p_a
 -- function: stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text)
 create function stepwell.fn_run_retry(p_tenant_id integer, p_run_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_run_segments(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_run_segments(p_tenant_id integer, p_run_id bigint) returns json language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text)
 create function stepwell.fn_run_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_workspace text) returns TABLE(run_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
@@ -6932,6 +6957,11 @@ create function stepwell.fn_step_blocked_severity(p_step_run_id bigint, p_tenant
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell.fn_step_body(p_tenant_id integer, p_unit_id bigint, p_parts text[], p_events_before bigint, p_events_limit integer)
+create function stepwell.fn_step_body(p_tenant_id integer, p_unit_id bigint, p_parts text[], p_events_before bigint, p_events_limit integer) returns json language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_step_cannot_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_evidence_ref text, p_reason text, p_key text)
 create function stepwell.fn_step_cannot_complete(p_tenant_id integer, p_unit_id bigint, p_actor text, p_evidence_ref text, p_reason text, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6969,6 +6999,10 @@ create function stepwell.fn_step_escalate(p_tenant_id integer, p_unit_id bigint,
 create function stepwell.fn_step_find(p_tenant_id integer, p_run_id bigint, p_step_id text, p_task_id text, p_item_no integer) returns bigint language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_step_inputs_read(p_tenant_id integer, p_unit_id bigint)
+create function stepwell.fn_step_inputs_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_step_pic_resolves(p_step_run_id bigint, p_tenant_id integer)
 create function stepwell.fn_step_pic_resolves(p_step_run_id bigint, p_tenant_id integer) returns boolean language sql stable set search_path=stepwell, pg_temp;
@@ -7020,6 +7054,10 @@ create function stepwell.fn_token_revoke(p_tenant_id integer, p_token_id bigint)
 
 -- function: stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer)
 create function stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer) returns TABLE(token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_tokens_read_allowed(p_tokens text[])
+create function stepwell.fn_tokens_read_allowed(p_tokens text[]) returns TABLE(place integer, is_allowed boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_trigger_delete(p_tenant_id integer, p_name text)
@@ -7103,6 +7141,11 @@ create function stepwell.fn_workflow_rollup_compute(p_workflow_run_id bigint, p_
 
 -- function: stepwell.fn_workflow_run_snapshot(p_tenant_id integer, p_run_id bigint, p_lanes_by text, p_layout_version integer)
 create function stepwell.fn_workflow_run_snapshot(p_tenant_id integer, p_run_id bigint, p_lanes_by text, p_layout_version integer) returns json language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_workflow_run_snapshot_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
+create function stepwell.fn_workflow_run_snapshot_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone) returns json language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
