@@ -52,6 +52,8 @@ def test_up_serves_the_web_console_and_the_api_and_prints_the_address(data_dir: 
         assert client.get("/readyz").status_code == 200
         assert client.get("/api/v1/health").json()["database"]["kind"] == "embedded"
         assert "<title>Stepwell</title>" in client.get("/", headers={"Accept": "text/html"}).text
+        with httpx.Client(base_url=client.base_url) as neighbour:
+            assert neighbour.get("/api/v1/health").status_code == 401, "the port is enough to act"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -123,7 +125,7 @@ def test_a_killed_server_is_started_again_at_the_same_address(used_dir: Path):
         running.children()["serve"].kill()
         running.wait_for(r"server ended \(killed by SIGKILL\) and restarts now")
         client.close()
-        with httpx.Client(base_url=client.base_url, timeout=60) as again:
+        with httpx.Client(base_url=client.base_url, timeout=60, cookies=client.cookies) as again:
             assert again.get("/api/v1/health").json()["server_started_at"] > before
 
 

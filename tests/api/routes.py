@@ -20,6 +20,8 @@ OPEN = {
     "GET /readyz": "for a load balancer; shows nothing of a tenant",
     "GET /api/v1/openapi.json": "the document of the API",
     "GET /api/v1/docs": "the same as a page",
+    "POST /api/v1/session": "a password",
+    "POST /api/v1/session/link": "a link that works once",
     "POST /api/v1/slack/callback": "its own signature",
     "POST /api/v1/hooks/{address}": "its own signature",
 }
@@ -89,7 +91,7 @@ def operations(app: FastAPI | None = None) -> list[Operation]:
     for path, methods in application.openapi()["paths"].items():
         for method, document in methods.items():
             if (method.upper(), path) in calls:
-                found.append(Operation(method.upper(), path, document["x-stepwell-verb"], document))
+                found.append(Operation(method.upper(), path, document.get("x-stepwell-verb"), document))
     return found
 
 

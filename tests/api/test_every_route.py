@@ -35,6 +35,8 @@ def seeds(db: psycopg.Connection) -> dict[str, str]:
     )
     job_id = engine.enqueue("a", p_keys=[f"{MARK}-job"])[0]
     db.execute("select fn_content_write(1, %s, %s, 'test')", ("guide", MARK))
+    token_id = engine.one("select token_id from fn_token_create(1, %s, %s, 3600)", (f"{MARK}-ada", MARK))
+    engine.one("select fn_workspace_set(1, 'nights')")
     return {
         "run_id": str(run_id),
         "unit_id": str(unit_id),
@@ -49,6 +51,10 @@ def seeds(db: psycopg.Connection) -> dict[str, str]:
         "no": "1",
         "view_id": "1",
         "layout_hash": "0" * 64,
+        "person": f"{MARK}-ada",
+        "token_id": str(token_id),
+        "session_id": str(token_id),
+        "workspace": "nights",
     }
 
 
@@ -65,6 +71,12 @@ def asked(http: httpx.Client, one: Operation, seeds: dict[str, str], **headers: 
     return http.request(**one.request(seeds, DOCUMENT), headers=headers)
 
 
+def shows(answer: httpx.Response, seeds: dict[str, str]) -> bool:
+    """Whether an answer has something of tenant 1; a problem may repeat a name of its own request."""
+    own = "" if answer.is_success else seeds["person"]
+    return MARK in (answer.text.replace(own, "") if own else answer.text)
+
+
 def named(operations: list[Operation]) -> dict[str, object]:
     return {"argvalues": operations, "ids": [one.name for one in operations]}
 
@@ -79,13 +91,13 @@ def test_nobody_is_told_to_sign_in(http: httpx.Client, seeds: dict[str, str]):
         answer = asked(http, one, seeds)
         assert (answer.status_code, answer.json()["type"]) == (401, "urn:stepwell:problem:not-signed-in"), one
         assert answer.headers["WWW-Authenticate"] == "Bearer"
-        assert MARK not in answer.text
+        assert not shows(answer, seeds)
 
 
 def test_an_invented_token_is_refused(http: httpx.Client, seeds: dict[str, str]):
     for one in OPERATIONS:
         answer = asked(http, one, seeds, Authorization=f"Bearer sw_{'0' * 64}")
-        assert (answer.status_code, MARK in answer.text) == (401, False), one.name
+        assert (answer.status_code, shows(answer, seeds)) == (401, False), one.name
 
 
 def test_an_ended_token_is_refused_even_if_the_server_knows_it(
@@ -96,7 +108,7 @@ def test_an_ended_token_is_refused_even_if_the_server_knows_it(
     clock.advance(hours=2)
     for one in OPERATIONS:
         answer = asked(http, one, seeds, **headers)
-        assert (answer.status_code, MARK in answer.text) == (401, False), one.name
+        assert (answer.status_code, shows(answer, seeds)) == (401, False), one.name
 
 
 def test_a_token_without_the_verb_is_refused_and_the_log_tells_it(
@@ -107,8 +119,8 @@ def test_a_token_without_the_verb_is_refused_and_the_log_tells_it(
     for one in OPERATIONS:
         if one.verb is not None:
             answer = asked(http, one, seeds, **others[one.verb])
-            assert (answer.status_code, MARK in answer.text) == (403, False), (one.name, answer.text)
-            assert one.verb in answer.json()["detail"]
+            assert (answer.status_code, shows(answer, seeds)) == (403, False), (one.name, answer.text)
+            assert one.verb in answer.json()["detail"], one.name
     noted = db.execute(
         "select sum((payload ->> 'count')::int), count(distinct payload ->> 'call') from event_log"
         " where event_type = 'call.refused' and actor = 'narrow'"
@@ -133,8 +145,8 @@ def test_another_tenant_sees_and_changes_nothing(
     for one in sorted(OPERATIONS, key=lambda one: not one.is_read):
         answer = asked(http, one, seeds, **headers)
         assert answer.status_code < 500, (one.name, answer.text)
-        assert MARK not in answer.text, one.name
-        if one.is_read and one.parameters("path") and all(p["name"] in seeds for p in one.parameters("path")):
+        assert not shows(answer, seeds), (one.name, answer.text)
+        if one.is_read and one.parameters("path"):
             assert answer.status_code in (404, 422), (one.name, answer.text)
     assert _of_tenant_one(db) == before
 
@@ -153,7 +165,7 @@ def test_a_repeat_with_the_same_key_is_answered_the_same(
     after_first = _of_tenant_one(db)
     again = asked(http, one, seeds, **headers)
     assert again.status_code == first.status_code
-    if not first.is_success:
+    if not first.is_success or one.document.get("x-stepwell-takes-secret"):
         assert "Idempotency-Replayed" not in again.headers
         return
     assert again.headers["Idempotency-Replayed"] == "true"

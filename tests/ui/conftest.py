@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from stepwell.config import Settings
 from tests.api.serving import serving
 from tests.support.roles import as_process, bound_token
 from tests.ui.browsing import browsing
+from tests.ui.signing import sign_in
 
 
 # Not for the whole session: while the browser is open, its driver runs an event loop in this thread, and tests
@@ -41,13 +42,23 @@ def headers(dsn: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def context(browser: Browser, base_url: str, headers: dict[str, str]) -> Iterator[BrowserContext]:
-    """An English visitor without stored settings; a test that needs another one makes its own."""
-    made = browser.new_context(
-        base_url=base_url, locale="en-GB", viewport={"width": 1280, "height": 800}, extra_http_headers=headers
-    )
+def context(browser: Browser, base_url: str, dsn: str) -> Iterator[BrowserContext]:
+    """The English browser of ben, without stored settings; a test that needs another one makes its own."""
+    made = browser.new_context(base_url=base_url, locale="en-GB", viewport={"width": 1280, "height": 800})
+    sign_in(made, dsn, base_url, "ben", "admin")
     yield made
     made.close()
+
+
+@pytest.fixture
+def become(context: BrowserContext, dsn: str, base_url: str) -> Callable[[Page, str], None]:
+    """Lets another person use the page: its session replaces the one before."""
+
+    def become(page: Page, name: str) -> None:
+        sign_in(context, dsn, base_url, name)
+        page.reload()
+
+    return become
 
 
 @pytest.fixture

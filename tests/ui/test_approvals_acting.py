@@ -77,7 +77,6 @@ def test_an_action_is_shown_decided_and_performed_or_not(
         "money leaves the house"
     )
     assert ledger.lines() == []
-    page.get_by_label("Deciding as").fill("ben")
     page.get_by_label("Your reason").fill("seen the order")
     page.get_by_role("region", name="Decision").get_by_role("button", name=word).click()
     page.get_by_role("dialog").get_by_role("button", name=word).click()

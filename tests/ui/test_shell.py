@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+
 THEMES = {"Light": "light", "Dark": "dark", "High contrast": "contrast"}
 
 

@@ -5,6 +5,8 @@ import ApprovalsPage from "./pages/approvals/ApprovalsPage.vue";
 import EvidencePage from "./pages/evidence/EvidencePage.vue";
 import HealthPage from "./pages/HealthPage.vue";
 import NotFoundPage from "./pages/NotFoundPage.vue";
+import SignInPage from "./pages/SignInPage.vue";
+import { account, loadSession } from "./session";
 
 declare module "vue-router" {
   interface RouteMeta {
@@ -18,6 +20,10 @@ declare module "vue-router" {
     whole?: boolean;
     /** True if the page needs the width of the navigation. */
     rail?: boolean;
+    /** True if the page needs nobody to be signed in. */
+    isOpen?: boolean;
+    /** True if the page has no header and no navigation. */
+    isBare?: boolean;
   }
 }
 
@@ -62,7 +68,13 @@ export const routes: RouteRecordRaw[] = [
     path: "/evidence",
     name: "evidence",
     component: EvidencePage,
-    meta: { titleKey: "evidence.title", icon: "audit" },
+    meta: { titleKey: "evidence.title", icon: "audit", isOpen: true },
+  },
+  {
+    path: "/sign-in",
+    name: "sign-in",
+    component: SignInPage,
+    meta: { titleKey: "signIn.title", isOpen: true, isBare: true },
   },
   { path: "/", name: "health", component: HealthPage, meta: { titleKey: "health.title", icon: "health" } },
   { path: "/:rest(.*)*", name: "not-found", component: NotFoundPage, meta: { titleKey: "notFound.title" } },
@@ -72,4 +84,11 @@ export const router = createRouter({
   history: createWebHistory(),
   routes,
   scrollBehavior: (_to, _from, saved) => saved ?? { top: 0 },
+});
+
+// The server refuses whoever is not signed in; this only shows the right page.
+router.beforeEach(async (to) => {
+  if (account.value === undefined && !to.meta.isBare) await loadSession();
+  if (account.value === null && !to.meta.isOpen) return { name: "sign-in", query: { to: to.fullPath }, replace: true };
+  return true;
 });

@@ -37,6 +37,7 @@ class BoundCaller:
         self.principal_id = known.principal_id
         self.name = known.name
         self.actor = f"{channel}:{known.name}"
+        self.is_browser = channel == "web"
         self.language: Lang = language
         self.trace_id = trace_id
         self._transaction = transaction

@@ -55,11 +55,15 @@ Route = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a route declares: its verb, whether it writes, and fields of its answer that are shown once."""
+    """What a route declares: its verb, whether it writes, and fields of its answer that are shown once.
+
+    Of a request that has a secret nothing is kept, also no digest: its key has no effect.
+    """
 
     verb: str | None
     writes: bool
     secrets: tuple[str, ...] = ()
+    takes_secret: bool = False
 
 
 class _ReplacedCaller(Exception):
@@ -180,7 +184,7 @@ async def _idempotency(request: Request, terms: Terms) -> tuple[str | None, byte
         return None, None
     body = await request.body()
     odd_text.check_body(body)
-    if key is None:
+    if key is None or terms.takes_secret:
         return None, None
     if not _KEY.fullmatch(key):
         raise InvalidInput(

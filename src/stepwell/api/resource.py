@@ -21,6 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _VERB: Final = "x-stepwell-verb"
 _SECRETS: Final = "x-stepwell-shown-once"
+_TAKES_SECRET: Final = "x-stepwell-takes-secret"
 _SECURITY: Final[list[dict[str, list[str]]]] = [{"token": []}, {"session": []}]
 _MIN_POSITION: Final = {
     "name": "min_position",
@@ -58,7 +59,10 @@ class CallRoute(APIRoute):
     def terms(self) -> Terms:
         declared = self.openapi_extra or {}
         return Terms(
-            declared[_VERB], not (self.methods or set()) <= {"GET", "HEAD"}, tuple(declared.get(_SECRETS, ()))
+            declared[_VERB],
+            not (self.methods or set()) <= {"GET", "HEAD"},
+            tuple(declared.get(_SECRETS, ())),
+            bool(declared.get(_TAKES_SECRET)),
         )
 
     def get_route_handler(self) -> Any:
@@ -88,7 +92,7 @@ class Resource(APIRouter):
     ) -> Callable[[F], F]:
         """A GET that changes nothing."""
         codes = (*catalogue.EVERY_CALL, *catalogue.READS, *problems)
-        return self._route(path, "GET", verb, 200, codes, summary, more)
+        return self._route(path, "GET", verb, 200, codes, summary, more, {"parameters": [_MIN_POSITION]})
 
     def write(
         self,
@@ -100,15 +104,21 @@ class Resource(APIRouter):
         status: int = 200,
         shown_once: Iterable[str] = (),
         body: dict[str, Any] | None = None,
+        takes_secret: bool = False,
         problems: Iterable[str] = ("not_found",),
         **more: Any,
     ) -> Callable[[F], F]:
         """A call that changes something. Fields that are `shown_once` are null in the answer to a repeat.
 
-        `body` describes a body that is no JSON, for the OpenAPI document.
+        `body` describes a body that is no JSON, for the OpenAPI document. Nothing of a request that
+        `takes_secret` is kept: a repeat is done again.
         """
         codes = (*catalogue.EVERY_CALL, *catalogue.WRITES, *problems)
-        extra = {_SECRETS: list(shown_once)} if shown_once else {}
+        extra: dict[str, Any] = {} if takes_secret else {"parameters": [_KEY]}
+        if once := list(shown_once):
+            extra[_SECRETS] = once
+        if takes_secret:
+            extra[_TAKES_SECRET] = True
         return self._route(path, method, verb, status, codes, summary, more, extra | (body or {}))
 
     def _route(
@@ -120,19 +130,14 @@ class Resource(APIRouter):
         codes: Iterable[str],
         summary: str,
         more: dict[str, Any],
-        declared: dict[str, Any] | None = None,
+        declared: dict[str, Any],
     ) -> Callable[[F], F]:
         is_read = method == "GET"
         responses = catalogue.responses(dict.fromkeys(codes))
         responses[status] = {"headers": _READ_HEADERS if is_read else _WRITE_HEADERS}
         if is_read:
             responses[304] = {"description": "The caller has it already (If-None-Match)."}
-        extra: dict[str, Any] = {
-            _VERB: verb,
-            "security": _SECURITY,
-            "parameters": [_MIN_POSITION if is_read else _KEY],
-            **(declared or {}),
-        }
+        extra: dict[str, Any] = {_VERB: verb, "security": _SECURITY, **declared}
 
         def declare(endpoint: F) -> F:
             self.add_api_route(

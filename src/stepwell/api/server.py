@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
 from typing import Final
 
@@ -25,6 +26,8 @@ def serve(
     listener: socket.socket, settings: Settings, conninfo: str, slack_conninfo: str | None = None
 ) -> None:
     """Run until SIGINT or SIGTERM. On loopback it accepts only the host names of loopback."""
+    # psycopg warns when a pipeline ends with an error; the error itself is raised and becomes a problem.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     app = create_app(
         settings,
         conninfo,

@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from stepwell.api.caller import Known
 from stepwell.api.limits import Buckets
+from stepwell.api.passwords import Hasher
 from stepwell.api.stream_hub import Hub
 from stepwell.config import Settings
 from stepwell.errors import DatabaseUnavailable
@@ -43,6 +44,7 @@ class Serving:
         self.callers = Buckets(settings.api_requests_per_second)
         self.strangers = Buckets(STRANGERS_PER_SECOND, STRANGERS_BURST)
         self.refusals = Buckets(NOTED_REFUSALS_PER_SECOND, NOTED_REFUSALS_BURST)
+        self.hasher = Hasher()
         self.unnoted: dict[str, int] = {}
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._pool: AsyncPool | None = None

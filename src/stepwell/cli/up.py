@@ -23,6 +23,7 @@ from stepwell.store.schema import migrate
 from stepwell.up.address import Address, listen
 from stepwell.up.children import ChildSpec
 from stepwell.up.reload import Examined, changes, examine
+from stepwell.up.sign_in_link import sign_in_link
 from stepwell.up.signals import signals_interrupt
 from stepwell.up.supervise import ChildFailed, Supervisor
 
@@ -89,13 +90,18 @@ def run_tree(settings: Settings, host: str, port: int | None, data_dir: Path | N
     with address.listener, signals_interrupt(), _database(settings) as (conninfo, embedded):
         migrate.migrate(conninfo)
         mode = read_mode(conninfo)
-        asyncio.run(_supervise(settings, address, plan, embedded, mode))
+        asyncio.run(_supervise(settings, address, plan, embedded, mode, conninfo))
     with suppress(OSError):
         typer.echo("Stopped.")
 
 
 async def _supervise(
-    settings: Settings, address: Address, plan: Plan, embedded: EmbeddedServer | None, mode: Mode
+    settings: Settings,
+    address: Address,
+    plan: Plan,
+    embedded: EmbeddedServer | None,
+    mode: Mode,
+    conninfo: str,
 ) -> None:
     specs = _specs(settings, address, plan)
     # The worker loads the app as well; it is examined here to suggest the next commands.
@@ -104,7 +110,8 @@ async def _supervise(
     async def ready() -> None:
         await _answers(address)
         found = Examined([]) if examining is None else await examining
-        _greet(settings, address, specs, plan, found, mode)
+        link = await sign_in_link(conninfo, mode)
+        _greet(settings, address, specs, plan, found, mode, link)
 
     async def watch_database() -> None:
         if embedded is not None:
@@ -166,12 +173,19 @@ def _specs(settings: Settings, address: Address, plan: Plan) -> list[ChildSpec]:
 
 
 def _greet(
-    settings: Settings, address: Address, specs: list[ChildSpec], plan: Plan, found: Examined, mode: Mode
+    settings: Settings,
+    address: Address,
+    specs: list[ChildSpec],
+    plan: Plan,
+    found: Examined,
+    mode: Mode,
+    link: str | None,
 ) -> None:
     if address.busy_port is not None:
         typer.echo(f"Port {address.busy_port} is in use; port {address.port} is used instead.")
     facts = {
         "Address": address.url,
+        "Sign in": f"{address.url}{link} (works once)" if link else "",
         "Data folder" if settings.is_embedded else "Database": (
             str(settings.data_dir) if settings.is_embedded else "given by URL"
         ),

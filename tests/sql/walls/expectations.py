@@ -47,6 +47,8 @@ HARMLESS = {
     "read_tenant": "the tenant of the caller",
     "fn_action_limit": "a time limit for the transaction of the caller",
     "fn_caller_read": "the bound tenant only; refuses every other",
+    "fn_account_read": "the principal of the caller",
+    "fn_link_enter": "only with the text of a link",
     "fn_link_use": "only with the text of a link",
     "fn_mode_read": "the mode of the database",
     "fn_request_close": "only the key of the bound principal",

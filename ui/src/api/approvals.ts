@@ -1,4 +1,4 @@
-import { getJson, postJson } from "./request";
+import { getJson, sendJson } from "./request";
 
 /** Labels, colour and icon of a state, from the registry. */
 export interface StateFace {
@@ -66,7 +66,6 @@ export interface Approval {
 
 export interface Decision {
   decision: Vote["decision"];
-  person: string;
   reason: string | null;
   shown_digest: string;
 }
@@ -76,7 +75,7 @@ export const listLimit = 200;
 export function readApprovals(state: string | null, signal?: AbortSignal): Promise<Approval[]> {
   const query = new URLSearchParams({ limit: String(listLimit) });
   if (state) query.set("state", state);
-  return getJson<Approval[]>(`/approvals?${query}`, signal);
+  return getJson<{ items: Approval[] }>(`/approvals?${query}`, signal).then((page) => page.items);
 }
 
 export function readApproval(id: string, signal?: AbortSignal): Promise<Approval> {
@@ -84,5 +83,5 @@ export function readApproval(id: string, signal?: AbortSignal): Promise<Approval
 }
 
 export function decideApproval(id: string, decision: Decision): Promise<Approval> {
-  return postJson<Approval>(`/approvals/${encodeURIComponent(id)}/decisions`, decision);
+  return sendJson<Approval>("POST", `/approvals/${encodeURIComponent(id)}/decisions`, decision);
 }

@@ -77,6 +77,18 @@ def principals(tenant: int, name: str | None = None) -> Call[list[Principal]]:
     )
 
 
+def principals_page(tenant: int, *, after: str | None, kind: str | None, limit: int) -> Call[list[Principal]]:
+    """Accounts by name; `after` is the name of the last one of the page before."""
+    return Call(
+        "select p.principal_name, p.kind, p.display_name, p.is_active, p.roles, p.verbs, p.created_at"
+        " from stepwell.v_principal as p where p.tenant_id = %s and (%s::text is null or p.kind = %s)"
+        ' and (%s::text is null or p.principal_name collate "C" > %s)'
+        ' order by p.principal_name collate "C" limit %s',
+        (tenant, kind, kind, after, after, page_size(limit)),
+        lambda rows: [Principal(*row) for row in rows],
+    )
+
+
 def create_token(
     tenant: int, name: str, label: str, seconds: int, verbs: Sequence[str] | None
 ) -> Call[tuple[int, str]]:
@@ -88,10 +100,11 @@ def create_token(
     )
 
 
-def tokens(tenant: int, name: str | None, limit: int) -> Call[list[Token]]:
+def tokens(tenant: int, name: str | None, limit: int, *, before: int | None = None) -> Call[list[Token]]:
+    """The newest first; `before` is the number of the last one of the page before."""
     return Call(
-        f"select {_TOKEN} from stepwell.fn_tokens_read(%s, %s, %s) as t",
-        (tenant, name, page_size(limit)),
+        f"select {_TOKEN} from stepwell.fn_tokens_page(%s, %s, %s, %s) as t",
+        (tenant, name, before, page_size(limit)),
         lambda rows: [Token(*row) for row in rows],
     )
 

@@ -10,6 +10,11 @@ export function stateFilter(given: unknown): StateFilter {
   return stateFilters.find((name) => name === given) ?? "requested";
 }
 
+/** The name of an actor without the way it came: `web:ben` is ben. */
+export function plainName(actor: string): string {
+  return actor.replace(/^(cli|api|client|web|ui|slack|mcp):/, "");
+}
+
 export type Question =
   | { kind: "act"; operation: string; target: string }
   | { kind: "policy" }

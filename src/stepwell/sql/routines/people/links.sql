@@ -1,7 +1,9 @@
--- Links that work once: the first administrator, and who has forgotten a password. The database keeps only the hash of a link.
+-- Links that work once: the first administrator, who has forgotten a password, and the person of the development mode. The
+-- database keeps only the hash of a link.
 
 -- Makes a link for somebody. Earlier links of the same person stop working. The link of the first administrator gives the role
--- admin; only the owner of the schema makes it, and only while no administrator has a password.
+-- admin; only the owner of the schema makes it, and only while no administrator has a password. A link that signs in without
+-- a password is for the person of the development mode, and only the owner makes it.
 -- Locks: the row of the principal.
 -- Idempotency: each call makes another link.
 -- Raises: SW001 for an unknown purpose or a time that is not accepted; SW002 when there is no such person; SW003 when there is
@@ -19,14 +21,17 @@ declare
     v_principal stepwell.principal;
 begin
     perform stepwell._verb_check(p_tenant_id, 'token.change');
-    if p_purpose is null or p_purpose not in ('first_administrator', 'password_reset') then
-        raise exception using errcode = 'SW001', column = 'purpose', message = 'purpose: first_administrator or password_reset is accepted';
+    if p_purpose is null or p_purpose not in ('first_administrator', 'password_reset', 'sign_in') then
+        raise exception using errcode = 'SW001', column = 'purpose',
+            message = 'purpose: first_administrator, password_reset or sign_in is accepted';
     end if;
     if p_expires_seconds is null or p_expires_seconds not between 1 and v_most then
         raise exception using errcode = 'SW001', column = 'expires_seconds', message = format('expires_seconds: 1 to %s are accepted', v_most);
     end if;
     if p_purpose = 'first_administrator' then
         perform stepwell._first_administrator(p_tenant_id, p_principal_name);
+    elsif p_purpose = 'sign_in' then
+        perform stepwell._development_person(p_tenant_id, p_principal_name);
     end if;
     v_principal := stepwell._account_lock(p_tenant_id, p_principal_name);
     if v_principal.kind <> 'person' then
@@ -72,23 +77,69 @@ begin
 end
 $$;
 
--- Uses a link: sets the password of the person it was made for, and ends their sessions. Nobody need be bound.
+-- Refuses a link that signs in for everybody but the person of the development mode.
+-- Raises: SW003 for somebody else, or in another mode; SW007 for everybody but the owner of the schema.
+create or replace function stepwell._development_person(p_tenant_id int, p_name text) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        raise exception using errcode = 'SW007', message = 'only the owner of the schema makes a link that signs in';
+    end if;
+    if not exists (select from stepwell.fn_mode_read() as m
+        where m.mode = 'development' and m.tenant_id = p_tenant_id and stepwell._name_fold(m.person) = stepwell._name_fold(p_name)) then
+        raise exception using errcode = 'SW003', column = 'purpose', hint = 'make a link to a new password',
+            message = 'purpose: a link signs in only the person of the development mode';
+    end if;
+end
+$$;
+
+-- Uses a link and opens a session. With a hash the link sets the password of the person it was made for, and ends their other
+-- sessions; without one it is the link of the development mode. Nobody need be bound.
 -- Locks: the link and the row of the principal.
 -- Idempotency: a link works once.
--- Raises: SW001 for a text that is no argon2id hash; SW007 when the link is unknown, was used or has expired, or its person is
---   not active.
-create or replace function stepwell.fn_link_use(p_link text, p_secret_hash text) returns table (tenant_id int, principal_name text)
+-- Raises: SW001 for a text that is no argon2id hash; SW007 when the link is unknown, was used or has expired, has the other
+--   purpose, or development mode was left.
+create or replace function stepwell.fn_link_enter(
+    p_link text, p_secret_hash text default null, p_address text default null, p_user_agent text default null
+) returns table (token text, token_id bigint, tenant_id int, principal_name text, expires_at timestamptz)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    v_purposes constant text[] := case when p_secret_hash is null then array['sign_in'] else array['first_administrator', 'password_reset'] end;
+    v_principal constant stepwell.principal := stepwell._link_take(p_link, v_purposes);
+    v_session record;
+begin
+    if p_secret_hash is not null then
+        perform stepwell._password_store(v_principal, p_secret_hash);
+    elsif not exists (select from stepwell.fn_mode_read() as m where m.mode = 'development') then
+        raise exception using errcode = 'SW007', column = 'link', message = 'the link signs in only in development mode';
+    end if;
+    select s.* into v_session
+    from stepwell._session_open(v_principal.tenant_id, v_principal.principal_id, p_address, p_user_agent) as s;
+    perform stepwell._event_append(v_principal.tenant_id, 0, 'session.opened', v_principal.principal_name, jsonb_strip_nulls(
+        jsonb_build_object('token_id', v_session.token_id, 'name', v_principal.principal_name, 'address', left(p_address, 100))));
+    return query select v_session.token, v_session.token_id, v_principal.tenant_id, v_principal.principal_name, v_session.expires_at;
+end
+$$;
+
+-- Takes a link for one of these purposes: it works no more. Returns whom it was made for.
+-- Locks: the link and the row of the principal.
+-- Raises: SW007 when the link is unknown, was used, has expired or has another purpose, or its person is not active.
+create or replace function stepwell._link_take(p_link text, p_purposes text[]) returns stepwell.principal
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
 declare
     v_link stepwell.credential;
     v_principal stepwell.principal;
 begin
     select c.* into v_link from stepwell.credential as c
     where c.kind = 'link' and c.secret_hash = encode(sha256(convert_to(p_link, 'UTF8')), 'hex')
-        and c.used_at is null and c.expires_at > stepwell.now()
+        and c.used_at is null and c.expires_at > stepwell.now() and c.purpose = any (p_purposes)
     for update;
     if found then
         select p.* into v_principal from stepwell.principal as p
@@ -102,6 +153,23 @@ begin
     where c.tenant_id = v_link.tenant_id and c.credential_id = v_link.credential_id;
     perform stepwell._event_append(v_link.tenant_id, 0, 'link.used', v_principal.principal_name,
         jsonb_build_object('name', v_principal.principal_name, 'purpose', v_link.purpose));
+    return v_principal;
+end
+$$;
+
+-- Uses a link: sets the password of the person it was made for, and ends their sessions. Nobody need be bound.
+-- Locks: the link and the row of the principal.
+-- Idempotency: a link works once.
+-- Raises: SW001 for a text that is no argon2id hash; SW007 when the link is unknown, was used or has expired, or its person is
+--   not active.
+create or replace function stepwell.fn_link_use(p_link text, p_secret_hash text) returns table (tenant_id int, principal_name text)
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_principal constant stepwell.principal := stepwell._link_take(p_link, array['first_administrator', 'password_reset']);
+begin
     perform stepwell._password_store(v_principal, p_secret_hash);
     return query select v_principal.tenant_id, v_principal.principal_name;
 end

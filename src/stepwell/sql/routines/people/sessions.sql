@@ -121,3 +121,48 @@ as $$
         or (coalesce(current_setting('stepwell.binding', true), '') = '' and stepwell._acts_for_all())
     order by v.verb
 $$;
+
+-- Who is bound: the name, the kind, the tenant, the roles, what they and the token allow, and when a session ends.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing; without a binding there is no row.
+create or replace function stepwell.fn_account_read() returns table (
+    name text, kind text, title text, tenant text, roles text[], verbs text[], token_id bigint, token_kind text, ends_at timestamptz
+)
+language sql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+    select p.principal_name, p.kind, p.display_name, n.tenant_code, stepwell._roles_of(p.tenant_id, p.principal_id),
+        array(select v.verb from stepwell.verb as v where stepwell._verb_allowed(v.verb) order by v.verb), t.token_id, t.kind,
+        least(t.expires_at, t.last_seen_at + make_interval(secs => t.idle_seconds))
+    from stepwell._binding() as b
+    inner join stepwell.principal as p on b.tenant_id = p.tenant_id and b.principal_id = p.principal_id
+    inner join stepwell.tenant as n on b.tenant_id = n.tenant_id
+    inner join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
+$$;
+
+-- The roles that exist in a tenant, what each allows, and how many accounts have it. The role everybody is that of every account.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW007 when the caller may not read, or for another tenant.
+create or replace function stepwell.fn_roles_read(p_tenant_id int) returns table (role_name text, verbs text[], account_count int)
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._verb_check(p_tenant_id, 'read');
+    return query
+    select r.name, array(select distinct a.verb from stepwell.permission as a
+            where a.tenant_id in (0, p_tenant_id) and a.role_name = r.name order by a.verb),
+        (select count(*)::int from stepwell.principal_role as p
+            inner join stepwell.principal as o on p.tenant_id = o.tenant_id and p.principal_id = o.principal_id and o.is_active
+            where p.tenant_id = p_tenant_id and p.role_name = r.name)
+    from (
+        select a.role_name as name from stepwell.permission as a where a.tenant_id in (0, p_tenant_id)
+        union
+        select p.role_name from stepwell.principal_role as p where p.tenant_id = p_tenant_id
+    ) as r
+    order by r.name
+    limit stepwell._limit('limits.page_size');
+end
+$$;

@@ -142,17 +142,33 @@ returns table (
     token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamptz,
     created_by text, expires_at timestamptz, revoked_at timestamptz, is_valid boolean
 )
+language sql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+    select t.* from stepwell.fn_tokens_page(p_tenant_id, p_principal_name, null, p_limit) as t
+$$;
+
+-- The same, page by page: the tokens with lower numbers than p_before. Everybody sees their own.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW007 when the caller may not see the tokens of others, or for another tenant.
+create or replace function stepwell.fn_tokens_page(p_tenant_id int, p_principal_name text, p_before bigint, p_limit int)
+returns table (
+    token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamptz,
+    created_by text, expires_at timestamptz, revoked_at timestamptz, is_valid boolean
+)
 language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._verb_check(p_tenant_id, 'token.change');
+    perform stepwell._own_or_others(p_tenant_id, p_principal_name);
     return query
     select t.token_id, p.principal_name, p.kind, t.kind, t.label, t.verbs, t.created_at, t.created_by, t.expires_at, t.revoked_at,
         t.revoked_at is null and t.expires_at > stepwell.now() and p.is_active
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
-    where t.tenant_id = p_tenant_id and t.kind = 'api' and (p_principal_name is null or p.name_key = stepwell._name_fold(p_principal_name))
+    where t.tenant_id = p_tenant_id and t.kind = 'api' and (p_before is null or t.token_id < p_before)
+        and (p_principal_name is null or p.name_key = stepwell._name_fold(p_principal_name))
     order by t.token_id desc
     limit least(greatest(p_limit, 1), stepwell._limit('limits.page_size'));
 end

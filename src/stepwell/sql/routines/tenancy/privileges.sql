@@ -97,6 +97,7 @@ as $$
             fn_person_set, fn_principal_set, fn_principal_change, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
             fn_request_open, fn_request_close, fn_request_refused,
             fn_sign_in_salt, fn_sign_in, fn_sign_out, fn_sessions_read, fn_sessions_revoke, fn_password_set, fn_link_create, fn_link_use,
+            fn_link_enter, fn_account_read, fn_roles_read, fn_tokens_page,
             fn_slack_user_map, fn_slack_user_unmap,
             fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _step_is_own, _approval_is_asked}'),
         ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _step_is_own, _approval_is_asked}')
