@@ -75,10 +75,10 @@ class Running:
     def wait_ready(self) -> httpx.Client:
         url = self.wait_for(r"Address\s+(http://\S+)").group(1)
         self.wait_for("Ctrl-C stops everything")
-        client = httpx.Client(base_url=url, timeout=60)
-        if link := re.search(r"/sign-in#once=(\S+)", self.output):
-            assert client.post("/api/v1/session/link", json={"link": link[1]}).status_code == 200
-        return client
+        with httpx.Client(base_url=url, timeout=60) as door:
+            if link := re.search(r"/sign-in#once=(\S+)", self.output):
+                assert door.post("/api/v1/session/link", json={"link": link[1]}).status_code == 200
+        return httpx.Client(base_url=url, timeout=60, cookies=door.cookies)
 
     def children(self) -> dict[str, psutil.Process]:
         """Supervised processes by the command they run."""

@@ -13,7 +13,8 @@ def sign_in(context: BrowserContext, dsn: str, base_url: str, name: str, *roles:
     with psycopg.connect(dsn, autocommit=True) as owner:
         known = "select principal_id from stepwell.principal where tenant_id = 1 and principal_name = %s"
         if owner.execute(known, (name,)).fetchone() is None:
-            owner.execute("select stepwell.fn_person_set(1, %s, %s)", (name, list(roles)))
+            owner.execute("select stepwell.fn_person_set(1, %s)", (name,))
+        owner.execute("select stepwell.fn_principal_change(1, %s, %s)", (name, list(roles)))
         row = owner.execute(
             f"select token from stepwell._session_open(1, ({known}), '127.0.0.1', 'test')", (name,)
         ).fetchone()

@@ -144,7 +144,7 @@ def test_the_page_can_be_used_by_keyboard(page: Page):
 def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
     ready(page)
     order = []
-    for _ in range(12):
+    for _ in range(13):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -160,6 +160,7 @@ def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
         "EN",
         "VI",
         "System",
+        "Sign out",
         "Keys",
     ]
 
