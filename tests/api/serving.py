@@ -11,13 +11,17 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp
 
+from stepwell.api.protocol import BoundedProtocol
+
 
 @contextmanager
 def serving(app: ASGIApp) -> Iterator[httpx.Client]:
     """The socket listens before the server runs: the first request waits in the kernel, without polling."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(
-        uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=2)
+        uvicorn.Config(
+            app, log_level="error", access_log=False, timeout_graceful_shutdown=2, http=BoundedProtocol
+        )
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="api-under-test")
     thread.start()

@@ -27,6 +27,7 @@ from stepwell.api import (
     layouts,
     log,
     machines,
+    metrics,
     people,
     policies,
     problems,
@@ -134,6 +135,7 @@ def create_app(
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.probes)
+    app.include_router(metrics.router)
     app.include_router(reference.router, prefix=PREFIX)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     _serve_ui(app, BuiltUi(ui_folder))

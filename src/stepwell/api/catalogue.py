@@ -55,7 +55,7 @@ KINDS: Final[dict[str, Kind]] = {
     "schema": Kind(503, "Schema not current", "the database has the schema of another release"),
     "unsupported_database": Kind(503, "Unsupported database", "this version of PostgreSQL is not supported"),
     "position_not_reached": Kind(
-        503, "Position not reached", "min_position was not reached in time", is_retried=True
+        409, "Position not reached", "min_position was not reached in time", is_retried=True
     ),
 }
 

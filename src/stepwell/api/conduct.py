@@ -78,6 +78,7 @@ async def conduct(request: Request, terms: Terms, route: Route) -> Response:
     opening = Opening(identity.token, terms.verb, key, digest)
     if not terms.writes:
         await _reach(request, serving)
+    serving.request_count += 1
     try:
         return await _attempts(request, terms, route, serving, identity, opening)
     except PermissionDenied as error:
@@ -88,6 +89,8 @@ async def conduct(request: Request, terms: Terms, route: Route) -> Response:
             with suppress(StepwellError):
                 await perform.keep_reject(serving.pool, error.rejected, identity.token)
         raise
+    finally:
+        serving.request_count -= 1
 
 
 async def _attempts(

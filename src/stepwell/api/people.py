@@ -100,7 +100,10 @@ async def add_person(given: NewPerson, caller: Caller) -> PersonView:
 
 
 @router.write(
-    "/people/{person}", verb="principal.change", method="PATCH", summary="Change roles, end or begin an account"
+    "/people/{person}",
+    verb="principal.change",
+    method="PATCH",
+    summary="Change roles, end or begin an account",
 )
 async def change_person(person: PersonName, given: PersonChange, caller: Caller) -> PersonView:
     """An account that is not active acts no more: its tokens and sessions bind nothing."""
@@ -137,7 +140,10 @@ async def list_sessions_of(person: PersonName, caller: Caller, limit: Limit = 10
 
 
 @router.write(
-    "/people/{person}/sessions", verb=None, method="DELETE", summary="End all sessions of a person but this one"
+    "/people/{person}/sessions",
+    verb=None,
+    method="DELETE",
+    summary="End all sessions of a person but this one",
 )
 async def end_sessions_of(person: PersonName, caller: Caller) -> Ended:
     """One's own; those of somebody else with the verb token.change."""

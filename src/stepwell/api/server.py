@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import resource
 import socket
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import uvicorn
 
 from stepwell.api.app import create_app
 from stepwell.api.envelope import LOOPBACK_NAMES
+from stepwell.api.protocol import BoundedProtocol
 from stepwell.api.serving import Serving
 from stepwell.config import Settings
 from stepwell.govern.slack import settings as slack_settings
@@ -18,12 +22,25 @@ from stepwell.govern.slack import settings as slack_settings
 # Time for open requests after a signal; then they are cut.
 STOP_LIMIT_SECONDS: Final = 5
 KEEP_ALIVE_SECONDS: Final = 15
-# Streams stay open, so there are more of them than of other requests.
-CONCURRENT_REQUESTS_LIMIT: Final = 5_000
+# Streams and connections that wait for their next request count too.
+CONNECTIONS_LIMIT: Final = 8_000
+HEADERS_BYTES_LIMIT: Final = 32 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The files of a certificate and its key, for https."""
+
+    chain: Path
+    key: Path
 
 
 def serve(
-    listener: socket.socket, settings: Settings, conninfo: str, slack_conninfo: str | None = None
+    listener: socket.socket,
+    settings: Settings,
+    conninfo: str,
+    slack_conninfo: str | None = None,
+    certificate: Certificate | None = None,
 ) -> None:
     """Run until SIGINT or SIGTERM. On loopback it accepts only the host names of loopback."""
     # psycopg warns when a pipeline ends with an error; the error itself is raised and becomes a problem.
@@ -35,15 +52,20 @@ def serve(
         slack_settings=slack_settings.load(),
         slack_conninfo=slack_conninfo,
     )
+    _allow_many_connections()
     config = uvicorn.Config(
         app,
+        http=BoundedProtocol,
+        h11_max_incomplete_event_size=HEADERS_BYTES_LIMIT,
+        ssl_certfile=None if certificate is None else certificate.chain,
+        ssl_keyfile=None if certificate is None else certificate.key,
         log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_LIMIT_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        limit_concurrency=CONCURRENT_REQUESTS_LIMIT,
+        limit_concurrency=CONNECTIONS_LIMIT,
     )
     _Server(config, app.state.serving).run(sockets=[listener])
 
@@ -58,6 +80,15 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._serving.hub.stop()
         await super().shutdown(sockets)
+
+
+def _allow_many_connections() -> None:
+    """A connection is an open file; the usual limit of a process is 1,024, and it may be raised."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS_LIMIT + 500
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _is_loopback(listener: socket.socket) -> bool:

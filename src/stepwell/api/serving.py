@@ -45,6 +45,8 @@ class Serving:
         self.strangers = Buckets(STRANGERS_PER_SECOND, STRANGERS_BURST)
         self.refusals = Buckets(NOTED_REFUSALS_PER_SECOND, NOTED_REFUSALS_BURST)
         self.hasher = Hasher()
+        self.request_count = 0
+        self.stream_count = 0
         self.unnoted: dict[str, int] = {}
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._pool: AsyncPool | None = None

@@ -27,8 +27,8 @@ router = Resource("session")
 doors = APIRouter(
     tags=["session"],
     responses=catalogue.responses(
-        ("sign_in_refused", "origin_refused", "invalid_input", "too_many_requests", "content_too_large",
-         "internal", "server_busy", "database_unavailable")
+        ("invalid_request", "sign_in_refused", "origin_refused", "invalid_input", "too_many_requests",
+         "content_too_large", "internal", "server_busy", "database_unavailable")
     ),
 )  # fmt: skip
 

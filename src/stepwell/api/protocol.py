@@ -1,0 +1,71 @@
+"""HTTP/1.1 with deadlines: a request that is sent slowly is cut, so that it takes no place from others.
+
+uvicorn limits only the time between two requests of a connection. Without more, a thousand requests that are
+half sent stop the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+# From the connection, or the first byte of a later request, to the end of the headers; then to the last byte.
+HEADERS_SECONDS: Final = 10.0
+BODY_SECONDS: Final = 60.0
+# So many connections may be sending headers; a further one ends the oldest of them.
+UNFINISHED_LIMIT: Final = 500
+
+
+class BoundedProtocol(H11Protocol):
+    """One connection. `_unfinished` has all of this process that are sending headers, the oldest first."""
+
+    _unfinished: ClassVar[dict[BoundedProtocol, None]] = {}
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._deadline: asyncio.TimerHandle | None = None
+        self._awaited: str | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await("headers", HEADERS_SECONDS)
+        self._unfinished[self] = None
+        if len(self._unfinished) > UNFINISHED_LIMIT:
+            next(iter(self._unfinished)).cut()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        state = self.conn.their_state
+        if state is h11.IDLE:
+            # Part of the headers. A further part does not move the deadline.
+            self._await("headers", HEADERS_SECONDS)
+            self._unfinished.setdefault(self)
+            return
+        self._unfinished.pop(self, None)
+        if state is h11.SEND_BODY:
+            self._await("body", BODY_SECONDS)
+        else:
+            self._await(None, 0)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unfinished.pop(self, None)
+        self._await(None, 0)
+        super().connection_lost(exc)
+
+    def cut(self) -> None:
+        """End the connection; a request that has begun gets no answer."""
+        self._unfinished.pop(self, None)
+        self._await(None, 0)
+        if not self.transport.is_closing():
+            self.transport.abort()
+
+    def _await(self, what: str | None, seconds: float) -> None:
+        if what is not None and what == self._awaited:
+            return
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._awaited = what
+        self._deadline = None if what is None else self.loop.call_later(seconds, self.cut)

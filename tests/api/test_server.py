@@ -1,0 +1,84 @@
+"""The server under requests that are sent slowly, and its figures for monitoring."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+import httpx
+import psycopg
+import pytest
+
+from stepwell.api import protocol
+from tests.support.roles import bound_token
+
+HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+
+
+@contextmanager
+def half_sent(client: httpx.Client, begun: bytes = HALF) -> Iterator[socket.socket]:
+    """A connection whose request is never finished."""
+    with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=60) as made:
+        made.sendall(begun)
+        yield made
+
+
+def test_a_thousand_half_sent_requests_do_not_stop_the_server(http: httpx.Client):
+    with ExitStack() as stack:
+        for _ in range(1_010):
+            stack.enter_context(half_sent(http))
+        assert httpx.get(f"{http.base_url}/healthz").json() == {"status": "ok"}
+        assert len(protocol.BoundedProtocol._unfinished) <= protocol.UNFINISHED_LIMIT
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        HALF,
+        b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 100\r\n\r\n{",
+    ],
+    ids=["nothing", "headers", "body"],
+)
+def test_a_request_that_is_never_finished_is_cut(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch, begun: bytes
+):
+    monkeypatch.setattr(protocol, "HEADERS_SECONDS", 0.2)
+    monkeypatch.setattr(protocol, "BODY_SECONDS", 0.2)
+    with half_sent(http, begun) as made, suppress(ConnectionResetError):
+        assert made.recv(100) == b"", "the server answered half of a request"
+    assert http.get("/healthz").status_code == 200
+
+
+def test_headers_that_are_too_large_are_refused(http: httpx.Client):
+    long = b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 200_000
+    with half_sent(http, long) as made, suppress(ConnectionResetError):
+        assert made.recv(1000).startswith(b"HTTP/1.1 400 ")
+    assert http.get("/healthz").status_code == 200
+
+
+def test_the_figures_need_their_verb(http: httpx.Client, dsn: str, db: psycopg.Connection):
+    db.execute("select fn_job_enqueue(1, 'mail.send', array['{}'::jsonb])")
+    plain = {"Authorization": f"Bearer {bound_token(dsn, 'plain', 'service', 'nobody')}"}
+    assert http.get("/metrics", headers=plain).status_code == 403
+    assert http.get("/metrics").status_code == 401
+    operator = {"Authorization": f"Bearer {bound_token(dsn, 'prom', 'service', 'operator')}"}
+    answer = http.get("/metrics", headers=operator)
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    found = dict(re.findall(r"^(stepwell_\S+) (\S+)$", answer.text, re.M))
+    assert sum(float(found[name]) for name in found if name.startswith("stepwell_queue_depth{")) == 1
+    assert {name.partition("{")[0] for name in found} >= {
+        "stepwell_queue_oldest_seconds",
+        "stepwell_leases",
+        "stepwell_timer_lag_seconds",
+        "stepwell_runs_open",
+        "stepwell_seal_age_seconds",
+        "stepwell_api_pool_connections",
+        "stepwell_api_streams",
+    }
+    assert float(found["stepwell_api_requests"]) == 1
+    for line in answer.text.splitlines():
+        assert re.fullmatch(r'# (HELP|TYPE) stepwell_\S+ .+|stepwell_\w+(\{\w+="[^"]*"\})? \S+', line), line
