@@ -71,7 +71,7 @@ def _of_process(serving: Serving) -> Iterator[Figure]:
     ):
         yield Figure(f"api_pool_{name}", None, None, float(stats.get(key, 0)))
     yield Figure("api_requests", None, None, float(serving.request_count))
-    yield Figure("api_streams", None, None, float(serving.stream_count))
+    yield Figure("api_streams", None, None, float(serving.hub.stream_count))
 
 
 def _escaped(text: str) -> str:

@@ -46,7 +46,6 @@ class Serving:
         self.refusals = Buckets(NOTED_REFUSALS_PER_SECOND, NOTED_REFUSALS_BURST)
         self.hasher = Hasher()
         self.request_count = 0
-        self.stream_count = 0
         self.unnoted: dict[str, int] = {}
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._pool: AsyncPool | None = None
