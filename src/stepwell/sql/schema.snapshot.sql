@@ -4564,6 +4564,11 @@ create function stepwell._development_enter(p_account text) returns void languag
 -- function: stepwell._development_mode_keep()
 create function stepwell._development_mode_keep() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._development_person(p_tenant_id integer, p_name text)
+create function stepwell._development_person(p_tenant_id integer, p_name text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._dialect_floor_check()
 create function stepwell._dialect_floor_check() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
@@ -5015,6 +5020,9 @@ create function stepwell._lifecycle_note(p_tenant_id integer, p_code text, p_wha
 create function stepwell._limit(p_key text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._link_take(p_link text, p_purposes text[])
+create function stepwell._link_take(p_link text, p_purposes text[]) returns stepwell.principal language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._log_position(p_tenant_id integer, p_at timestamp with time zone)
 create function stepwell._log_position(p_tenant_id integer, p_at timestamp with time zone) returns xid8 language plpgsql stable set search_path=stepwell, pg_temp;
@@ -6331,6 +6339,10 @@ create function stepwell.bound_tenant() returns integer language plpgsql stable 
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_account_read()
+create function stepwell.fn_account_read() returns TABLE(name text, kind text, title text, tenant text, roles text[], verbs text[], token_id bigint, token_kind text, ends_at timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_action_limit()
 create function stepwell.fn_action_limit() returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -6602,6 +6614,10 @@ create function stepwell.fn_leases_recover(p_limit integer) returns integer lang
 create function stepwell.fn_link_create(p_tenant_id integer, p_principal_name text, p_purpose text, p_expires_seconds integer) returns TABLE(link text, expires_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_link_enter(p_link text, p_secret_hash text, p_address text, p_user_agent text)
+create function stepwell.fn_link_enter(p_link text, p_secret_hash text, p_address text, p_user_agent text) returns TABLE(token text, token_id bigint, tenant_id integer, principal_name text, expires_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_link_use(p_link text, p_secret_hash text)
 create function stepwell.fn_link_use(p_link text, p_secret_hash text) returns TABLE(tenant_id integer, principal_name text) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6758,6 +6774,10 @@ create function stepwell.fn_rights_missing() returns TABLE(role_name text, lacks
 -- granted to stepwell_reader: execute
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_roles_read(p_tenant_id integer)
+create function stepwell.fn_roles_read(p_tenant_id integer) returns TABLE(role_name text, verbs text[], account_count integer) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_blocked_downstream(p_tenant_id integer, p_run_id bigint) returns TABLE(unit_id bigint, blocker_unit_id bigint) language plpgsql stable security definer set search_path=stepwell, pg_temp;
@@ -7052,8 +7072,12 @@ create function stepwell.fn_token_create(p_tenant_id integer, p_principal_name t
 create function stepwell.fn_token_revoke(p_tenant_id integer, p_token_id bigint) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_tokens_page(p_tenant_id integer, p_principal_name text, p_before bigint, p_limit integer)
+create function stepwell.fn_tokens_page(p_tenant_id integer, p_principal_name text, p_before bigint, p_limit integer) returns TABLE(token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer)
-create function stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer) returns TABLE(token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name text, p_limit integer) returns TABLE(token_id bigint, principal_name text, principal_kind text, kind text, label text, verbs text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, is_valid boolean) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_tokens_read_allowed(p_tokens text[])
