@@ -202,3 +202,29 @@ def test_the_hash_is_that_of_the_standard(db: psycopg.Connection):
         row = db.execute("select _hmac_sha256(%s, %s)", (key, message)).fetchone()
         assert row is not None
         assert bytes(row[0]) == hmac.new(key, message, hashlib.sha256).digest()
+
+
+def limit(db: psycopg.Connection, name: str, value: str) -> None:
+    db.execute("update dot_config set config_value = %s::jsonb where config_key = %s", (value, name))
+
+
+def test_a_tenant_has_so_many_triggers_at_most(
+    api: httpx.Client, db: psycopg.Connection, made: Callable[..., dict[str, str]]
+):
+    limit(db, "limits.triggers", "1")
+    made("first")
+    made("first")
+    asked = {"workflow": "triage", "acts_as": "servicenow"}
+    refused = api.put("/api/v1/triggers/second", json=asked)
+    assert (refused.status_code, refused.json()["type"]) == (422, "urn:stepwell:problem:limit-exceeded")
+
+
+def test_a_signature_is_accepted_as_long_as_the_limit_says(
+    api: httpx.Client, db: psycopg.Connection, made: Callable[..., dict[str, str]], now: int
+):
+    trigger = made()
+    limit(db, "limits.trigger_age_seconds", "30")
+    body = json.dumps(BODY).encode()
+    assert fire(api, trigger, body, now - 60).status_code == 403
+    limit(db, "limits.trigger_age_seconds", "600")
+    assert fire(api, trigger, body, now - 60).status_code == 202
