@@ -63,7 +63,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         token: str | None = None,
     ) -> None:
         self.conninfo = conninfo
-        self._token = token
+        self.token = token
         self.tenant_id = 0
         self.actor = actor
         self._pool = pool
@@ -102,10 +102,10 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
 
     async def _find_caller(self, tenant: str) -> None:
         """Which tenant it is, and who acts: the principal of the token, or of the development mode."""
-        code = tenant if self._token is None or tenant != DEFAULT_TENANT else None
+        code = tenant if self.token is None or tenant != DEFAULT_TENANT else None
         self.tenant_id, name = await self.perform(tenants.caller(code))
         channel, colon, _ = self.actor.partition(":")
-        if name is not None and (self._token is not None or self.actor in SERVICES):
+        if name is not None and (self.token is not None or self.actor in SERVICES):
             self.actor = f"{channel}:{name}" if colon or channel in SERVICES else name
 
     def acting_as(self, actor: str) -> Self:
@@ -122,8 +122,8 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
     ) -> T:
         """Perform one call, on the pool or on the caller's connection."""
         if connection is None:
-            return await perform.on_pool(self._pool, call, bounded=bounded, token=self._token)
-        return await perform.on_connection(connection, call, token=self._token)
+            return await perform.on_pool(self._pool, call, bounded=bounded, token=self.token)
+        return await perform.on_connection(connection, call, token=self.token)
 
     async def publish(self, graph: Graph) -> Published:
         return await self.perform(publish.publish_workflow(self.tenant_id, graph.canonical, self.actor))
@@ -192,7 +192,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
         )  # fmt: skip
         labels = more.get("labels")
         # A worker starts runs on its own connection, where nobody is bound, and sets no labels.
-        is_local = connection is None and self._token is None and not labels
+        is_local = connection is None and self.token is None and not labels
         started = await self.local_workers.start(start) if is_local else None
         started = started or (await self.perform(runs.start_runs(start, labels), connection))[0]
         return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new, result_type)

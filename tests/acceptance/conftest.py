@@ -15,11 +15,13 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from scripts.ensure_programs import HOW_POOLER, find_pooler
+from stepwell.config import user_name
 from stepwell.store.embedded import roles
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
 from tests.support import run, wait
 from tests.support.data_folder import data_folder
+from tests.support.databases import Databases
 
 
 @contextmanager
@@ -54,6 +56,18 @@ def used_dir(data_dir: Path, used_folder: Path) -> Path:
     """A copy of `used_folder` for this test, with its owners, so that the start needs no initdb."""
     subprocess.run(["cp", "-a", str(used_folder), str(data_dir)], check=True)
     return data_dir
+
+
+@pytest.fixture
+def dsn(databases: Databases, template: str) -> Iterator[str]:
+    """Conninfo of the owner of a new database in development mode, as Stepwell creates one for the user.
+
+    Commands connect with the role of the API: `api(dsn)`.
+    """
+    with databases.fresh(template) as dsn:
+        with psycopg.connect(dsn, autocommit=True) as owner:
+            owner.execute("select stepwell._development_enter(%s)", (user_name(),))
+        yield dsn
 
 
 @pytest.fixture

@@ -8,10 +8,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from stepwell.config import user_name
 from tests.govern.sealing import append, seal
 from tests.sql.drive import Engine, operation, wait
 from tests.support.clock import Clock
 from tests.support.processes import stepwell
+from tests.support.roles import api, as_process, bound_token
 
 
 @pytest.fixture
@@ -23,14 +25,19 @@ def run_id(db: psycopg.Connection) -> int:
     return made
 
 
+def keeper(dsn: str) -> dict[str, str | None]:
+    """Anchors are written with the role of a keeper."""
+    return {"STEPWELL_KEEPER_URL": as_process(dsn, "keeper")}
+
+
 def test_a_log_is_sealed_and_verified_and_a_change_is_found(
     dsn: str, db: psycopg.Connection, run_id: int, tmp_path: Path
 ):
     anchor = str(tmp_path / "seals.jsonl")
-    database = ("--database-url", dsn)
+    database = ("--database-url", api(dsn))
     assert "nothing is sealed yet" in stepwell(*database, "audit", "verify").stdout
     seal(db)
-    sealed = stepwell(*database, "audit", "seal", "--anchor", anchor)
+    sealed = stepwell(*database, "audit", "seal", "--anchor", anchor, env=keeper(dsn))
     assert "1 block anchored" in sealed.stdout
     good = stepwell(*database, "audit", "verify", "--anchor", anchor)
     assert (good.returncode, good.stdout.startswith("✓ intact")) == (0, True)
@@ -59,6 +66,7 @@ def test_verify_names_the_tenants_it_read_and_can_read_each_tenant(
 ):
     """Without an option only the default tenant is read, and the output says which tenants were not read."""
     anchor = str(tmp_path / "seals.jsonl")
+    # Only the owner reads every tenant.
     database = ("--database-url", dsn)
     made = [db.execute("select fn_tenant_set(%s, '{}')", (code,)).fetchone() for code in ("acme", "other")]
     for tenant_id in (1, *(row[0] for row in made)):
@@ -66,7 +74,8 @@ def test_verify_names_the_tenants_it_read_and_can_read_each_tenant(
         engine.publish("order.process", operation("a"))
         engine.start("order.process")
         seal(db, tenant_id)
-    assert "3 blocks anchored" in stepwell(*database, "audit", "seal", "--anchor", anchor).stdout
+    sealed = stepwell(*database, "audit", "seal", "--anchor", anchor, env=keeper(dsn))
+    assert "3 blocks anchored" in sealed.stdout
     db.execute("set session_replication_role = replica")
     db.execute(
         "update event_log set actor = 'eve' where event_id = (select max(event_id) from event_log"
@@ -92,7 +101,7 @@ def test_verify_names_the_tenants_it_read_and_can_read_each_tenant(
 
 def test_evidence_is_exported_and_checked(dsn: str, db: psycopg.Connection, run_id: int, tmp_path: Path):
     bundle = str(tmp_path / "b.zip")
-    database = ("--database-url", dsn)
+    database = ("--database-url", api(dsn))
     assert "was not exported yet" in stepwell(*database, "evidence", "list", str(run_id)).stdout
     made = stepwell(*database, "evidence", "export", str(run_id), "--to", bundle, "--json")
     assert made.returncode == 0, made.stderr
@@ -117,20 +126,22 @@ def test_a_refusal_is_one_sentence(dsn: str, db: psycopg.Connection, tmp_path: P
     engine = Engine(db)
     engine.publish("w", wait("parcel", "came"))
     run_id = engine.start("w")
-    refused = stepwell("--database-url", dsn, "evidence", "export", str(run_id), "--to", str(tmp_path))
+    refused = stepwell("--database-url", api(dsn), "evidence", "export", str(run_id), "--to", str(tmp_path))
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "evidence can be exported only after its end" in refused.stderr
     absent = stepwell("evidence", "verify", str(tmp_path / "none.zip"))
     assert (absent.returncode, "No such file" in absent.stderr) == (1, True)
     append(db, 5 << 20)
     seal(db)
-    unreadable = stepwell("--database-url", dsn, "audit", "verify", "--anchor", "https:" + "//example.org/x")
+    unreadable = stepwell(
+        "--database-url", api(dsn), "audit", "verify", "--anchor", "https:" + "//example.org/x"
+    )
     assert "a webhook cannot be read" in unreadable.stderr
 
 
 def test_the_doctor_says_how_old_the_unsealed_events_are(dsn: str, db: psycopg.Connection, clock: Clock):
     def finding() -> dict[str, str]:
-        found = json.loads(stepwell("--database-url", dsn, "doctor", "--json").stdout)
+        found = json.loads(stepwell("--database-url", api(dsn), "doctor", "--json").stdout)
         return next(item for item in found if item["check"] == "seal")
 
     assert finding()["level"] == "ok"
@@ -153,7 +164,12 @@ def test_the_newest_events_are_listed_by_type_actor_and_time(dsn, db):
         engine.start("w")
 
     def typed(*arguments: str, code: int = 0) -> str:
-        done = stepwell("audit", "events", *arguments, env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "180"})
+        done = stepwell(
+            "audit",
+            "events",
+            *arguments,
+            env={"STEPWELL_DATABASE_URL": api(dsn), "COLUMNS": "180"},
+        )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout or done.stderr
 
@@ -173,3 +189,26 @@ def test_the_newest_events_are_listed_by_type_actor_and_time(dsn, db):
     assert typed("--by", "nobody") == "no events\n"
     assert typed("--until", "2020-01-01T00:00:00Z") == "no events\n"
     assert "is not a position" in typed("--before", "x", code=2)
+
+
+@pytest.mark.parametrize("process", ["reader", "api"])
+def test_an_auditor_verifies_with_a_token_and_not_as_the_owner(
+    process: str, dsn: str, db: psycopg.Connection, run_id: int
+):
+    db.execute("select fn_development_leave(%s)", (f"cli:{user_name()}",))
+    seal(db)
+
+    def verify(token: str | None):
+        given = {"STEPWELL_DATABASE_URL": as_process(dsn, process), "STEPWELL_TOKEN": token}
+        return stepwell("audit", "verify", env=given)
+
+    auditor = bound_token(dsn, "ada", "person", "reviewer")
+    good = verify(auditor)
+    assert (good.returncode, good.stdout.startswith("✓ intact")) == (0, True), good.stdout + good.stderr
+    assert "bound to no tenant" in verify(None).stderr
+    blind = verify(bound_token(dsn, "ben", "person", "clerk"))
+    assert (blind.returncode, "payload.read" in blind.stderr) == (1, True), blind.stderr
+    db.execute("set session_replication_role = replica")
+    db.execute("update run_detail set input = input || '{\"more\": 1}' where run_id = %s", (run_id,))
+    bad = verify(auditor)
+    assert (bad.returncode, f"input:{run_id}" in bad.stdout) == (1, True), bad.stdout

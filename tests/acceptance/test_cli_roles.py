@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from stepwell.store.embedded import roles
 from tests.support.processes import stepwell
-from tests.support.roles import as_process, bound_token
+from tests.support.roles import api, as_process, bound_token
 
 GRANTED = """select coalesce(bool_and(has_function_privilege(%s, p.oid, 'execute')), false) from pg_proc as p
              where p.pronamespace = 'stepwell'::regnamespace and p.proname = %s"""
@@ -86,7 +86,7 @@ def test_the_doctor_says_that_a_worker_has_no_keeper(dsn):
 
 def test_the_api_role_reads_only_with_a_token(dsn):
     """Before, it read `tenant default does not exist`, `no runs`, `no policy yet`."""
-    env = {"STEPWELL_DATABASE_URL": as_process(dsn, "api")}
+    env = {"STEPWELL_DATABASE_URL": api(dsn)}
     for command in (("runs", "list"), ("policy", "show")):
         done = stepwell(*command, env=env)
         assert done.returncode == 1, done.stdout

@@ -16,6 +16,7 @@ import pytest
 from stepwell.unit_numbers import read_unit, short
 from tests.acceptance.working import worker
 from tests.support.processes import environment, stepwell
+from tests.support.roles import api
 from tests.support.wait import until_row
 
 YAML = """\
@@ -76,7 +77,7 @@ def shop(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(dsn: str, shop: Path):
     def typed(*arguments: str, code: int = 0) -> str:
-        done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "180"}, cwd=shop)
+        done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": api(dsn), "COLUMNS": "180"}, cwd=shop)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout if code == 0 else done.stderr
 
@@ -168,7 +169,8 @@ def test_runs_are_paused_resumed_and_cancelled(run, db):
     assert run("runs", "resume", "1") == "run 1 is in progress again\n"
     assert run("runs", "cancel", "1", "--reason", "test") == "run 1 is cancelled\n"
     events = json.loads(run("runs", "events", "1", "--json"))
-    assert [event["to_state"] for event in events if event["step_id"] is None][-1] == "cancelled"
+    told = [(event["event_type"], event["to_state"]) for event in events if event["step_id"] is None]
+    assert told[-2:] == [("workflow.cancelled", "cancelled"), ("approval.waived", None)]
     assert run("runs", "cancel", "99", code=1) == "run 99 does not exist.\n"
     assert "⊘ Cancelled" in run("runs", "show", "1")
 
@@ -271,7 +273,7 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_the_error_for_a_wrong_call_is_one_sentence(dsn, shop, arguments, code, message):
-    done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn}, cwd=shop)
+    done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": api(dsn)}, cwd=shop)
     assert done.returncode == code, done.stderr
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -292,7 +294,7 @@ def test_watch_draws_a_tree_in_a_terminal(run, dsn, shop_worker):
     terminal, terminal_of_process = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "stepwell", "runs", "watch", "1"],
-        env=environment({"STEPWELL_DATABASE_URL": dsn, "TERM": "xterm-256color", "COLUMNS": "120"}),
+        env=environment({"STEPWELL_DATABASE_URL": api(dsn), "TERM": "xterm-256color", "COLUMNS": "120"}),
         stdin=terminal_of_process, stdout=terminal_of_process, stderr=terminal_of_process,
     )  # fmt: skip
     os.close(terminal_of_process)
@@ -323,7 +325,7 @@ def test_ending_a_watch_does_not_end_the_run(run, dsn, shop_worker, db):
     until_row(db, "select count(*) > 0 from event_wait")
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "stepwell", "runs", "watch", "1"],
-        env=environment({"STEPWELL_DATABASE_URL": dsn}),
+        env=environment({"STEPWELL_DATABASE_URL": api(dsn)}),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_as_in_a_terminal,
     ) as watching:  # fmt: skip
         assert watching.stdout is not None

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.commands import run_command
 from tests.support.processes import LIMIT_SECONDS, environment, stepwell
+from tests.support.roles import api
 
 BROKEN = "raise SystemExit('the app is closed')\n"
 
@@ -30,7 +31,7 @@ def test_outputs_and_exit_code_are_those_of_a_new_process(
     dsn: str, tmp_path: Path, arguments: tuple[str, ...]
 ):
     (tmp_path / "broken.py").write_text(BROKEN)
-    given = {"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "100"}
+    given = {"STEPWELL_DATABASE_URL": api(dsn), "COLUMNS": "100"}
     new = subprocess.run(
         [sys.executable, "-m", "stepwell", *arguments],
         cwd=tmp_path,

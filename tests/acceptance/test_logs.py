@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import environment, stepwell
+from tests.support.roles import api, process_environment
 from tests.support.wait import until_row
 
 APP = """
@@ -44,7 +45,7 @@ def running(dsn: str, log: Path, *arguments: str, **settings: str) -> Iterator[N
         log.open("w") as err,
         subprocess.Popen(
             [sys.executable, "-m", "stepwell", *arguments],
-            env=environment({"STEPWELL_DATABASE_URL": dsn, **settings}),
+            env=environment({**process_environment(dsn, arguments[0]), **settings}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=err,
@@ -66,7 +67,7 @@ def failed(dsn, db, tmp_path):
         log = tmp_path / "log"
         with running(dsn, log, "worker", "--app", str(tmp_path / "shop.py"), **settings):
             until_row(db, "select count(*) = 1 from worker_session where closed_at is null")
-            done = stepwell("start", "pay", env={"STEPWELL_DATABASE_URL": dsn})
+            done = stepwell("start", "pay", env={"STEPWELL_DATABASE_URL": api(dsn)})
             assert done.returncode == 0, done.stderr
             until_row(db, "select state_code = 'failed' from workflow_run")
         return log.read_text().splitlines()
@@ -123,6 +124,6 @@ def test_a_keeper_writes_json(dsn, db, tmp_path):
 
 
 def test_an_unknown_log_format_is_refused(dsn):
-    done = stepwell("runs", "list", env={"STEPWELL_DATABASE_URL": dsn, "STEPWELL_LOG_FORMAT": "xml"})
+    done = stepwell("runs", "list", env={"STEPWELL_DATABASE_URL": api(dsn), "STEPWELL_LOG_FORMAT": "xml"})
     assert done.returncode == 2
     assert "accepted are auto, text, json" in done.stderr

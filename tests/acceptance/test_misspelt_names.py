@@ -11,6 +11,7 @@ import pytest
 from stepwell.client import Client
 from stepwell.errors import NotFound
 from tests.support.processes import stepwell
+from tests.support.roles import api
 
 YAML = """\
 workflow: order.process
@@ -39,7 +40,7 @@ def run(dsn: str, tmp_path: Path):
     (tmp_path / "shop.py").write_text(SHOP)
 
     def typed(*arguments: str):
-        return stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn}, cwd=tmp_path)
+        return stepwell(*arguments, env={"STEPWELL_DATABASE_URL": api(dsn)}, cwd=tmp_path)
 
     for arguments in (
         ("publish", "order.yaml"),

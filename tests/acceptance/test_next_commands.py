@@ -10,6 +10,7 @@ from stepwell.cli.next_steps import commands, describe
 from stepwell.config import Settings
 from stepwell.define import freeze, write_yaml
 from tests.support.processes import stepwell
+from tests.support.roles import api
 
 FORM = {
     "type": "object",
@@ -42,7 +43,7 @@ def test_the_commands_for_a_person_work_as_they_are_printed(dsn, tmp_path):
     lines = commands(describe(freeze(ORDER), {}), Settings(database_url=dsn, data_dir=tmp_path))
     assert [line.partition("stepwell ")[2] for line in lines] == EXPECTED
 
-    given = {"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "120"}
+    given = {"STEPWELL_DATABASE_URL": api(dsn), "COLUMNS": "120"}
     (tmp_path / "order.yaml").write_text(write_yaml(ORDER))
     assert stepwell("publish", str(tmp_path / "order.yaml"), env=given).returncode == 0
     for line in EXPECTED:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.acceptance.running import run as stepwell
 from tests.sql.drive import Engine, human, operation
+from tests.support.roles import api
 
 # Each command is a process; 25 of them can take more than the default limit on a busy machine.
 pytestmark = pytest.mark.timeout(600)
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture
 def run(dsn: str):
     def command(*arguments: str, code: int = 0) -> str:
-        done = stepwell("--database-url", dsn, *arguments)
+        done = stepwell("--database-url", api(dsn), *arguments)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 

@@ -9,14 +9,17 @@ import psycopg
 import pytest
 
 from tests.support.processes import ROOT, stepwell
+from tests.support.roles import api
 
 POLICY = ROOT / "examples" / "policy.yaml"
 
 
 @pytest.fixture
-def run(dsn: str):
+def run(dsn: str, db: psycopg.Connection):
+    db.execute("select fn_person_set(1, 'ada', array['admin'])")
+
     def call(*arguments: str | Path):
-        return stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "240"})
+        return stepwell(*arguments, env={"STEPWELL_DATABASE_URL": api(dsn), "COLUMNS": "240"})
 
     return call
 

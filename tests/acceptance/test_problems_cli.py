@@ -9,14 +9,16 @@ import pytest
 
 import stepwell as sw
 from tests.acceptance.running import run as stepwell
+from tests.support.roles import api
 
 
 def test_a_problem_is_listed_shown_and_closed(dsn: str, db: psycopg.Connection):
     def run(*arguments: str, code: int = 0) -> str:
-        done = stepwell("--database-url", dsn, "problems", *arguments, environment={"COLUMNS": "200"})
+        done = stepwell("--database-url", api(dsn), "problems", *arguments, environment={"COLUMNS": "200"})
         assert done.returncode == code, done.stdout + done.stderr
         return (done.stdout + done.stderr).strip()
 
+    db.execute("select fn_person_set(1, 'ada', array['operator'])")
     assert run("list", "--lang", "vi") == "không có vấn đề nào"
     db.execute("select fn_duty_set_aside(1, 'schedule', 'nightly', '22012', 'division by zero')")
     (found,) = json.loads(run("list", "--json"))

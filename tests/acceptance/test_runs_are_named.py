@@ -9,6 +9,7 @@ import pytest
 
 from tests.sql.drive import Engine, human, operation
 from tests.support.processes import stepwell
+from tests.support.roles import api
 
 KEY = "A/1"
 NAME = f"order.process/{KEY}"
@@ -22,7 +23,7 @@ def run(dsn: str, db: psycopg.Connection):
     assert engine.start("order.process", ref=KEY) == 2
 
     def typed(*arguments: str, code: int = 0) -> str:
-        done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "180"})
+        done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": api(dsn), "COLUMNS": "180"})
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout or done.stderr
 

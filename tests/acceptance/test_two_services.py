@@ -14,6 +14,7 @@ import pytest
 from stepwell.testing import check_invariants
 from tests.acceptance.working import worker
 from tests.support.processes import stepwell
+from tests.support.roles import api
 from tests.support.wait import until_row
 
 HEAD = "import stepwell as sw\n\napp = sw.App()\n"
@@ -81,7 +82,7 @@ def test_an_unserved_step_is_shown_and_completes_when_a_worker_serves_it(dsn, db
     with worker(dsn, tmp_path / "orders.log", app=orders):
         start_many(db, 1)
         until_row(db, "select count(*) = 1 from step_run where step_id = 'ship' and state_code = 'ready'")
-        shown = stepwell("runs", "show", "1", env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "200"})
+        shown = stepwell("runs", "show", "1", env={"STEPWELL_DATABASE_URL": api(dsn), "COLUMNS": "200"})
         assert "no live worker serves operation ship" in " ".join(shown.stdout.split())
         with worker(dsn, tmp_path / "parcels.log", app=parcels):
             until_row(db, "select state_code = 'completed' from workflow_run")

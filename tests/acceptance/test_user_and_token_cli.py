@@ -7,16 +7,22 @@ import json
 import psycopg
 import pytest
 
+from stepwell.config import user_name
 from tests.sql.drive import Engine, human, operation
 from tests.support.processes import stepwell
+from tests.support.roles import api
 
 pytestmark = pytest.mark.timeout(600)
+
+DEVELOPER = f"{user_name()}: admin, operator, publisher, reviewer"
 
 
 @pytest.fixture
 def run(dsn: str):
-    def command(*arguments: str, code: int = 0, token: str | None = None) -> str:
-        env = {"STEPWELL_DATABASE_URL": dsn} | ({"STEPWELL_TOKEN": token} if token else {})
+    def command(*arguments: str, code: int = 0, token: str | None = None, as_owner: bool = False) -> str:
+        env = {"STEPWELL_DATABASE_URL": dsn if as_owner else api(dsn)} | (
+            {"STEPWELL_TOKEN": token} if token else {}
+        )
         done = stepwell(*arguments, env=env)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout if code == 0 else done.stderr
@@ -27,7 +33,7 @@ def run(dsn: str):
 def test_accounts_are_added_shown_changed_and_ended(run, db: psycopg.Connection):
     assert run("user", "add", "ada", "--role", "lead", "--title", "Ada L.") == "ada: lead\n"
     run("user", "add", "billing", "--kind", "service", "--role", "publisher")
-    assert run("user", "list") == "ada (Ada L.): lead\nbilling: publisher, service\n"
+    assert run("user", "list") == f"ada (Ada L.): lead\nbilling: publisher, service\n{DEVELOPER}\n"
     assert (
         run("user", "roles", "add", "ada", "reviewer", "office") == "ada (Ada L.): lead, office, reviewer\n"
     )
@@ -46,19 +52,23 @@ def test_accounts_are_added_shown_changed_and_ended(run, db: psycopg.Connection)
         "select payload ->> 'name', payload -> 'roles' from event_log where event_type = 'principal.changed'"
         " order by event_id"
     ).fetchall()
-    assert changes[2] == ("ada", ["lead", "office", "reviewer"])
-    assert len(changes) == 7
+    # The first one adds the person of the development mode.
+    assert changes[3] == ("ada", ["lead", "office", "reviewer"])
+    assert len(changes) == 8
 
 
 def test_a_link_is_printed_once_and_sets_a_password(run, db: psycopg.Connection):
     text = run("user", "link", "ada", "--first-admin").strip()
     assert text.startswith("swl_")
-    assert run("user", "list") == "ada: admin\n"
+    assert run("user", "list") == f"ada: admin\n{DEVELOPER}\n"
     made = json.loads(run("user", "link", "ada", "--expires", "2h", "--json"))
     assert (made["name"], made["purpose"]) == ("ada", "password_reset")
     secret = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$" + "a" * 43
     db.execute("select fn_link_use(%s, %s)", (made["link"], secret))
-    assert "ada is an administrator and has a password" in run("user", "link", "ben", "--first-admin", code=1)
+    refused = run("user", "link", "ben", "--first-admin", code=1)
+    assert "ada is an administrator and has a password" in refused
+    token = run("token", "create", "ada", "--label", "t", "--expires", "1h").strip()
+    assert "only the owner" in run("user", "link", "ben", "--first-admin", code=1, token=token)
     assert "nobody does not exist" in run("user", "link", "nobody", code=1)
 
 
@@ -113,7 +123,7 @@ def test_the_owner_acts_as_an_operator_with_the_name_of_the_account(run, db: psy
     engine.publish("w", operation("x"))
     number = engine.start("w")
     monkeypatch.setenv("LOGNAME", "olga")
-    run("runs", "pause", str(number))
+    run("runs", "pause", str(number), as_owner=True)
     operator = "select kind, principal_name from principal where tenant_id = 0 and kind = 'operator'"
     assert db.execute(operator).fetchall() == [("operator", "olga")]
     assert engine.one("select actor from event_log where event_type = 'workflow.paused'") == "cli:olga"

@@ -16,7 +16,6 @@ import psycopg
 import pytest
 
 from stepwell.api.app import create_app
-from stepwell.config import Settings
 from stepwell.connectors.secrets import SecretRef
 from stepwell.govern.slack.notifier import SlackNotifier
 from stepwell.govern.slack.settings import SlackSettings
@@ -24,6 +23,7 @@ from tests.api.serving import serving
 from tests.connectors.http_server import LocalServer, local_server
 from tests.connectors.slack_server import Workspace
 from tests.sql.drive import Engine, human
+from tests.support.roles import as_process, process_settings
 
 TOKEN = "xoxb-canary-7f3a91"
 SIGNING = "signing-canary-5b2c88"
@@ -71,12 +71,17 @@ def engine(db: psycopg.Connection) -> Engine:
 
 @pytest.fixture
 def notifier(dsn: str, settings: SlackSettings) -> SlackNotifier:
-    return SlackNotifier(dsn, settings)
+    return SlackNotifier(as_process(dsn, "slack"), settings)
 
 
 @pytest.fixture
 def api(dsn: str, settings: SlackSettings, tmp_path: Path) -> Iterator[httpx.Client]:
-    app = create_app(Settings(database_url=dsn, data_dir=tmp_path), dsn, slack_settings=settings)
+    app = create_app(
+        process_settings(dsn, tmp_path),
+        as_process(dsn, "api"),
+        slack_settings=settings,
+        slack_conninfo=as_process(dsn, "slack"),
+    )
     with serving(app) as client:
         yield client
 

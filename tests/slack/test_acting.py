@@ -12,6 +12,7 @@ from stepwell.connectors.secrets import SecretRef
 from stepwell.testing import check_invariants
 from tests.connectors.http_server import Reply, local_server
 from tests.slack.conftest import TOKEN, words
+from tests.support.roles import process_app
 from tests.support.wait import until_async
 from tests.worker.acting import put_in_force, rule
 
@@ -30,7 +31,7 @@ def shop(monkeypatch):
 
 @pytest.fixture
 def app(dsn, shop) -> sw.App:
-    made = sw.App(database_url=dsn)
+    made = process_app(dsn)
     made.connector(
         HttpConnector(
             "shop",

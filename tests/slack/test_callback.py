@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from stepwell.api.app import create_app
-from stepwell.config import Settings
 from tests.api.serving import serving
 from tests.connectors.http_server import Reply
 from tests.slack.conftest import USERS, asked, words
 from tests.support.deciding import deciding
+from tests.support.roles import as_process, process_settings
 from tests.support.wait import until
 
 
@@ -226,7 +226,7 @@ def test_a_decision_counts_although_slack_fails_to_show_a_message(engine, slack,
 
 
 def test_without_settings_for_slack_the_callback_is_not_found(dsn, tmp_path):
-    with serving(create_app(Settings(database_url=dsn, data_dir=tmp_path), dsn)) as client:
+    with serving(create_app(process_settings(dsn, tmp_path), as_process(dsn, "api"))) as client:
         answer: httpx.Response = client.post("/api/v1/slack/callback", content=b"payload={}")
     assert answer.status_code == 404
     assert answer.json()["detail"] == "Slack is not set up on this server"

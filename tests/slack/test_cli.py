@@ -10,19 +10,25 @@ import pytest
 from tests.acceptance.running import run as stepwell
 from tests.connectors.http_server import Reply
 from tests.slack.conftest import TOKEN, asked
+from tests.support.roles import as_process, bound_token
 
 Run = Callable[..., str]
 
 
 @pytest.fixture
 def run(dsn, settings) -> Run:
+    """Commands of an administrator with a token, and of what speaks with Slack with its own role."""
+    token = bound_token(dsn, "olga", "person")
+
     def call(*arguments: str, code: int = 0, **environment: str) -> str:
         given = {
+            "STEPWELL_TOKEN": token, "STEPWELL_SLACK_URL": as_process(dsn, "slack"),
+            "STEPWELL_KEEPER_URL": as_process(dsn, "keeper"),
             "PLANTED_SLACK_TOKEN": TOKEN, "STEPWELL_SLACK_TOKEN": settings.token.reference,
             "STEPWELL_SLACK_CHANNEL": settings.channel, "STEPWELL_SLACK_API_URL": settings.api_url,
             **environment,
         }  # fmt: skip
-        done = stepwell("--database-url", dsn, *arguments, environment=given)
+        done = stepwell("--database-url", as_process(dsn, "api"), *arguments, environment=given)
         assert done.returncode == code, done.stdout + done.stderr
         assert TOKEN not in done.stdout + done.stderr
         return done.stdout + done.stderr

@@ -10,6 +10,7 @@ from stepwell.govern.slack.notifier import SlackNotifier, notifying
 from tests.connectors.http_server import Reply
 from tests.slack.conftest import asked, words
 from tests.support.deciding import deciding
+from tests.support.roles import as_process
 from tests.support.wait import until
 
 
@@ -139,7 +140,7 @@ def test_two_notifiers_post_one_card(engine, workspace, settings, dsn):
 
     def look() -> None:
         gate.wait(10)
-        counts.append(SlackNotifier(dsn, settings).run_once())
+        counts.append(SlackNotifier(as_process(dsn, "slack"), settings).run_once())
 
     both = [threading.Thread(target=look) for _ in range(2)]
     for one in both:
@@ -154,7 +155,7 @@ def test_without_a_signing_secret_a_card_has_no_buttons(engine, workspace, setti
     from dataclasses import replace
 
     asked(engine)
-    SlackNotifier(dsn, replace(settings, signing_secret=None)).run_once()
+    SlackNotifier(as_process(dsn, "slack"), replace(settings, signing_secret=None)).run_once()
     assert "actions" not in [block["type"] for block in workspace.messages()[0]["blocks"]]
 
 
@@ -165,7 +166,7 @@ def test_the_notifier_thread_posts_and_stops(engine, workspace, settings, dsn, m
         ("STEPWELL_SLACK_API_URL", settings.api_url),
     ):
         monkeypatch.setenv(name, value)
-    with notifying(dsn):
+    with notifying(as_process(dsn, "slack")):
         asked(engine)
         until(workspace.messages)
     assert "slack-notifier" not in [thread.name for thread in threading.enumerate()]

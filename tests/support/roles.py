@@ -30,6 +30,11 @@ def as_process(dsn: str, process: str) -> str:
     return make_conninfo(dsn, user=f"stepwell_{process}")
 
 
+def api(dsn: str) -> str:
+    """The same database for a command or a program: the role of the API."""
+    return as_process(dsn, "api")
+
+
 def process_settings(dsn: str, data_dir: Path = Path("/nonexistent"), token: str | None = None) -> Settings:
     """Each process with its own role. Without a token the client is the owner: the hands of the test."""
     settings = Settings(

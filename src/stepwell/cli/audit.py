@@ -19,8 +19,9 @@ from stepwell.govern.audit import Anchored, verify_tenants
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.seal import seal_now
 from stepwell.govern.signing import keys_of, make_key
-from stepwell.store.calls import audit, events, sealing
+from stepwell.store.calls import audit, events
 from stepwell.store.calls.keep import keeper_connection
+from stepwell.store.connection.target import Process, database
 from stepwell.unit_numbers import short
 
 if TYPE_CHECKING:
@@ -117,14 +118,14 @@ def seal(
     settings: Settings = context.obj
     address = anchor or settings.audit_anchor
 
-    async def act(client: Client) -> tuple[list[sealing.Sealed], int | None]:
-        made = await seal_now(client)
-        if address is None:
-            return made, None
-        with keeper_connection(client.conninfo) as connection:
-            return made, tell(connection, address, key or settings.audit_key)
-
-    made, told_count = ask(context, act)
+    made = ask(context, seal_now)
+    told_count = None
+    if address is not None:
+        with (
+            database(settings, Process.KEEPER) as conninfo,
+            keeper_connection(conninfo) as connection,
+        ):
+            told_count = tell(connection, address, key or settings.audit_key)
     if as_json:
         print_json({"sealed": made, "anchored_count": told_count})
         return
@@ -172,9 +173,11 @@ def verify(
         anchored = None
         if anchor is not None:
             anchored = Anchored(open_anchor(anchor).read(), None if keys is None else keys_of(keys))
-        return verify_tenants(client.conninfo, None if all_tenants else tenant or "default", head, anchored)
+        chosen = None if all_tenants else tenant or client.tenant_id
+        return verify_tenants(client.conninfo, chosen, head, anchored, client.token)
 
-    verdicts, not_read = ask(context, check)
+    # A tenant that is named may be any, and only the owner reads them all.
+    verdicts, not_read = ask(context, check, as_owner=all_tenants or tenant is not None)
     if as_json:
         found = [
             {"tenant": name, **asdict(one), "problems": [p._asdict() for p in one.problems]}
@@ -221,7 +224,7 @@ def list_blocks(
     """List the newest blocks of the chain. Store the last hash elsewhere: 'verify --head' checks it."""
 
     async def read(client: Client) -> list[dict[str, Any]]:
-        with audit.reading(client.conninfo, client.tenant_id) as reader:
+        with audit.reading(client.conninfo, client.tenant_id, client.token) as reader:
             chain = reader.chain()
             newest = 0 if chain is None else chain.block_count
             return list(reader.blocks(list(range(max(newest - limit, 0) + 1, newest + 1))))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from stepwell.cli.ids import RunName
-from stepwell.errors import StepwellError, UsageError
+from stepwell.errors import PermissionDenied, StepwellError, UsageError
 from stepwell.lazy import without_collector
 from stepwell.translations import Lang
 from stepwell.unit_numbers import short
@@ -18,6 +18,7 @@ from stepwell.unit_numbers import short
 if TYPE_CHECKING:
     from stepwell.client import Client
     from stepwell.config import Settings
+    from stepwell.store.connection.target import Place, Process
 
 T = TypeVar("T")
 
@@ -30,26 +31,51 @@ LabelOption = Annotated[
 ReasonOption = Annotated[str | None, typer.Option(help="The reason; it is stored in the log.")]
 
 
-def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]]) -> T:
-    """Connect to the database of the command line, await the question, close."""
+def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]], *, as_owner: bool = False) -> T:
+    """Connect to the database of the command line, await the question, close.
+
+    `as_owner` is for what belongs to the whole installation, such as tenants.
+    """
     # Imported here: the help of a command needs neither the event loop nor the database driver.
     with without_collector():
         import asyncio
 
-        from stepwell.client import Client
-        from stepwell.store.connection.target import database
+        from stepwell.store.connection.target import databases
 
     settings: Settings = context.obj
 
-    async def connected(conninfo: str) -> T:
-        client = await Client.connect(conninfo, actor=actor(), token=settings.token, is_command=True)
+    async def connected(place: Place) -> T:
+        client = await _client(settings, place, as_owner=as_owner)
         try:
             return await question(client)
         finally:
             await client.close()
 
-    with database(settings) as conninfo:
-        return asyncio.run(connected(conninfo))
+    with databases(settings) as place:
+        return asyncio.run(connected(place))
+
+
+async def _client(settings: Settings, place: Place, *, as_owner: bool) -> Client:
+    """Connect with the role of the API, as the token says or, in development mode, as the user.
+
+    Whoever reaches the socket of an embedded database without a token is its operator, also after its
+    development mode: the owner, with the name of the user.
+    """
+    with without_collector():
+        from stepwell.client import Client
+        from stepwell.store.connection.target import Process
+
+    async def connect(process: Process) -> Client:
+        return await Client.connect(
+            place.address(process), actor=actor(), token=settings.token, is_command=True
+        )
+
+    try:
+        return await connect(Process.OWNER if as_owner else Process.API)
+    except PermissionDenied:
+        if as_owner or settings.token is not None or not settings.is_embedded:
+            raise
+        return await connect(Process.OWNER)
 
 
 def each(

@@ -49,7 +49,7 @@ def set_tenant(
     settings = cast(TenantSettings, {**caps})
     if weight is not None:
         settings["weight"] = weight
-    found = ask(context, lambda client: client.tenant_set(tenant, **settings))
+    found = ask(context, lambda client: client.tenant_set(tenant, **settings), as_owner=True)
     answer(as_json, found, _line(found))
 
 
@@ -92,7 +92,7 @@ def list_tenants(context: typer.Context, as_json: JsonOption = False) -> None:
         capped = await client.workflows(has_caps=True, limit=500)
         return await client.tenants(), await client.workspaces(), capped
 
-    tenants, workspaces, workflows = ask(context, read)
+    tenants, workspaces, workflows = ask(context, read, as_owner=True)
     if as_json:
         print_json(
             {

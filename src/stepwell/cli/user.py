@@ -95,7 +95,8 @@ def link(
     purpose = "first_administrator" if first_admin else "password_reset"
     seconds = int(parse_duration(expires, "--expires"))
     text, until = ask(
-        context, lambda client: client.perform(calls.create_link(client.tenant_id, name, purpose, seconds))
+        context,
+        lambda client: client.perform(calls.create_link(client.tenant_id, name, purpose, seconds)),
     )
     document = {"name": name, "purpose": purpose, "link": text, "expires_at": until.isoformat()}
     answer(as_json, document, text)

@@ -27,19 +27,26 @@ class Anchored:
 
 
 def verify_tenants(
-    conninfo: str, tenant: str | None, head: str | None, anchored: Anchored | None
+    conninfo: str,
+    tenant: str | int | None,
+    head: str | None,
+    anchored: Anchored | None,
+    token: str | None = None,
 ) -> tuple[dict[str, Verdict], list[str]]:
-    """Check the chain of one tenant, or of all (None): verdicts by name, and the tenants not read."""
-    with audit.reading(conninfo, 0) as reader:
+    """Check the chain of one tenant, by name or number, or of all (None) that the caller may read.
+
+    Returns verdicts by name, and the tenants not read.
+    """
+    with audit.reading(conninfo, 0, token) as reader:
         known = reader.tenants()
-    if tenant is not None and tenant not in known:
+    chosen = {name: number for name, number in known.items() if tenant is None or tenant in (name, number)}
+    if not chosen:
         raise NotFound(
             f"tenant {tenant} does not exist", field="tenant", hint="'stepwell tenants list' shows them"
         )
-    chosen = known if tenant is None else {tenant: known[tenant]}
     verdicts = {}
     for name, tenant_id in chosen.items():
-        with audit.reading(conninfo, tenant_id) as reader:
+        with audit.reading(conninfo, tenant_id, token) as reader:
             verdicts[name] = verify_log(reader, head, anchored)
     return verdicts, [name for name in known if name not in chosen]
 

@@ -70,7 +70,7 @@ class _Person:
         return await self.client.perform(call)
 
     def reading(self) -> AbstractContextManager[RunReader]:
-        return evidence.reading(self.client.conninfo, self.tenant_id, self.run_id)
+        return evidence.reading(self.client.conninfo, self.tenant_id, self.run_id, self.client.token)
 
     async def bind(self, digest: str) -> Position:
         actor = self.client.actor
@@ -138,7 +138,7 @@ async def later(client: Client, block_no: int, block_hash: str) -> dict[str, Any
 
 
 def _later(client: Client, block_no: int, block_hash: str) -> dict[str, Any]:
-    with audit.reading(client.conninfo, client.tenant_id) as reader:
+    with audit.reading(client.conninfo, client.tenant_id, client.token) as reader:
         chain = reader.chain()
         found = [] if chain is None else [block["block_hash"] for block in reader.blocks([block_no])]
         if chain is None or found != [block_hash]:

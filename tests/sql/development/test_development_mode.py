@@ -104,14 +104,17 @@ def test_where_nobody_is_bound_the_person_of_the_mode_acts(developing: Engine, r
         assert db.execute(BOUND).fetchone() == (None, None)
 
 
-def test_the_api_acts_as_the_person_of_the_mode_and_as_nobody_else(developing: Engine):
+def test_the_api_acts_as_the_person_of_the_mode_or_as_whom_it_names(developing: Engine):
     db = developing.db
+    developing.person("cleo")
     developing.publish("w", operation("a"))
     run_id = developing.start("w")
     db.execute("insert into tenant (tenant_code) values ('other')")
     with as_role(db, "stepwell_api"):
         for call, words in {
-            f"fn_run_cancel(1, {run_id}, 'ben')": "bound to ada and cannot act as ben",
+            f"fn_run_cancel(1, {run_id}, 'ben')": "nobody is called ben",
+            f"fn_run_cancel(1, {run_id}, 'cleo')": "neither the roles nor the token of cleo allow this",
+            "fn_policy_activate(1, 1, 'cleo')": "neither the roles nor the token of cleo allow this",
             f"fn_run_cancel(2, {run_id}, 'ada')": "cannot act for tenant 2",
         }.items():
             with pytest.raises(psycopg.Error, match=words), db.transaction():
@@ -195,7 +198,7 @@ def test_no_application_role_writes_or_leaves_the_mode(developing: Engine, role:
     for statement in (
         "select stepwell.fn_development_leave('ada')",
         "select stepwell._development_enter('ada')",
-        "select stepwell._development_bind()",
+        "select stepwell._development_bind(null)",
         "select * from stepwell.development_mode",
         "update stepwell.development_mode set left_at = now(), left_by = 'x'",
     ):

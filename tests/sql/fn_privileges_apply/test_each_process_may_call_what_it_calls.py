@@ -49,7 +49,6 @@ OWNERS = {
     "fn_clock_release",
     "fn_clock_stop",
     "fn_development_leave",
-    "fn_policy_activate",
     "fn_privileges_apply",
     "fn_registry_refresh",
     "fn_tenant_set",

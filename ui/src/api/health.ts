@@ -40,6 +40,9 @@ export interface Health {
   python_version: string;
   checked_at: string;
   server_started_at: string;
+  mode: "development" | "strict" | null;
+  /** Who acts in development mode where nobody is bound. */
+  person: string | null;
   database: Database | null;
   schema: Schema | null;
   counts: Count[];

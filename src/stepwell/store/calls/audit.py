@@ -18,6 +18,8 @@ from psycopg.rows import TupleRow
 from stepwell import json_text
 from stepwell.errors import from_database
 from stepwell.sql import support_text
+from stepwell.store.calls import audit_rights
+from stepwell.store.calls.audit_rights import Readable
 from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
@@ -120,13 +122,14 @@ class AuditReader:
     def __init__(self, connection: psycopg.Connection[TupleRow], tenant_id: int) -> None:
         self.connection = connection
         self.tenant_id = tenant_id
+        self._readable = Readable(connection)
 
     def table(self, name: str, **chosen: int) -> str:
         """Where to read the rows of a table; `chosen` says which of them the query needs."""
         return f"stepwell.{name}"
 
     def rows(self, query: str, *parameters: Any) -> list[TupleRow]:
-        return self.connection.execute(query.encode(), parameters or None).fetchall()
+        return self.connection.execute(self._readable.query(query).encode(), parameters or None).fetchall()
 
     def tenants(self) -> dict[str, int]:
         """The numbers of all tenants by name."""
@@ -322,7 +325,7 @@ class AuditReader:
 
     def support(self, name: str, **values: Any) -> list[TupleRow]:
         given = {"tenant_id": self.tenant_id, **values}
-        return self.connection.execute(support_text(name).encode(), given).fetchall()
+        return self.connection.execute(self._readable.query(support_text(name)).encode(), given).fetchall()
 
     def impossible_events(self, limit: int) -> list[Position]:
         """Events of transactions that did not begin yet: nobody can have written them."""
@@ -349,19 +352,23 @@ class AuditReader:
 
 
 @contextmanager
-def reading(conninfo: str, tenant_id: int) -> Iterator[AuditReader]:
-    with snapshot(conninfo) as connection:
+def reading(conninfo: str, tenant_id: int, token: str | None = None) -> Iterator[AuditReader]:
+    with snapshot(conninfo, token) as connection:
         yield AuditReader(connection, tenant_id)
 
 
 @contextmanager
-def snapshot(conninfo: str) -> Iterator[psycopg.Connection[TupleRow]]:
-    """One snapshot for all reads, so that a reader never sees a part of a new block."""
+def snapshot(conninfo: str, token: str | None = None) -> Iterator[psycopg.Connection[TupleRow]]:
+    """One snapshot for all reads, so that a reader never sees a part of a new block.
+
+    With a token the reads are bound to the tenant of the token.
+    """
     try:
         with psycopg.connect(
             named(conninfo, "stepwell audit"), connect_timeout=CONNECT_LIMIT_SECONDS
         ) as connection:
             connection.execute("set transaction isolation level repeatable read read only")
+            audit_rights.bind(connection, token)
             yield connection
     except psycopg.Error as error:
         raise from_database(error) from error

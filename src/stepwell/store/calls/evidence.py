@@ -69,8 +69,8 @@ class RunReader(AuditReader):
 
 
 @contextmanager
-def reading(conninfo: str, tenant_id: int, run_id: int) -> Iterator[RunReader]:
-    with snapshot(conninfo) as connection:
+def reading(conninfo: str, tenant_id: int, run_id: int, token: str | None = None) -> Iterator[RunReader]:
+    with snapshot(conninfo, token) as connection:
         yield RunReader(connection, tenant_id, run_id)
 
 

@@ -64,9 +64,11 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, to
 
 
 async def _bound(own: psycopg.AsyncConnection[TupleRow], token: str, call: Call[Any]) -> Rows:
-    async with own.transaction(), own.pipeline():
-        binding = await own.execute(BIND, (token,))
-        cursor = await own.execute(call.text, call.parameters)
+    async with own.transaction():
+        # The results are read after the pipeline: an error inside it is also written to the log.
+        async with own.pipeline():
+            binding = await own.execute(BIND, (token,))
+            cursor = await own.execute(call.text, call.parameters)
         await binding.fetchall()
         return await cursor.fetchall()
 

@@ -1,8 +1,7 @@
 """Choose the database and the role of a process: receives settings, returns a conninfo.
 
 This is the one place that chooses. With a given address each process uses the address of its own if there is
-one, and the role in it. On the embedded server each process logs in with its own role; the owner migrates,
-and is the operator of the command line.
+one, and the role in it. On the embedded server each process logs in with its own role; the owner migrates.
 """
 
 from __future__ import annotations
@@ -28,10 +27,6 @@ class Process(enum.StrEnum):
     WORKER = "worker"
     KEEPER = "keeper"
     SLACK = "slack"
-
-
-# On the embedded server: a keeper makes evidence bundles, for which it reads whole runs.
-OWNERS = (Process.OWNER, Process.KEEPER)
 
 
 @contextmanager
@@ -70,7 +65,7 @@ class Place:
     def address(self, process: Process) -> str:
         settings = self._settings
         if self._server is not None:
-            return self._server.conninfo(role=None if process in OWNERS else f"stepwell_{process}")
+            return self._server.conninfo(role=None if process is Process.OWNER else f"stepwell_{process}")
         assert settings.database_url is not None, "a server or an address"
         match process:
             case Process.WORKER:

@@ -89,7 +89,7 @@ $$;
 -- Locks: the proposal, then its approval, then the tenant's row in policy_active.
 -- Idempotency: the version in force stays in force.
 -- Raises: SW002 when there is no such version; SW003 when another one is in force, or the proposal has ended; SW007 for
---   another tenant.
+--   another tenant, and for whoever is not the operator.
 create or replace function stepwell.fn_policy_activate(p_tenant_id int, p_version_no int, p_actor text) returns text
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -99,6 +99,7 @@ declare
     v_active_no int;
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'policy.change');
+    perform stepwell._operator_check('puts a policy in force without an approval');
     select s.* into v_policy from stepwell.policy_set as s
     where s.tenant_id = p_tenant_id and s.version_no = p_version_no;
     if not found then

@@ -58,9 +58,7 @@ as $$
 declare
     v_other text;
 begin
-    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
-        raise exception using errcode = 'SW007', message = 'only the owner of the schema makes the first administrator';
-    end if;
+    perform stepwell._operator_check('makes the first administrator');
     select p.principal_name into v_other
     from stepwell.principal as p
     inner join stepwell.principal_role as r on p.tenant_id = r.tenant_id and p.principal_id = r.principal_id and r.role_name = 'admin'

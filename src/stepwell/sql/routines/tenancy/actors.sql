@@ -2,7 +2,8 @@
 -- others; from everybody else it is a claim, and it must be the bound principal.
 
 -- The name of who acts, after the check that they may do this: the bound principal, with the channel of the claim. Who
--- acts for every tenant without a binding is believed.
+-- acts for every tenant without a binding is believed. In development mode the claim of an unbound caller binds, and a command
+-- of an account that nobody added acts as the person of the mode.
 -- Raises: SW007 when the claim names somebody else, when the verb is not allowed, or for another tenant.
 create or replace function stepwell._actor_bound(p_tenant_id int, p_actor text, p_verb text) returns text
 language plpgsql stable
@@ -11,13 +12,20 @@ as $$
 declare
     v_name text;
 begin
-    perform stepwell._verb_check(p_tenant_id, p_verb);
+    perform stepwell._verb_check(p_tenant_id, p_verb, p_actor);
     if coalesce(current_setting('stepwell.binding', true), '') = '' then
         return p_actor;
     end if;
     select p.principal_name into v_name from stepwell.principal as p
     where p.tenant_id = p_tenant_id and p.principal_id = stepwell.bound_principal();
     if stepwell._actor_plain(p_actor) <> stepwell._name_fold(v_name) then
+        if (stepwell._binding()).token_id = 0 then
+            if stepwell._actor_channel(p_actor) = 'cli' then
+                return 'cli:' || v_name;
+            end if;
+            raise exception using errcode = 'SW007', column = 'actor', message = format('actor: nobody is called %s', p_actor),
+                hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_actor), 'add the person or the service first');
+        end if;
         raise exception using errcode = 'SW007', column = 'actor',
             message = format('this transaction is bound to %s and cannot act as %s', v_name, p_actor);
     end if;

@@ -243,9 +243,10 @@ end
 $$;
 
 -- Refuses to act for another tenant than the transaction is bound to. Functions that change something run as their
--- owner, so row level security does not hold in them; they call this first.
+-- owner, so row level security does not hold in them; they call this first. In development mode an unbound caller is bound
+-- here, to whom it names.
 -- Raises: SW007 when the transaction is bound to another tenant, or to none.
-create or replace function stepwell._tenant_bound(p_tenant_id int) returns void
+create or replace function stepwell._tenant_bound(p_tenant_id int, p_actor text default null) returns void
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
@@ -255,8 +256,11 @@ begin
     if coalesce(current_setting('stepwell.binding', true), '') = '' and stepwell._acts_for_all() then
         return;
     end if;
-    if coalesce(current_setting('stepwell.binding', true), '') = '' then
-        perform stepwell._development_bind();
+    -- Only the binding of the development mode has the token 0: it follows whom the caller names.
+    if coalesce(current_setting('stepwell.binding', true), '') = ''
+        or (p_actor is not null and split_part(current_setting('stepwell.binding'), ':', 3) = '0'
+            and (stepwell._binding()).token_id = 0) then
+        perform stepwell._development_bind(p_actor);
     end if;
     v_bound := stepwell.bound_tenant();
     if v_bound is null then
@@ -270,30 +274,56 @@ begin
 end
 $$;
 
--- Binds this transaction to the person of the development mode, as fn_session_bind does for a token. Nothing is bound in
+-- Binds this transaction in development mode, as fn_session_bind does for a token: to whom the caller names, if the tenant of
+-- the mode knows the name, else to the person of the mode. Nobody has a token there, so a name is enough. Nothing is bound in
 -- any other mode.
-create or replace function stepwell._development_bind() returns void
+create or replace function stepwell._development_bind(p_actor text) returns void
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform set_config('stepwell.binding', format('%s:%s:0:3:%s', d.tenant_id, d.principal_id,
-        stepwell._stamp(d.tenant_id, d.principal_id, 0, 3)), true)
-    from stepwell.development_mode as d
-    inner join stepwell.principal as p on d.tenant_id = p.tenant_id and d.principal_id = p.principal_id
-    where d.left_at is null and p.is_active;
+    perform set_config('stepwell.binding', format('%s:%s:0:%s:%s', n.tenant_id, n.principal_id, n.reads,
+        stepwell._stamp(n.tenant_id, n.principal_id, 0, n.reads)), true)
+    from (
+        select p.tenant_id, p.principal_id, stepwell._reads_of(p.tenant_id, p.principal_id, null) as reads
+        from stepwell.development_mode as d
+        inner join stepwell.principal as p on d.tenant_id = p.tenant_id and p.is_active
+            and (p.principal_id = d.principal_id or (p.name_key = stepwell._actor_plain(p_actor) and p.kind <> 'engine'))
+        where d.left_at is null and exists (select from stepwell.principal as o
+            where o.tenant_id = d.tenant_id and o.principal_id = d.principal_id and o.is_active)
+        order by p.principal_id = d.principal_id
+        limit 1) as n;
+end
+$$;
+
+-- Refuses whoever is not the operator of the installation: the owner of the schema, or the person of the development mode.
+-- Raises: SW007.
+create or replace function stepwell._operator_check(p_what text) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if coalesce(current_setting('stepwell.binding', true), '') = '' and stepwell._acts_for_all() then
+        return;
+    end if;
+    if not exists (select from stepwell._binding() as b
+        inner join stepwell.development_mode as d on b.tenant_id = d.tenant_id and b.principal_id = d.principal_id
+        where b.token_id = 0 and d.left_at is null) then
+        raise exception using errcode = 'SW007', message = format('only the owner of the schema %s', p_what),
+            hint = 'connect with the role that migrates';
+    end if;
 end
 $$;
 
 -- Refuses a caller whose roles do not allow this verb, or whose token is narrowed to others. Who acts for every tenant
 -- may do everything.
 -- Raises: SW007 when the verb is not allowed, or for another tenant.
-create or replace function stepwell._verb_check(p_tenant_id int, p_verb text) returns void
+create or replace function stepwell._verb_check(p_tenant_id int, p_verb text, p_actor text default null) returns void
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._tenant_bound(p_tenant_id, p_actor);
     if coalesce(current_setting('stepwell.binding', true), '') <> '' and not stepwell._verb_allowed(p_verb) then
         raise exception using errcode = 'SW007', message = format('%s: neither the roles nor the token of %s allow this', p_verb,
             (select p.principal_name from stepwell.principal as p

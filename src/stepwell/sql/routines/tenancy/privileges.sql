@@ -37,6 +37,10 @@ begin
     loop
         execute format('create policy payload_is_allowed on stepwell.%I as restrictive using (%s)', v_object.table_name, v_object.condition);
     end loop;
+    if not exists (select from pg_policy as y where y.polrelid = 'stepwell.permission'::regclass and y.polname = 'shared_is_read') then
+        -- Tenant 0 has the verbs of the roles that every tenant has.
+        create policy shared_is_read on stepwell.permission using (tenant_id = 0 and (select stepwell.read_tenant()) is not null);
+    end if;
     -- An earlier release let workers read the table; fn_tenant_find is enough.
     drop policy if exists worker_finds_tenants on stepwell.tenant;
     revoke all on all functions in schema stepwell from public;
@@ -91,7 +95,7 @@ as $$
             fn_workflow_publish, fn_operation_register, fn_workflow_caps_set, fn_workspace_set, fn_content_write,
             fn_iu_op_split, fn_iu_op_merge, fn_iu_op_restage, fn_iu_op_retry, fn_iu_op_cancel,
             fn_schedule_set, fn_schedule_pause, fn_schedule_delete,
-            fn_policy_propose, fn_receipt_settle, fn_receipt_reverse, fn_problem_close,
+            fn_policy_propose, fn_policy_activate, fn_action_limit, fn_receipt_settle, fn_receipt_reverse, fn_problem_close,
             fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_evidence_request, fn_workflow_evidence_set, fn_events_ack,
             fn_trigger_set, fn_trigger_delete, fn_triggers_read, fn_trigger_fire,
             fn_person_set, fn_principal_set, fn_principal_change, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
