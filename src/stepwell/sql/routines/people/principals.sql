@@ -84,6 +84,7 @@ declare
     v_roles text[];
     v_is_new boolean;
 begin
+    p_display_name := stepwell._redact_text(p_display_name);
     perform stepwell._name_check(p_field, p_name);
     insert into stepwell.principal (tenant_id, kind, principal_name, display_name, is_active, created_at)
     select p_tenant_id, p_kind, p_name, p_display_name, p_is_active, stepwell.now()

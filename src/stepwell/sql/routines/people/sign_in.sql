@@ -91,7 +91,7 @@ begin
         last_seen_at, idle_seconds, address, user_agent)
     select p_tenant_id, p_principal_id, 'session', 'session', sha256(convert_to(v_token, 'UTF8')), v_now, p.principal_name,
         v_now + make_interval(secs => stepwell._limit('session.seconds')), v_now, stepwell._limit('session.idle_seconds'),
-        left(p_address, 100), left(p_user_agent, 400)
+        left(p_address, 100), left(stepwell._redact_text(p_user_agent), 400)
     from stepwell.principal as p
     where p.tenant_id = p_tenant_id and p.principal_id = p_principal_id
     returning t.token_id, v_token, t.expires_at;

@@ -115,7 +115,7 @@ begin
             message = 'progress: finite numbers from 0 are accepted, and a note of at most 200 characters';
     end if;
     insert into stepwell.unit_progress as p (tenant_id, unit_id, lease_no, done, total, note, said_at)
-    select q.tenant_id, q.unit_id, q.lease_no, q.done, q.total, q.note, v_now
+    select q.tenant_id, q.unit_id, q.lease_no, q.done, q.total, stepwell._redact_text(q.note), v_now
     from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_dones, p_totals, p_notes)
         as q (tenant_id, unit_id, lease_no, done, total, note)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id

@@ -95,7 +95,7 @@ begin
             hint = 'run stepwell audit verify: the log or its seal may have been changed';
     end if;
     update stepwell.evidence_bundle as b set
-        bundle_sha256 = p_sha256, size_bytes = p_size_bytes, stored_at = stepwell.now(), stored_url = left(p_url, 2000)
+        bundle_sha256 = p_sha256, size_bytes = p_size_bytes, stored_at = stepwell.now(), stored_url = left(stepwell._redact_text(p_url), 2000)
     where b.tenant_id = p_tenant_id and b.run_id = p_run_id and b.contents_digest = p_digest;
 end
 $$;
