@@ -11,8 +11,8 @@ from tests.support.deciding import PLACE, deciding
 CANARY = "c4n4ryc4n4ry"
 SAID = f'it uses password="two words {CANARY}"'
 TEXTS = (
-    "reason", "detail", "error", "label", "note", "notes", "body", "description", "display_name", "user_agent",
-    "url", "evidence_ref", "resolution_ref", "external_id",
+    "reason", "detail", "error", "label", "note", "notes", "body", "description", "display_name",
+    "user_agent", "url", "evidence_ref", "resolution_ref", "external_id",
 )  # fmt: skip
 # These pass the text to another function that removes the secrets.
 PASSES = {
