@@ -13,6 +13,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from stepwell.errors import PermissionDenied
+from stepwell.sql import support_text
 from stepwell.store.connection.perform import BIND
 
 Connection = psycopg.Connection[TupleRow]
@@ -25,12 +26,6 @@ _VIEWS: Final = {
     "approval_detail": ("v_approval_payload", "approval_id"),
 }
 _TABLE = re.compile(rf"\bstepwell\.({'|'.join(_VIEWS)}) as\b")
-_COLUMNS = (
-    "select c.relname, a.attname from pg_class as c"
-    " inner join pg_attribute as a on c.oid = a.attrelid and a.attnum > 0 and not a.attisdropped"
-    " where c.relnamespace = 'stepwell'::regnamespace and c.relname = any (%s)"
-    " and has_column_privilege(c.oid, a.attnum, 'select') order by a.attnum"
-)
 
 
 def bind(connection: Connection, token: str | None) -> None:
@@ -63,7 +58,9 @@ class Readable:
         """Table → what to read instead of it."""
         names = [*_VIEWS, *(view for view, _ in _VIEWS.values())]
         columns: dict[str, list[str]] = {name: [] for name in names}
-        for relation, column in self._connection.execute(_COLUMNS, (names,)).fetchall():
+        for relation, column in self._connection.execute(
+            support_text("audit_columns").encode(), (names,)
+        ).fetchall():
             columns[relation].append(column)
         return {table: self._source(table, columns) for table in _VIEWS}
 
