@@ -2998,6 +2998,9 @@ create policy tenant_is_bound on stepwell.map_item as permissive for all to publ
 -- policy: stepwell.operation.tenant_is_bound
 create policy tenant_is_bound on stepwell.operation as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.permission.shared_is_read
+create policy shared_is_read on stepwell.permission as permissive for all to public using (((tenant_id = 0) AND (( SELECT stepwell.read_tenant() AS read_tenant) IS NOT NULL)));
+
 -- policy: stepwell.permission.tenant_is_bound
 create policy tenant_is_bound on stepwell.permission as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -4553,8 +4556,8 @@ create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bi
 -- function: stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb)
 create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._development_bind()
-create function stepwell._development_bind() returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._development_bind(p_actor text)
+create function stepwell._development_bind(p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5137,6 +5140,11 @@ create function stepwell._operation_handler() returns trigger language plpgsql s
 
 -- function: stepwell._operation_of(p_tenant_id integer, p_operation_name text)
 create function stepwell._operation_of(p_tenant_id integer, p_operation_name text) returns stepwell.operation language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._operator_check(p_what text)
+create function stepwell._operator_check(p_what text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[])
 create function stepwell._others_have_work(p_tenant_id integer, p_executor_class_ids integer[], p_handler_ids integer[]) returns boolean language plpgsql;
@@ -6020,8 +6028,8 @@ create function stepwell._tasks_fail(p_tenant_id integer, p_unit_ids bigint[], p
 -- function: stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb)
 create function stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._tenant_bound(p_tenant_id integer)
-create function stepwell._tenant_bound(p_tenant_id integer) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._tenant_bound(p_tenant_id integer, p_actor text)
+create function stepwell._tenant_bound(p_tenant_id integer, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6206,8 +6214,8 @@ create function stepwell._verb_allowed(p_verb text) returns boolean language sql
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._verb_check(p_tenant_id integer, p_verb text)
-create function stepwell._verb_check(p_tenant_id integer, p_verb text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._verb_check(p_tenant_id integer, p_verb text, p_actor text)
+create function stepwell._verb_check(p_tenant_id integer, p_verb text, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6345,6 +6353,7 @@ create function stepwell.fn_account_read() returns TABLE(name text, kind text, t
 
 -- function: stepwell.fn_action_limit()
 create function stepwell.fn_action_limit() returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_action_propose(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb, p_fault text)
@@ -6659,6 +6668,7 @@ create function stepwell.fn_person_set(p_tenant_id integer, p_person_name text, 
 
 -- function: stepwell.fn_policy_activate(p_tenant_id integer, p_version_no integer, p_actor text)
 create function stepwell.fn_policy_activate(p_tenant_id integer, p_version_no integer, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_policy_check(p_rules jsonb)
 create function stepwell.fn_policy_check(p_rules jsonb) returns TABLE(rule_no integer, field text, problem text) language plpgsql stable set search_path=stepwell, pg_temp;
