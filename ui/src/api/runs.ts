@@ -61,7 +61,7 @@ export interface StepsPart {
   children?: Sparse<number>;
   pins?: Sparse<[name: string, version: number]>;
   failures?: Sparse<string>;
-  approvals?: Sparse<number>;
+  approvals?: Sparse<string>;
   progress?: Sparse<{ done: number; total: number | null }>;
   behind?: Sparse<number>;
 }
@@ -104,12 +104,12 @@ export interface LayoutSteps {
   no: number[];
   id: string[];
   kind: string[];
-  label: string[];
+  title: (string | null)[];
   mandatory: boolean[];
   role: (string | null)[];
   operation: (string | null)[];
   executor: (string | null)[];
-  category: (string | null)[];
+  workflow: (string | null)[];
   scope: number[];
   branch: (number | null)[];
   group: (string | null)[];

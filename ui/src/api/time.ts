@@ -28,7 +28,8 @@ export interface Timeline {
   drawn_ms: number;
   segments: { no: number[]; kind: number[]; attempt: number[]; from: number[]; to: (number | null)[] };
   kinds: string[];
-  expected: Record<string, [number, number]>;
+  /** Steps to come, where the server expects them. */
+  expected?: Record<string, [number, number]>;
   groups: Record<string, number[]>;
   worked_ms: number;
   standing_ms: number;

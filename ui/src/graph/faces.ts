@@ -17,7 +17,7 @@ export interface StepDef {
   role: string | null;
   operation: string | null;
   executor: string | null;
-  category: string | null;
+  workflow: string | null;
   scope: number;
   branch: number | null;
 }
@@ -49,12 +49,12 @@ export function stepDefs(layout: Layout): Map<number, StepDef> {
         no,
         id: steps.id[at] ?? "",
         kind: steps.kind[at] ?? "",
-        label: steps.label[at] ?? steps.id[at] ?? "",
+        label: steps.title[at] ?? steps.id[at] ?? "",
         mandatory: steps.mandatory[at] ?? true,
         role: steps.role[at] ?? null,
         operation: steps.operation[at] ?? null,
         executor: steps.executor[at] ?? null,
-        category: steps.category[at] ?? null,
+        workflow: steps.workflow[at] ?? null,
         scope: steps.scope[at] ?? 0,
         branch: steps.branch[at] ?? null,
       },

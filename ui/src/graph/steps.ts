@@ -22,7 +22,7 @@ export interface StepState {
   child: number | null;
   pin: [name: string, version: number] | null;
   failure: string | null;
-  approval: number | null;
+  approval: string | null;
   progress: { done: number; total: number | null } | null;
   /** The colour that the server gives this step instead of the one of its state. */
   colour: string | null;

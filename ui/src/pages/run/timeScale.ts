@@ -51,7 +51,7 @@ export function rowsOf(timeline: Timeline, steps: StepStates): Row[] {
     });
     parts.set(no, list);
   });
-  const begins = (no: number) => parts.get(no)?.[0]?.from ?? timeline.expected[no]?.[0] ?? Number.POSITIVE_INFINITY;
+  const begins = (no: number) => parts.get(no)?.[0]?.from ?? timeline.expected?.[no]?.[0] ?? Number.POSITIVE_INFINITY;
   return Object.entries(timeline.groups).flatMap(([group, nos]) => {
     const known = nos.filter((no) => steps.has(no) && begins(no) !== Number.POSITIVE_INFINITY);
     if (known.length === 0) return [];
@@ -61,7 +61,7 @@ export function rowsOf(timeline: Timeline, steps: StepStates): Row[] {
         key: String(no),
         step: steps.get(no) as StepState,
         parts: parts.get(no) ?? [],
-        ...(timeline.expected[no] ? { expected: timeline.expected[no] } : {}),
+        ...(timeline.expected?.[no] ? { expected: timeline.expected[no] } : {}),
       }));
     return [{ key: group, group, count: known.length }, ...rows];
   });
