@@ -128,7 +128,7 @@ def test_the_list_and_the_timeline_show_the_same_steps(page: Page, run: int):
     for name in ("fetch", "pack", "sign", "ship", "bill"):
         expect(page.get_by_role("listitem").filter(has_text=name).first).to_be_visible()
     page.get_by_role("tab", name="Timeline").click()
-    expect(page.get_by_role("list", name="Timeline").get_by_text("fetch")).to_be_visible()
+    expect(page.get_by_role("list", name="Timeline").get_by_text("fetch").first).to_be_visible()
 
 
 def test_the_past_is_read_only_and_in_the_address(page: Page, run: int, engine: Engine):

@@ -19,7 +19,8 @@ export interface RunHead {
   workflow: string;
   version_no: number;
   state: string;
-  colour: string;
+  /** Null in the past, like the counts. */
+  colour: string | null;
   key: string | null;
   started_by: string | null;
   parent_run_id: number | null;
@@ -28,7 +29,7 @@ export interface RunHead {
   started_at: string | null;
   finished_at: string | null;
   deadline_at: string | null;
-  counts: Counts;
+  counts: Counts | null;
 }
 
 /** Columns of equal length, one entry for each step. */
@@ -36,10 +37,11 @@ export interface StepColumns {
   no: number[];
   def: number[];
   state: number[];
-  facet: (number | null)[];
-  started: (number | null)[];
-  ended: (number | null)[];
-  pic: (number | null)[];
+  /** These are not known of the past. */
+  facet?: (number | null)[];
+  started?: (number | null)[];
+  ended?: (number | null)[];
+  pic?: (number | null)[];
 }
 
 type Sparse<T> = Record<string, T>;
@@ -76,7 +78,8 @@ export interface Why {
 export interface Snapshot extends StepsPart {
   run: RunHead;
   position: string;
-  last_event_id: number;
+  /** Null if a time was asked for. */
+  last_event_id: number | null;
   now: string;
   at: { event_id?: number; time?: string } | null;
   layout_hash: string | null;

@@ -34,16 +34,16 @@ export function decodeSteps(part: StepsPart): StepState[] {
   const { steps } = part;
   const [overdue, escalated, late] = [part.overdue, part.escalated, part.late].map((list) => new Set(list ?? []));
   return steps.no.map((no, at) => {
-    const facet = steps.facet[at] ?? null;
-    const pic = steps.pic[at] ?? null;
+    const facet = steps.facet?.[at] ?? null;
+    const pic = steps.pic?.[at] ?? null;
     const item = part.items?.[no];
     return {
       no,
       def: steps.def[at] ?? no,
       state: part.states[steps.state[at] ?? -1] ?? "",
       facets: part.facets_more?.[no] ?? (facet === null ? [] : [part.facets[facet] ?? ""]),
-      started: steps.started[at] ?? null,
-      ended: steps.ended[at] ?? null,
+      started: steps.started?.[at] ?? null,
+      ended: steps.ended?.[at] ?? null,
       pic: pic === null ? null : (part.people[pic] ?? null),
       mapNo: item?.[0] ?? null,
       item: item?.[1] ?? null,

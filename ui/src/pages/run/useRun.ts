@@ -37,7 +37,7 @@ export function useRun(run: () => string, at: () => string | null, lanes: () => 
       snapshot.value = found;
       readAt.value = found.now;
       ahead.value = new Date(found.now).getTime() - Date.now();
-      lastEventId.value = found.last_event_id;
+      if (found.at === null) lastEventId.value = found.last_event_id;
       problem.value = null;
       follow(found);
     } catch (cause) {
