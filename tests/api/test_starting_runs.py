@@ -170,3 +170,16 @@ def test_a_person_without_the_right_reads_no_payload(
     headers = {"Authorization": f"Bearer {token('reader', 'person', 'clerk')}"}
     shown = http.get(f"/api/v1/runs/{started}", headers=headers).json()
     assert (shown["run_id"], shown["input"]) == (str(started), None)
+
+
+def test_runs_have_labels_and_are_found_by_them(api: httpx.Client, engine: Engine):
+    labels = {"customer": "Acme", "site": "Đà Nẵng: 2"}
+    started = api.post("/api/v1/runs", json={"workflow": "line", "labels": labels}).json()["run_id"]
+    api.post("/api/v1/runs", json={"workflow": "line", "labels": {"customer": "Acme"}})
+    assert api.get(f"/api/v1/runs/{started}").json()["labels"] == labels
+    both = {"label": ["customer:Acme", "site:Đà Nẵng: 2"]}
+    assert [run["run_id"] for run in api.get("/api/v1/runs", params=both).json()["items"]] == [started]
+    assert len(api.get("/api/v1/runs", params={"label": "customer:Acme"}).json()["items"]) == 2
+    assert api.get("/api/v1/runs", params={"label": "customer"}).status_code == 422
+    wrong = api.post("/api/v1/runs", json={"workflow": "line", "labels": {"Customer": "x"}})
+    assert wrong.status_code == 422

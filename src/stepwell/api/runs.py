@@ -26,6 +26,7 @@ BATCH_LIMIT = 1_000
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Key = Annotated[str, Field(min_length=1, max_length=500)]
+Label = Annotated[str, Field(pattern=r"^[^:]+:.+$", max_length=300, examples=["customer:Acme"])]
 
 
 class RunView(Shown):
@@ -52,6 +53,7 @@ class RunView(Shown):
     frozen_at: datetime | None = Field(description="since when a paused run keeps its colour")
     deadline_at: datetime | None
     input: dict[str, Any] | None = Field(description="null without the right to read payloads")
+    labels: dict[str, str]
 
 
 class RunStart(BaseModel):
@@ -67,6 +69,7 @@ class RunStart(BaseModel):
     priority: int = Field(default=0, ge=-1000, le=1000)
     correlation_id: Key | None = None
     workspace: Name | None = None
+    labels: dict[str, str] = Field(default_factory=dict, max_length=16, examples=[{"customer": "Acme"}])
 
 
 class BatchStart(BaseModel):
@@ -77,6 +80,7 @@ class BatchStart(BaseModel):
     keys: list[Key] | None = Field(default=None, max_length=BATCH_LIMIT, description="one for each input")
     priority: int = Field(default=0, ge=-1000, le=1000)
     workspace: Name | None = None
+    labels: dict[str, str] = Field(default_factory=dict, max_length=16, description="of every new run")
 
 
 class StartedRun(Shown):
@@ -175,7 +179,7 @@ async def start_run(start: RunStart, caller: Caller) -> StartedRun:
         trigger_type=start.source, actor=caller.actor, version_no=start.version, priority=start.priority,
         trace_id=caller.trace_id or None, correlation_id=start.correlation_id, workspace=start.workspace,
     )  # fmt: skip
-    (started,) = await caller.perform(calls.start_runs(asked))
+    (started,) = await caller.perform(calls.start_runs(asked, start.labels))
     return StartedRun.model_validate(started)
 
 
@@ -197,7 +201,8 @@ async def start_runs(start: BatchStart, caller: Caller) -> list[StartedRun]:
         caller.tenant_id, start.workflow, start.inputs, trigger_refs=start.keys, actor=caller.actor,
         priority=start.priority, trace_id=caller.trace_id or None, workspace=start.workspace,
     )  # fmt: skip
-    return [StartedRun.model_validate(one) for one in await caller.perform(calls.start_runs(asked))]
+    found = await caller.perform(calls.start_runs(asked, start.labels))
+    return [StartedRun.model_validate(one) for one in found]
 
 
 @router.read("/runs", summary="Runs, the newest first", problems=())
@@ -211,12 +216,16 @@ async def list_runs(
     parent: Annotated[int | None, Query(ge=1, lt=2**63, description="sub-workflows of this run")] = None,
     started_after: Annotated[datetime | None, Query(description="a time with a zone")] = None,
     started_before: Annotated[datetime | None, Query(description="a time with a zone")] = None,
+    label: Annotated[
+        list[Label] | None, Query(max_length=16, description="key:value; the run has all of them")
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[RunView]:
     only = RunFilter(
         workflow=workflow, state=state, colour=colour, key=key, source=source, parent=parent,
         started_after=started_after, started_before=started_before,
+        labels=dict(one.split(":", 1) for one in label or ()),
     )  # fmt: skip
     after = seek(cursor, "runs", int)
     found = await caller.perform(

@@ -1,6 +1,7 @@
 """One bound transaction: receives a pool and what opens it, performs calls in it, commits or rolls back.
 
-The connection is taken at the first call, and opening and first call are sent in one round trip.
+The connection is taken at the first call, and opening and first call are sent in one round trip. Whichever
+role has logged in, the transaction has the role of the API: the owner of the schema would read every tenant.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import psycopg
 from psycopg.rows import TupleRow
 
+from stepwell.errors import DatabaseUnavailable
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.perform import ours
 from stepwell.store.connection.pool import checked_out
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Opened = TypeVar("Opened")
+
+
+API_ROLE = "stepwell_api"
+# insufficient_privilege; invalid_parameter_value: there is no such role.
+_NOT_A_MEMBER = ("42501", "22023")
 
 
 def was_cut(error: BaseException) -> bool:
@@ -79,6 +86,7 @@ class BoundTransaction(Generic[Opened]):
         try:
             async with connection.pipeline():
                 await connection.execute(self._begin.encode())
+                await connection.execute(f"set local role {API_ROLE}".encode())
                 opened = await connection.execute(opening.text.encode(), opening.parameters)
                 cursor = (
                     None if call is None else await connection.execute(call.text.encode(), call.parameters)
@@ -86,4 +94,9 @@ class BoundTransaction(Generic[Opened]):
                 self.opened = opening.decode(await opened.fetchall())
                 return [] if cursor is None else await cursor.fetchall()
         except psycopg.Error as error:
+            if error.sqlstate in _NOT_A_MEMBER and API_ROLE in (error.diag.message_primary or ""):
+                raise DatabaseUnavailable(
+                    f"the server may not act as {API_ROLE}, so nothing holds its tenants apart",
+                    hint="run 'stepwell db roles', then give the address of that role or of a member of it",
+                ) from None
             raise ours(error) from error

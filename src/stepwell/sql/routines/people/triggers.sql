@@ -66,7 +66,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_most constant int := stepwell._limit('limits.triggers');
-    v_known constant text[] := '{workflow, as, expires_seconds, ref_path, input_path, event_type, key_path}';
+    v_known constant text[] := array['workflow', 'as', 'expires_seconds', 'ref_path', 'input_path', 'event_type', 'key_path'];
     v_wrong text;
 begin
     if p_name is null or p_name !~ '^[a-z0-9][a-z0-9._-]{0,99}$' then
