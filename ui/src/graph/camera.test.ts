@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { between, centred, clamp, fit, holds, seen, zoomAt, zoomMax, zoomMin } from "./camera";
+import { between, centred, clamp, fit, holds, opening, seen, zoomAt, zoomMax, zoomMin } from "./camera";
 
 const view = { width: 800, height: 600 };
 const world = { width: 4000, height: 3000 };
@@ -23,6 +23,12 @@ describe("the camera", () => {
     expect(holds(seen(whole, view, 1), { x: 0, y: 0, ...{ width: world.width, height: 2400 } })).toBe(false);
     expect(fit({ width: 1600, height: 600 }, view).zoom).toBe(0.5);
     expect(fit({ width: 10, height: 10 }, view).zoom).toBe(1);
+  });
+
+  test("opens a graph whole, or as large as its words can be read", () => {
+    expect(opening({ width: 900, height: 500 }, view).zoom).toBeCloseTo(0.889, 2);
+    expect(opening({ width: 1300, height: 600 }, view).zoom).toBe(0.8);
+    expect(opening(world, view).zoom).toBe(zoomMin);
   });
 
   test("never loses the graph", () => {

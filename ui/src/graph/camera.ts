@@ -20,6 +20,8 @@ export const zoomMin = 0.25;
 export const zoomMax = 2;
 /** Below this zoom a step is a box without text. */
 export const detailZoom = 0.5;
+/** The words of a step are easy to read from this zoom on. */
+const readableZoom = 0.8;
 const slack = 160;
 /** Room for the names of lanes at the left of a graph that is shown whole. */
 export const laneGutter = 140;
@@ -60,6 +62,13 @@ export function fit(world: Size, view: Size, gutter = 0): Camera {
     x: zoom < detailZoom ? gutter : Math.max(0, (view.width - world.width * zoom) / 2),
     y: Math.max(0, (view.height - world.height * zoom) / 2),
   };
+}
+
+/** How a graph is shown first: whole, unless its words would be too small to read but still be drawn. */
+export function opening(world: Size, view: Size, gutter = 0): Camera {
+  const whole = fit(world, view, gutter);
+  if (whole.zoom < detailZoom || whole.zoom >= readableZoom) return whole;
+  return { zoom: readableZoom, x: 0, y: Math.max(0, (view.height - world.height * readableZoom) / 2) };
 }
 
 export function centred(camera: Camera, rect: Rect, view: Size): Camera {
