@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from stepwell.config import user_name
 from stepwell.store.embedded import roles
 from tests.support.processes import stepwell
 from tests.support.roles import api, as_process, bound_token
@@ -84,6 +85,13 @@ def test_the_doctor_says_that_a_worker_has_no_keeper(dsn):
     assert "keeper" not in findings(as_process(dsn, "worker"), STEPWELL_KEEPER_URL=as_process(dsn, "keeper"))
 
 
+@pytest.fixture
+def strict(db: psycopg.Connection) -> None:
+    """The database has left its development mode, in which an unbound transaction is that of its person."""
+    db.execute("select fn_development_leave(%s)", (f"cli:{user_name()}",))
+
+
+@pytest.mark.usefixtures("strict")
 def test_the_api_role_reads_only_with_a_token(dsn):
     """Before, it read `tenant default does not exist`, `no runs`, `no policy yet`."""
     env = {"STEPWELL_DATABASE_URL": api(dsn)}
@@ -99,6 +107,7 @@ def test_the_api_role_reads_only_with_a_token(dsn):
     assert stepwell("runs", "list", env=env).returncode == 0
 
 
+@pytest.mark.usefixtures("strict")
 def test_a_binding_behind_a_pooler_ends_with_its_transaction(pgbouncer, dsn):
     """PgBouncer in transaction mode gives the backend to another client after each transaction."""
     token, query = bound_token(dsn), "select pg_backend_pid(), (select count(*) from stepwell.tenant)"

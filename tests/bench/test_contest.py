@@ -14,7 +14,7 @@ import pytest
 
 from bench import runner
 from bench.contestant import Order, StopWatch, Tally, as_steps, percentiles
-from bench.meter import Meter, Reading, cost_between, postgres_cpu_between
+from bench.meter import Meter, cost_between
 from bench.runner import Contestant, answer_of
 from bench.server import as_url, bench_server
 from tests.support.server import RunServer
@@ -83,12 +83,6 @@ def test_the_meter_counts_the_cost_of_a_write(empty_dsn: str):
     assert cost["wal_bytes"] is not None
     assert cost["wal_bytes"] > 20000
     assert cost["postgres_cpu_us"] is None or cost["postgres_cpu_us"] > 0
-
-
-def test_the_time_of_an_ended_server_process_is_not_subtracted():
-    before = Reading(0.0, 0.0, {1: 5.0, 2: 90.0}, 0, 0)
-    after = Reading(1.0, 0.0, {1: 6.0, 3: 0.5}, 0, 0)
-    assert postgres_cpu_between(before, after) == 1.5
 
 
 class AskedMeter(Meter):

@@ -31,6 +31,7 @@ CALLS: dict[str, str] = {
     "fn_job_report_free": "array[1], array[%(unit)s], array[%(lease)s], array['completed'], array['{}']",
     "fn_job_report_set_aside": "1, %(unit)s, %(lease)s, 'XX000', 'why'",
     "fn_run_start_here": "5, 1, 'w', array['{}'::jsonb], p_actor => 'client'",
+    "fn_run_label_here": "1, %(unit)s, %(lease)s, jsonb_build_object('customer', 'Acme')",
     "fn_checkpoint_save": "1, %(unit)s, %(lease)s, 'name', '1'",
     "fn_progress_save": "array[1], array[%(unit)s], array[%(lease)s], array[1.0], array[2.0], array['half']",
     "fn_event_emit": "1, %(unit)s, %(lease)s, 'told', '{}'",
@@ -90,6 +91,7 @@ def state(engine: Engine) -> list[Any]:
         " (select count(*) from event_log where event_type <> 'event.rejected'),"
         " (select count(*) from worker_lease), (select count(*) from job_ready),"
         " (select count(*) from unit_checkpoint), (select count(*) from unit_progress),"
+        " (select array_agg(l order by l.run_id, l.label_key) from run_label as l)::text,"
         " (select count(*) from governance_problem), (select count(*) from policy_verdict)"
     ).fetchall()
 
