@@ -46,7 +46,7 @@ async def follow(port: int, token: str, run_id: int, position: str, opened: asyn
 
 
 def test_each_stream_is_complete_and_in_order(dsn: str, db: psycopg.Connection, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(stream_feed, "STREAMS_PER_CALLER", STREAMS + 1)
+    monkeypatch.setattr(stream_feed, "STREAMS_PER_CALLER", 10_000)
     engine = Engine(db)
     edges = [(f"s{at}", f"s{at + 20}") for at in range(STEPS - 20)]
     engine.publish("large", *(operation(f"s{at}") for at in range(STEPS)), edges=edges)

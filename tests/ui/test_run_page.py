@@ -72,7 +72,7 @@ def test_states_move_while_one_looks_and_the_selection_stays(page: Page, run: in
     expect(card(page, "ship")).to_have_attribute("aria-pressed", "true")
 
 
-def test_the_panel_says_why_and_has_an_address_for_each_section(page: Page, run: int):
+def test_the_panel_gives_the_reason_and_has_an_address_for_each_section(page: Page, run: int):
     open_run(page, run)
     card(page, "fetch").click()
     panel = page.get_by_role("complementary", name="Step fetch")

