@@ -47,6 +47,11 @@ def outcome(page: Page) -> Locator:
     return page.get_by_test_id("outcome")
 
 
+def told(page: Page) -> Locator:
+    """What the form says after a decision; the notices of the whole console are another status."""
+    return page.get_by_role("region", name="Decision").get_by_role("status")
+
+
 def test_the_list_shows_action_subject_requester_reason_and_expiry(page: Page, engine: Engine):
     ask(engine, by="cleo")
     ask_to_act(engine, quorum=2)
@@ -143,7 +148,7 @@ def test_a_reviewer_approves_and_sees_the_outcome(page: Page, engine: Engine):
         expect(dialog).to_contain_text(words)
     assert engine.state(approval) == "requested"
     dialog.get_by_role("button", name="Approve").click()
-    expect(page.get_by_role("status")).to_have_text("ben has approved. Approved.")
+    expect(told(page)).to_have_text("ben has approved. Approved.")
     expect(outcome(page)).to_contain_text(re.compile("Approved.*by ben, (now|.* ago)", re.S))
     expect(outcome(page)).to_be_focused()
     expect(page.get_by_role("region", name="Votes")).to_contain_text("seen")
@@ -156,7 +161,7 @@ def test_a_quorum_of_two_needs_two_persons_on_the_page(page: Page, engine: Engin
     open_one(page, approval)
     fill(page)
     send(page, "Approve")
-    expect(page.get_by_role("status")).to_have_text("ben has approved. 1 of 2 have approved.")
+    expect(told(page)).to_have_text("ben has approved. 1 of 2 have approved.")
     agreed = page.get_by_role("region", name="Details")
     expect(agreed).to_contain_text("1 of 2")
     expect(page.get_by_role("button", name="Approve")).to_be_focused()

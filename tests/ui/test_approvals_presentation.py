@@ -97,7 +97,8 @@ def test_the_pages_are_shown_in_vietnamese(browser: Browser, base_url: str, dsn:
         expect(page.get_by_role("dialog")).to_contain_text("Sẽ ghi 5 trường.")
         assert not KEYS.search(page.locator("body").inner_text())
         page.get_by_role("dialog").get_by_role("button", name="Duyệt").click()
-        expect(page.get_by_role("status")).to_contain_text("ben đã đồng ý.")
+        said = page.get_by_role("region", name="Quyết định").get_by_role("status")
+        expect(said).to_contain_text("ben đã đồng ý.")
         decide(engine, approval, "cleo")
         page.get_by_role("button", name="Làm mới").click()
         expect(page.get_by_test_id("outcome")).to_contain_text("Đã duyệt")
@@ -119,15 +120,15 @@ def test_axe_finds_no_violation(
     page.keyboard.press("j")
     clean(page)
     page.goto(f"/approvals/{approval}")
-    page.locator("form button").last.click()
+    page.locator("main form button").last.click()
     expect(page.locator("[aria-invalid]")).to_be_visible()
     clean(page)
     become(page, "ada")
-    page.locator("form button").first.click()
+    page.locator("main form button").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()
     clean(page)
     page.expected_complaint = "403"  # type: ignore[attr-defined]
-    page.locator("dialog button").first.click()
+    page.get_by_role("dialog").get_by_role("button").first.click()
     expect(page.get_by_role("alert")).to_be_visible()
     clean(page)
     decide(engine, approval, "ben")
@@ -163,13 +164,13 @@ def test_nothing_is_cut_off_at_any_width(
         assert page.evaluate(wide) <= width
         page.goto(f"/approvals/{approval}")
         page.locator("form textarea").fill(long)
-        page.locator("form button").first.click()
+        page.locator("main form button").first.click()
         expect(page.get_by_role("dialog")).to_be_visible()
         assert page.evaluate(wide) <= width
         box = page.get_by_role("dialog").bounding_box()
         assert box is not None
         assert box["width"] <= width
-        page.locator("dialog button").first.click()
+        page.get_by_role("dialog").get_by_role("button").first.click()
         expect(page.get_by_role("alert")).to_be_visible()
         assert page.evaluate(wide) <= width
 

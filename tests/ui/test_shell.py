@@ -159,7 +159,7 @@ def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
         "System health",
         "EN",
         "VI",
-        "System",
+        "Theme",
         "Sign out",
         "Keys",
     ]
