@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from stepwell.store.embedded.mark import mark_created
 from stepwell.store.schema import migrate
 from tests.sql.binding import APPLICATION_ROLES, as_role, token
 from tests.sql.drive import Engine, operation
+from tests.worker.acting import rule
 
 MODE = "select mode, person from stepwell.fn_mode_read()"
 APPROVALS = ("approval.required.workflow_cancel", "approval.required.replay")
@@ -133,6 +135,31 @@ def test_a_token_binds_somebody_else_in_this_mode_too(developing: Engine):
         as_role(developing.db, "stepwell_api", text),
     ):
         developing.db.execute("select stepwell.fn_person_set(1, 'cleo')")
+
+
+def test_only_the_unbound_person_of_the_mode_puts_the_first_policy_in_force(developing: Engine):
+    db = developing.db
+    developing.one(
+        "select fn_policy_propose(1, %s, 'source', 'ada', 'why')", (Jsonb([rule("one", "allow")]),)
+    )
+    activate = "select stepwell.fn_policy_activate(1, 1, %s)"
+    with as_role(db, "stepwell_api"):
+        assert developing.one(activate, ("ada",)) == "active"
+    everything = ("admin", "operator", "publisher", "reviewer")
+    tokens = {name: token(db, 1, name, everything) for name in ("ada", "ben")}
+    for name, text in (("ben", None), *tokens.items()):
+        with (
+            pytest.raises(psycopg.Error, match="only the owner") as caught,
+            as_role(db, "stepwell_api", text),
+        ):
+            db.execute(activate, (name,))
+        assert caught.value.sqlstate == "SW007"
+    developing.one("select fn_development_leave('cli:ada')")
+    for name, text in (("ada", None), *tokens.items()):
+        with pytest.raises(psycopg.Error) as caught, as_role(db, "stepwell_api", text):
+            db.execute(activate, (name,))
+        assert caught.value.sqlstate == "SW007"
+    assert developing.one("select count(*) from policy_active") == 0
 
 
 def test_the_engine_grants_cancels_and_replays_and_says_so(developing: Engine):

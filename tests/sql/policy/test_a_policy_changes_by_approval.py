@@ -9,6 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from stepwell.unit_numbers import short
+from tests.sql.binding import APPLICATION_ROLES, as_role, token
 from tests.sql.drive import Engine
 from tests.sql.people.asking import refused
 from tests.sql.policy.judging import judged
@@ -136,15 +137,38 @@ def test_each_role_may_call_only_its_policy_and_action_functions(db: psycopg.Con
         assert row is not None
         return bool(row[0])
 
-    assert not may("stepwell_api", "fn_policy_activate")
+    # The API may ask; the function answers only the person of the development mode: the test below.
+    assert may("stepwell_api", "fn_policy_activate")
     assert may("stepwell_api", "fn_policy_propose")
     assert may("stepwell_api", "fn_receipt_reverse")
-    for function in ("fn_action_propose", "fn_action_settle", "fn_action_limit", "fn_action_reversal"):
+    # A client that asks for a verdict limits the time of its own transaction.
+    assert may("stepwell_api", "fn_action_limit")
+    assert may("stepwell_worker", "fn_action_limit")
+    for function in ("fn_action_propose", "fn_action_settle", "fn_action_reversal"):
         assert may("stepwell_worker", function)
         assert not may("stepwell_api", function)
+    for role in set(APPLICATION_ROLES) - {"stepwell_api"}:
+        assert not may(role, "fn_policy_activate")
     for role in ("stepwell_worker", "stepwell_reader"):
         assert not may(role, "fn_policy_propose")
         assert not may(role, "fn_receipt_settle")
+
+
+@pytest.mark.requirement("RT-06")
+def test_the_api_puts_no_policy_in_force_outside_development_mode(engine: Engine):
+    """Not even for an admin, whose roles allow every change of a policy."""
+    propose(engine, ALLOW)
+    admin = token(engine.db, 1)
+    activate = "select stepwell.fn_policy_activate(1, 1, %s)"
+    for text, actor, words in (
+        (admin, "binder", "only the owner of the schema puts a policy in force without an approval"),
+        (None, "binder", "bound to no tenant"),
+        (None, "operator", "bound to no tenant"),
+    ):
+        with refused("SW007", words), as_role(engine.db, "stepwell_api", text):
+            engine.one(activate, (actor,))
+    assert states(engine) == [(1, "review")]
+    assert judged(engine)["reason_code"] == "no_policy"
 
 
 @pytest.mark.requirement("RT-06")
