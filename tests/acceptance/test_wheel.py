@@ -111,9 +111,11 @@ def test_the_wheel_is_complete_and_serves_the_web_console_without_node(tmp_path:
     python = install(wheel, tmp_path / "venv", environment)
     running = Running("--data-dir", str(data_dir), "--port", "0", python=python, environment=environment)
     try:
-        with running.wait_ready() as client, browsing() as browser:
-            page = browser.new_page(base_url=str(client.base_url), locale="en-GB")
-            page.goto("/")
+        link = running.wait_for(r"(http://\S+/sign-in#once=\S+)").group(1)
+        with browsing() as browser:
+            page = browser.new_page(locale="en-GB")
+            page.goto(link)
+            page.get_by_role("button", name="Sign in").click()
             expect(page.get_by_role("region", name="Installation")).to_be_visible()
             expect(page.get_by_role("region", name="Database")).to_contain_text("Embedded")
             page.close()
