@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import psycopg
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from tests.ui.signing import sign_in
 
 THEMES = {"Light": "light", "Dark": "dark", "High contrast": "contrast"}
+RAIL_WIDTH = 52
 
 
 def background(page: Page) -> str:
@@ -185,6 +188,47 @@ def test_nothing_is_cut_off_at_any_width(
         page = context.new_page()
         ready(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def boxes(page: Page) -> list[tuple[str, dict[str, float]]]:
+    """The mode, the links and the controls of the frame, each with its place."""
+    found = []
+    for part in page.locator(".frame > header").locator("[role=note], a, button, select").all():
+        if (box := part.bounding_box()) is not None:
+            found.append((part.get_attribute("aria-label") or part.inner_text(), {**box}))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("width", "rail"), [(1280, False), (1280, True), (720, False), (380, False), (320, False)]
+)
+@pytest.mark.parametrize("language", ["en", "vi"])
+def test_no_part_of_the_frame_covers_another(
+    browser: Browser, base_url: str, dsn: str, db: psycopg.Connection, width: int, rail: bool, language: str
+):
+    db.execute("select _development_enter('dev')")
+    with browser.new_context(
+        base_url=base_url, locale=language, viewport={"width": width, "height": 800}
+    ) as context:
+        sign_in(context, dsn, base_url, "dev", "admin")
+        page = context.new_page()
+        ready(page)
+        expect(page.get_by_role("note")).to_be_visible()
+        if rail:
+            page.keyboard.press("[")
+            expect(page.locator(".frame.rail")).to_be_visible()
+        out = page.get_by_role("button", name="Đăng xuất" if language == "vi" else "Sign out")
+        expect(out).to_be_visible()
+        parts = boxes(page)
+        too_wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+        assert page.locator(".frame > header button").evaluate_all(too_wide) == 0
+    for at, (one, a) in enumerate(parts):
+        assert a["x"] >= 0, one
+        assert a["x"] + a["width"] <= (RAIL_WIDTH if rail else width), one
+        for other, b in parts[at + 1 :]:
+            beside = a["x"] + a["width"] <= b["x"] + 0.5 or b["x"] + b["width"] <= a["x"] + 0.5
+            above = a["y"] + a["height"] <= b["y"] + 0.5 or b["y"] + b["height"] <= a["y"] + 0.5
+            assert beside or above, f"{one} and {other}"
 
 
 @pytest.mark.parametrize("language", ["English", "Tiếng Việt"])

@@ -75,6 +75,7 @@ const ownDrawings: Record<string, Stroke[]> = {
   seal: thin(ring(8, 6.4, 3.9), "M5.6 9.6L4.6 14 8 12.3 11.4 14l-1-4.4M6.4 6.5l1.1 1.1 2-2.2"),
   code: thin("M5.5 5L2.5 8l3 3M10.5 5l3 3-3 3"),
   flag: thin("M4 14V2.5M4 3h7.5L10 6l1.5 3H4"),
+  leave: thin("M6.5 2.5h-4v11h4M6 8h7.5M10.5 5l3 3-3 3"),
   menu: thin("M2.5 4.5h11M2.5 8h11M2.5 11.5h11"),
 };
 
