@@ -59,7 +59,7 @@ bench: $(PROJECT) ## Measure against the peers that are installed; prints ratios
 	@$(PY) -m bench $(ARGS)
 
 chaos: $(PROJECT) ## Hours of random calls, random workflows and killed workers; the invariants are asked after each
-	@STEPWELL_TAMPER=all STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) STEPWELL_SOAK_SECONDS=$(SOAK) $(PY) -m pytest tests/model tests/unit/define/test_properties.py tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py tests/worker/test_hostile_tenant.py tests/acceptance/test_worker_kill.py tests/govern/test_no_tampering_is_silent.py tests/govern/test_no_bundle_tampering_is_silent.py --timeout=14400 $(ARGS)
+	@STEPWELL_TAMPER=all STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) STEPWELL_SOAK_SECONDS=$(SOAK) $(PY) -m pytest tests/model tests/unit/define/test_properties.py tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py tests/worker/test_hostile_tenant.py tests/api/test_schemathesis.py tests/acceptance/test_worker_kill.py tests/govern/test_no_tampering_is_silent.py tests/govern/test_no_bundle_tampering_is_silent.py --timeout=14400 $(ARGS)
 
 docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) scripts/write_reference.py

@@ -26,7 +26,7 @@ from tests.api.serving import serving
 from tests.sql.drive import Engine, human, operation
 from tests.support.databases import Databases
 from tests.support.roles import as_process, bound_token
-from tests.support.sample import sample
+from tests.support.sample import WANTED, sample
 
 CHECKS = [
     not_a_server_error,
@@ -34,8 +34,10 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-# A stream does not end; tests/api/test_stream.py reads it.
-schema = schemathesis.openapi.from_dict(made().openapi()).exclude(path="/api/v1/stream")
+# A stream does not end, and a bundle is no JSON: other tests have them. `make test` probes one operation in ten.
+ELSEWHERE = ("/api/v1/stream", "/api/v1/evidence/verify")
+PATHS = [path for path in made().openapi()["paths"] if path not in ELSEWHERE]
+schema = schemathesis.openapi.from_dict(made().openapi()).include(path=PATHS if WANTED else PATHS[::10])
 numbers = count()
 
 
@@ -58,10 +60,12 @@ def probed(databases: Databases, template: str) -> Iterator[tuple[str, str]]:
 
 
 @schema.parametrize()
-@sample(4)
+@sample(3)
 def test_every_operation_answers_as_the_document_says(case: schemathesis.Case, probed: tuple[str, str]):
     dsn, base_url = probed
     # Another principal for each example: one of them may end its own session or token.
     bearer = {"Authorization": f"Bearer {bound_token(dsn, f'probe-{next(numbers)}')}"}
+    # A position that is not reached yet is waited for; tests/api/test_conventions.py has it.
+    (case.query or {}).pop("min_position", None)
     response = case.call(base_url=base_url, headers=bearer, timeout=60)
     case.validate_response(response, checks=CHECKS)

@@ -14,8 +14,10 @@ from stepwell.translations import Lang
 
 T = TypeVar("T")
 
-NUMBER_LIMIT = 2**63 - 1
-Number = Annotated[int, Path(ge=1, le=NUMBER_LIMIT)]
+# The numbers of units: twenty bits for the steps of a run. Both leave room for "the next one" in 64 bits.
+NUMBER_LIMIT = 2**62
+Number = Annotated[int, Path(ge=1, lt=NUMBER_LIMIT)]
+RunNumber = Annotated[int, Path(ge=1, lt=NUMBER_LIMIT >> 20)]
 
 
 @dataclass(frozen=True, slots=True)

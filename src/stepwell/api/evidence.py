@@ -11,7 +11,7 @@ from fastapi import Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from stepwell.api.caller import BoundCaller, Caller, Number
+from stepwell.api.caller import BoundCaller, Caller, RunNumber
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Id, Shown
 from stepwell.errors import NotFound
@@ -65,7 +65,7 @@ class Verified(BaseModel):
 
 
 @router.read("/runs/{run_id}/evidence", summary="The bundles of a run, the newest first")
-async def list_bundles(run_id: Number, caller: Caller) -> list[BundleView]:
+async def list_bundles(run_id: RunNumber, caller: Caller) -> list[BundleView]:
     await _check_run(caller, run_id)
     found = await caller.perform(calls.recorded_bundles(caller.tenant_id, run_id))
     return [BundleView.model_validate(one) for one in found]
@@ -78,7 +78,7 @@ async def list_bundles(run_id: Number, caller: Caller) -> list[BundleView]:
     summary="Ask for the bundle of an ended run",
     problems=("not_found", "conflict"),
 )
-async def request_bundle(run_id: Number, caller: Caller) -> Asked:
+async def request_bundle(run_id: RunNumber, caller: Caller) -> Asked:
     await caller.perform(calls.request_bundle(caller.tenant_id, run_id))
     return Asked(run_id=str(run_id))
 
@@ -89,7 +89,7 @@ async def request_bundle(run_id: Number, caller: Caller) -> Asked:
     summary="Download the newest bundle of a run",
     response_class=Response,
 )
-async def download_bundle(run_id: Number, caller: Caller) -> Response:
+async def download_bundle(run_id: RunNumber, caller: Caller) -> Response:
     await _check_run(caller, run_id)
     data = await caller.perform(calls.stored(caller.tenant_id, run_id))
     if data is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from stepwell.api.caller import Caller, Number
+from stepwell.api.caller import Caller, RunNumber
 from stepwell.api.resource import Resource
 from stepwell.store.calls import runs as calls
 
@@ -26,7 +26,7 @@ class Labels(BaseModel):
     "/runs/{run_id}/labels", method="PUT", verb="run.label", summary="Set and remove labels of a run",
     problems=("not_found", "limit_exceeded"),
 )  # fmt: skip
-async def label_run(run_id: Number, change: LabelChange, caller: Caller) -> Labels:
+async def label_run(run_id: RunNumber, change: LabelChange, caller: Caller) -> Labels:
     labels: dict[str, str | None] = {**dict.fromkeys(change.remove), **change.set}
     found = await caller.perform(calls.label_runs(caller.tenant_id, [run_id], labels, caller.actor))
     return Labels(labels=found[run_id])

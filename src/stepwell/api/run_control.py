@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from stepwell.api.caller import Caller, Number
+from stepwell.api.caller import Caller, RunNumber
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Changed, Id, Shown
 from stepwell.store.calls import runs as calls
@@ -46,25 +46,25 @@ class Retried(BaseModel):
 
 
 @router.write("/runs/{run_id}/cancel", verb="run.cancel", summary="Cancel a run", problems=_REFUSALS)
-async def cancel_run(run_id: Number, cancel: Cancel, caller: Caller) -> Changed:
+async def cancel_run(run_id: RunNumber, cancel: Cancel, caller: Caller) -> Changed:
     call = calls.cancel_run(caller.tenant_id, run_id, caller.actor, cancel.reason, cancel.approval_id)
     return Changed(state_code=await caller.perform(call))
 
 
 @router.write("/runs/{run_id}/pause", verb="run.pause", summary="Pause a run", problems=_REFUSALS)
-async def pause_run(run_id: Number, caller: Caller) -> Changed:
+async def pause_run(run_id: RunNumber, caller: Caller) -> Changed:
     return Changed(state_code=await caller.perform(calls.pause_run(caller.tenant_id, run_id, caller.actor)))
 
 
 @router.write("/runs/{run_id}/resume", verb="run.pause", summary="Resume a paused run", problems=_REFUSALS)
-async def resume_run(run_id: Number, caller: Caller) -> Changed:
+async def resume_run(run_id: RunNumber, caller: Caller) -> Changed:
     return Changed(state_code=await caller.perform(calls.resume_run(caller.tenant_id, run_id, caller.actor)))
 
 
 @router.write(
     "/runs/{run_id}/retry", verb="run.retry", summary="Retry the dead steps of a run", problems=_REFUSALS
 )
-async def retry_run(run_id: Number, retry: Retry, caller: Caller) -> Retried:
+async def retry_run(run_id: RunNumber, retry: Retry, caller: Caller) -> Retried:
     call = calls.retry_run(caller.tenant_id, run_id, caller.actor, retry.reason)
     return Retried(answer=await caller.perform(call))
 
@@ -72,7 +72,7 @@ async def retry_run(run_id: Number, retry: Retry, caller: Caller) -> Retried:
 @router.write(
     "/runs/{run_id}/signals", verb="run.start", summary="Send an event to a run", problems=_REFUSALS
 )
-async def signal_run(run_id: Number, signal: Signal, caller: Caller) -> Signalled:
+async def signal_run(run_id: RunNumber, signal: Signal, caller: Caller) -> Signalled:
     call = calls.signal(
         caller.tenant_id, run_id, signal.event_type, signal.payload, signal.event_id, caller.actor
     )

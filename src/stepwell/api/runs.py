@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from stepwell.api.caller import BoundCaller, Caller, Number
+from stepwell.api.caller import BoundCaller, Caller, Number, RunNumber
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Id, Shown
@@ -235,12 +235,12 @@ async def list_runs(
 
 
 @router.read("/runs/{run_id}", summary="One run")
-async def show_run(run_id: Number, caller: Caller) -> RunView:
+async def show_run(run_id: RunNumber, caller: Caller) -> RunView:
     return RunView.model_validate(await _run(caller, run_id))
 
 
 @router.read("/runs/{run_id}/result", summary="State and result of a run")
-async def show_result(run_id: Number, caller: Caller) -> RunResult:
+async def show_result(run_id: RunNumber, caller: Caller) -> RunResult:
     found = await caller.perform(calls.run_outcome(caller.tenant_id, run_id))
     if found is None:
         raise _missing(run_id)
@@ -249,7 +249,7 @@ async def show_result(run_id: Number, caller: Caller) -> RunResult:
 
 @router.read("/runs/{run_id}/steps", summary="The steps of a run, in the order of the graph")
 async def list_steps(
-    run_id: Number,
+    run_id: RunNumber,
     caller: Caller,
     reasons: Annotated[bool, Query(description="also why each open step is not running")] = False,
 ) -> list[RunStepView]:
@@ -260,7 +260,7 @@ async def list_steps(
 
 @router.read("/runs/{run_id}/events", summary="The events of a run, the oldest first")
 async def list_run_events(
-    run_id: Number, caller: Caller, limit: Limit = 100, cursor: Cursor = None
+    run_id: RunNumber, caller: Caller, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[EventView]:
     await _run(caller, run_id)
     after = seek(cursor, "run_events", int)
@@ -284,7 +284,7 @@ async def why_not_running(unit_id: Number, caller: Caller) -> WhyNotRunning:
 
 @router.read("/runs/{run_id}/then", summary="A past state of a run")
 async def run_then(
-    run_id: Number,
+    run_id: RunNumber,
     caller: Caller,
     at: Annotated[
         str, Query(min_length=1, max_length=40, description="number of an event, or a time with a zone")

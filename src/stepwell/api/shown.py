@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -13,6 +14,13 @@ def _as_text(value: object) -> object:
 
 # JavaScript reads a number above 2^53 wrongly, and the numbers of steps are larger than that.
 Id = Annotated[str, BeforeValidator(_as_text), Field(description="a number, as text", examples=["7340033"])]
+
+
+def _as_seconds(value: object) -> object:
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+Seconds = Annotated[float, BeforeValidator(_as_seconds)]
 
 
 class Shown(BaseModel):

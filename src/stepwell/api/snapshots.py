@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from starlette.responses import Response
 
-from stepwell.api.caller import Caller, Number
+from stepwell.api.caller import Caller, RunNumber
 from stepwell.api.resource import Resource
 from stepwell.layout import LAYOUT_VERSION
 from stepwell.layout.lanes import LanesBy
@@ -33,7 +33,7 @@ router = Resource("live")
     response_model=dict[str, Any],
 )
 async def run_snapshot(
-    run_id: Number,
+    run_id: RunNumber,
     caller: Caller,
     at: Annotated[
         str | None,
@@ -54,7 +54,7 @@ async def run_snapshot(
     response_model=dict[str, Any],
 )
 async def step_body(
-    run_id: Number,
+    run_id: RunNumber,
     no: StepNumber,
     caller: Caller,
     include: Parts = "why,attempts,tasks",
@@ -72,7 +72,7 @@ async def step_body(
     response_model=dict[str, Any],
 )
 async def run_density(
-    run_id: Number, caller: Caller, buckets: Annotated[int, Query(ge=1, le=1_000)] = 120
+    run_id: RunNumber, caller: Caller, buckets: Annotated[int, Query(ge=1, le=1_000)] = 120
 ) -> Response:
     return _json(await caller.perform(run_time.density(caller.tenant_id, run_id, buckets)))
 
@@ -82,7 +82,7 @@ async def run_density(
     summary="What each step did when, on a folded scale",
     response_model=dict[str, Any],
 )
-async def run_timeline(run_id: Number, caller: Caller) -> Response:
+async def run_timeline(run_id: RunNumber, caller: Caller) -> Response:
     found = await caller.perform(run_time.segments(caller.tenant_id, run_id))
     return _json(json.dumps(_with_scale(found), separators=(",", ":")))
 

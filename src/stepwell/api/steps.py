@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from stepwell.api.caller import BoundCaller, Caller, Number
 from stepwell.api.resource import Resource
-from stepwell.api.shown import Id, Shown
+from stepwell.api.shown import Id, Seconds, Shown
 from stepwell.errors import NotFound
 from stepwell.store.calls import people as calls
 from stepwell.store.calls import views
@@ -41,7 +41,7 @@ class StepView(Shown):
     deadline_at: datetime | None
     overdue_first_at: datetime | None
     completed_after_deadline: bool
-    sla_breach_duration: timedelta | None
+    sla_breach_seconds: Seconds | None = Field(validation_alias="sla_breach_duration")
     is_late: bool | None = Field(description="null without a deadline")
     block_reason: str | None
     block_detail: str | None
@@ -95,7 +95,7 @@ class DependentView(Shown):
     can_reopen: bool
 
 
-@router.read("/inbox", summary="The steps of the caller, and those the caller may claim", problems=())
+@router.read("/inbox", summary="The steps of the caller, and those the caller may claim")
 async def read_inbox(
     caller: Caller,
     role: Annotated[str | None, Query(max_length=200, description="only steps for this role")] = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from stepwell.api.caller import Caller
 from stepwell.api.resource import Resource
-from stepwell.api.shown import Shown
+from stepwell.api.shown import Seconds, Shown
 from stepwell.store.calls import queues
 
 router = Resource("workers")
@@ -42,7 +42,7 @@ class QueueView(Shown):
     scheduled_count: int
     dead_count: int
     oldest_ready_at: datetime | None
-    oldest_ready_age: timedelta | None
+    oldest_ready_seconds: Seconds | None = Field(validation_alias="oldest_ready_age")
     worker_count: int
     slot_count: int
 

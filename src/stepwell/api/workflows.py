@@ -20,7 +20,7 @@ from stepwell.store.calls import workflows as calls
 router = Resource("workflows")
 
 WorkflowName = Annotated[str, Path(min_length=1, max_length=200)]
-VersionNo = Annotated[int, Path(ge=1, lt=2**31)]
+VersionNo = Annotated[int, Path(ge=1, lt=2**31 - 1)]
 Cap = Annotated[int | None, Field(ge=0, lt=2**31)]
 
 
