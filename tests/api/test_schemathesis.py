@@ -34,7 +34,7 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-# A stream does not end, and a bundle is no JSON: other tests have them. `make test` probes one operation in ten.
+# A stream does not end, and a bundle is no JSON: other tests have them. `make test` probes one path in ten.
 ELSEWHERE = ("/api/v1/stream", "/api/v1/evidence/verify")
 PATHS = [path for path in made().openapi()["paths"] if path not in ELSEWHERE]
 schema = schemathesis.openapi.from_dict(made().openapi()).include(path=PATHS if WANTED else PATHS[::10])
