@@ -204,6 +204,8 @@ def test_nothing_is_learnt_about_another_tenant(db: psycopg.Connection, two):
                     if role in found.roles:
                         about = [str(walls.ask(call(found, tenant, run_id))) for tenant in (2, NOWHERE)]
                         about = [re.sub(r"portal \d+", "portal", text) for text in about]
+                        # A position of the log is that of the server: another test may move it in between.
+                        about = [re.sub(r"\b\d+:\d+:[\d,]*", "position", text) for text in about]
                         if about[0] != about[1].replace(str(NOWHERE), "2") or MARK in about[0]:
                             told.append((role, condition, found.name, about))
     assert told == []
